@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import type { Db } from '../platform/postgres/db.ts'
-import { takeOver } from './here.ts'
+import { takeOver } from './local-jobs.ts'
 
 export interface Liveness {
   close(): Promise<void>

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { type Cause, carryCause } from '../platform/cause.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
-import { createHere, type HereJob } from './here.ts'
+import { createLocalJobs, type LocalJob } from './local-jobs.ts'
 import { type JobHandler, type Lane, type Lanes, lanes } from './model.ts'
 import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
@@ -19,7 +19,7 @@ export { migrateQueue } from './queue.ts'
 
 export type Jobs = ReturnType<typeof createJobs>
 
-export type { HereJob } from './here.ts'
+export type { LocalJob } from './local-jobs.ts'
 
 export type { Attempt, JobContext, JobHandler, Lane, Lanes } from './model.ts'
 
@@ -56,7 +56,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
   const handlers = new Map<string, JobHandler<unknown>>()
   const laneOf = new Map<string, Lane>()
   let workers: Workers | null = null
-  const here = createHere({ db, log, isOpen: () => workers?.isOpen() ?? false })
+  const here = createLocalJobs({ db, log, isOpen: () => workers?.isOpen() ?? false })
 
   return {
     /** Adds a job in the caller's transaction; it starts after the commit, or at `runAt`. */
@@ -70,7 +70,7 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
      * Adds jobs that this process begins by itself right after the commit, with one statement; false, and nothing is added,
      * while it takes none. Whoever adds them knows how much is running.
      */
-    runHere: (tx: Tx, jobs: readonly HereJob[]): Promise<boolean> => here.add(tx, jobs),
+    runLocally: (tx: Tx, jobs: readonly LocalJob[]): Promise<boolean> => here.add(tx, jobs),
 
     /** Names the code for a job, and its lane. Every process must register all names before it starts. */
     register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {

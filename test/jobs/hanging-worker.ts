@@ -22,5 +22,5 @@ jobs.register('hang', run)
 await jobs.start()
 await db.transaction(async (tx) => {
   if (process.argv[3] !== 'here') await jobs.enqueue(tx, 'hang', {})
-  else await jobs.runHere(tx, [{ name: 'hang', payload: {}, priority: 0, maxAttempts: 5, run }])
+  else await jobs.runLocally(tx, [{ name: 'hang', payload: {}, priority: 0, maxAttempts: 5, run }])
 })

@@ -5,7 +5,7 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { createJobs, type HereJob, type JobContext, type JobHandler, type Jobs } from '../../src/jobs/service.ts'
+import { createJobs, type JobContext, type JobHandler, type Jobs, type LocalJob } from '../../src/jobs/service.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
@@ -180,10 +180,10 @@ test('what a process runs by itself begins after the commit, is taken by nobody 
       void seen.push([payload, attempt])
     await using one = await startProcess(dsn, { note: queued })
     await using other = await startProcess(dsn, { note: queued })
-    const add = (run: HereJob['run'], more = async (): Promise<void> => {}) =>
+    const add = (run: LocalJob['run'], more = async (): Promise<void> => {}) =>
       one.db.transaction(async (tx) => {
         const job = { name: 'note', payload: { text: 'again' }, priority: 0, maxAttempts: 3, run }
-        assert.ok(await one.jobs.runHere(tx, [job]))
+        assert.ok(await one.jobs.runLocally(tx, [job]))
         assert.deepEqual(seen, [])
         await more()
       })

@@ -20,7 +20,7 @@ export const newFileJob = 'files.new'
 
 export interface FirstRenditionsOptions {
   readonly db: Db
-  readonly jobs: Pick<Jobs, 'runHere'>
+  readonly jobs: Pick<Jobs, 'runLocally'>
   /** Files whose first renditions are made at the same time. */
   readonly most: number
   readonly precedence: Precedence
@@ -82,7 +82,7 @@ export function createFirstRenditions({ db, jobs, most, precedence, produce, sch
 
     /** Has the renditions of files made here, after the commit; false when that is not possible. */
     add: (tx: Tx, files: readonly NewFileJob[]): Promise<boolean> =>
-      jobs.runHere(
+      jobs.runLocally(
         tx,
         files.map((file) => ({
           name: newFileJob,

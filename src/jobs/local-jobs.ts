@@ -6,7 +6,7 @@ import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Attempt } from './model.ts'
 
 /** A job that the process which adds it runs itself. */
-export interface HereJob {
+export interface LocalJob {
   /** Who takes over when this process ends in between, or it fails: a registered name and what it is given. */
   readonly name: string
   readonly payload: unknown
@@ -16,7 +16,7 @@ export interface HereJob {
   readonly run: (attempt: Attempt) => Promise<void>
 }
 
-export type Here = ReturnType<typeof createHere>
+export type LocalJobs = ReturnType<typeof createLocalJobs>
 
 /** Milliseconds for which jobs that have ended are gathered, so that one statement removes them. */
 const gathered = 50
@@ -31,7 +31,7 @@ const patience = 5000
  * that is about to begin anyway: to be put into the queue and taken out again, a job costs half a dozen statements, since each
  * lane looks whether it is one of its own.
  */
-export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: () => boolean }) {
+export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOpen: () => boolean }) {
   /** The process shows under this name that it lives (liveness.ts). */
   const name = `here-${randomUUID()}`
   const running = new Map<number, Promise<void>>()
@@ -39,7 +39,7 @@ export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: (
   let ended: number[] = []
   let removing: Promise<void> | null = null
 
-  function begin(id: number, { name: job, maxAttempts, run }: HereJob, cause: Cause): void {
+  function begin(id: number, { name: job, maxAttempts, run }: LocalJob, cause: Cause): void {
     const attempt = { attempt: 1, isLastAttempt: maxAttempts === 1, signal: stop.signal }
     const work = withCause(cause, () => run(attempt))
       .then(() => remove(id))
@@ -87,7 +87,7 @@ export function createHere({ db, log, isOpen }: { db: Db; log: Logger; isOpen: (
     name,
 
     /** Adds jobs that are begun here after the commit; false, and nothing is added, while this process takes none. */
-    async add(tx: Tx, jobs: readonly HereJob[]): Promise<boolean> {
+    async add(tx: Tx, jobs: readonly LocalJob[]): Promise<boolean> {
       if (stop.signal.aborted || !isOpen()) return false
       const { rows } = await tx.query<{ id: number }>(
         `insert into begun_job (name, payload, priority, max_attempts, begun_by)

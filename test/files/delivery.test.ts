@@ -240,8 +240,8 @@ suite('delivery of files', () => {
       profiles: { named: () => undefined, load: () => assert.fail('nothing is drawn') },
     })
     const transform = readTransformRequest({ metadata: 'remove' }, [])
-    assert.ok(wish)
-    const made = await copy(stored, originalOf(stored), wish)
+    assert.ok(transform)
+    const made = await copy(stored, originalOf(stored), transform)
     const left = async () => (await readdir(join(dataDir, 'copies'))).length
     await assert.rejects(made.make(new AbortController().signal), { code: 'ServiceUnavailable', message: /needs Perl/ })
     assert.equal(await left(), 1)

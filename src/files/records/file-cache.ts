@@ -1,21 +1,21 @@
 import { createByteCache, heapBytes } from '../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { StoredFile } from '../model.ts'
-import { readStampedFiles, readStamps } from './store.ts'
+import { readRowVersions, readVersionedFiles } from './store.ts'
 
 /** Bytes of the records in memory, and of the largest one. */
 const maxBytes = 12_000_000
 const largest = 200_000
 
 interface Kept {
-  readonly stamp: string
+  readonly rowVersion: string
   readonly file: StoredFile
 }
 
 /**
  * Records of files in memory. To bring and parse them, with all versions, is most of what a page of objects with files asks
- * of the database (bench/file-delivery.ts). Nothing is ever out of date: each read asks for the stamps of the files, and what
- * is in memory is only taken where the stamp is still the one that it came with.
+ * of the database (bench/file-delivery.ts). Nothing is ever out of date: each read asks for the row versions of the files, and what
+ * is in memory is only taken where the row version is still the one that it came with.
  *
  * A record is replaced, never changed: whoever has the same object has the same record.
  */
@@ -28,9 +28,9 @@ export function createFileCache() {
   })
 
   async function load(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
-    const found = await readStampedFiles(from, ids)
-    // Within a transaction a row can change again without a new stamp.
-    if (!('afterCommit' in from)) for (const { file, stamp } of found) kept.set(file.id, { file, stamp })
+    const found = await readVersionedFiles(from, ids)
+    // Within a transaction a row can change again without a new row version.
+    if (!('afterCommit' in from)) for (const { file, rowVersion } of found) kept.set(file.id, { file, rowVersion })
     return found.map(({ file }) => file)
   }
 
@@ -38,12 +38,12 @@ export function createFileCache() {
     /** The files with their versions; those that there are, in the order of their ids. */
     async read(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
       if ('afterCommit' in from || !ids.some((id) => kept.has(id))) return load(from, ids)
-      const stamps = await readStamps(from, ids)
+      const rowVersions = await readRowVersions(from, ids)
       const missing: number[] = []
       const files: StoredFile[] = []
-      for (const [id, stamp] of stamps) {
+      for (const [id, rowVersion] of rowVersions) {
         const known = kept.get(id)
-        if (known?.stamp === stamp) files.push(known.file)
+        if (known?.rowVersion === rowVersion) files.push(known.file)
         else missing.push(id)
       }
       if (missing.length > 0) files.push(...(await load(from, missing)))

@@ -27,43 +27,43 @@ type RenditionRow = [
   madeOf: Rendition['madeOf'],
 ]
 type FileRow = Omit<StoredFile, 'versions' | 'renditions'> & {
-  stamp: string
+  rowVersion: string
   versions: VersionRow[]
   renditions: RenditionRow[] | null
 }
 
 /** The files with their versions; those that there are, in the order of their ids. */
 export async function readFiles(from: Queryable, ids: readonly number[]): Promise<StoredFile[]> {
-  return (await readStampedFiles(from, ids)).map(({ file }) => file)
+  return (await readVersionedFiles(from, ids)).map(({ file }) => file)
 }
 
 /**
- * What tells whether a file is still what it was, with all versions and renditions: its *stamp*, one number made of the `xmin`
+ * What tells whether a file is still what it was, with all versions and renditions: its *row version*, one number made of the `xmin`
  * of all these rows, which whatever updates them renews.
  */
-const stampOf = {
+const rowVersionOf = {
   file: (row: string) => `hash_array_extended(array[${row}.xmin], 0)`,
   versions: 'hash_array_extended(array_agg(xmin order by name), 1)',
   renditions: 'hash_array_extended(array_agg(xmin order by name), 2)',
 }
 
-/** Stamps of those of the files that there are. */
-export async function readStamps(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const { rows } = await from.query<{ stamps: string | null }>(
+/** Row versions of those of the files that there are. */
+export async function readRowVersions(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  const { rows } = await from.query<{ rowVersions: string | null }>(
     // Once through each index for all files: by file it takes four times as long (300 with 6 versions and 7 renditions each).
-    `select string_agg(concat(file_id, ':', stamp), ',') as stamps from (
-       select file_id, bit_xor(stamp) as stamp from (
-         select id as file_id, ${stampOf.file('f')} as stamp from file f where id = any($1::bigint[])
+    `select string_agg(concat(file_id, ':', row_version), ',') as "rowVersions" from (
+       select file_id, bit_xor(row_version) as row_version from (
+         select id as file_id, ${rowVersionOf.file('f')} as row_version from file f where id = any($1::bigint[])
          union all
-         select file_id, ${stampOf.versions} from file_version where file_id = any($1::bigint[]) group by 1
+         select file_id, ${rowVersionOf.versions} from file_version where file_id = any($1::bigint[]) group by 1
          union all
-         select file_id, ${stampOf.renditions} from file_rendition where file_id = any($1::bigint[]) group by 1
+         select file_id, ${rowVersionOf.renditions} from file_rendition where file_id = any($1::bigint[]) group by 1
        ) x group by 1
      ) x`,
     [numbersText(ids)],
     'file-stamps',
   )
-  const entries = rows[0]?.stamps?.split(',') ?? []
+  const entries = rows[0]?.rowVersions?.split(',') ?? []
   return new Map(
     entries.map((entry) => {
       const colon = entry.indexOf(':')
@@ -72,30 +72,30 @@ export async function readStamps(from: Queryable, ids: readonly number[]): Promi
   )
 }
 
-/** The same files, each with its stamp. */
-export async function readStampedFiles(
+/** The same files, each with its row version. */
+export async function readVersionedFiles(
   from: Queryable,
   ids: readonly number[],
-): Promise<{ readonly file: StoredFile; readonly stamp: string }[]> {
+): Promise<{ readonly file: StoredFile; readonly rowVersion: string }[]> {
   // Lists by place, not by name: a page of objects has thousands of versions, and names are most of what is written of them.
   const { rows } = await from.query<FileRow>(
     `select f.id, f.parent_id as "parentId", f.reference, f.upload_user as "uploadUser", f.uploaded_at as "uploadedAt",
-       f.filepath, (${stampOf.file('f')} # v.stamp # coalesce(r.stamp, 0))::text as stamp, v.versions, r.renditions
+       f.filepath, (${rowVersionOf.file('f')} # v.row_version # coalesce(r.row_version, 0))::text as "rowVersion", v.versions, r.renditions
      from file f cross join lateral (
        select json_agg(json_build_array(name, location_id, encode(sha256, 'hex'), size, extension, class, mime_type, status,
-         status_at, created_at, metadata) order by name <> 'original', name) as versions, ${stampOf.versions} as stamp
+         status_at, created_at, metadata) order by name <> 'original', name) as versions, ${rowVersionOf.versions} as row_version
        from file_version where file_id = f.id
      ) v cross join lateral (
        select json_agg(json_build_array(name, status, reason, percent, status_at, recipe_hash, encode(made_of, 'hex'))
-         order by name) as renditions, ${stampOf.renditions} as stamp
+         order by name) as renditions, ${rowVersionOf.renditions} as row_version
        from file_rendition where file_id = f.id
      ) r
      where f.id = any($1::bigint[]) and v.versions is not null order by f.id`,
     [numbersText(ids)],
     'read-files',
   )
-  return rows.map(({ stamp, versions, renditions, ...file }) => ({
-    stamp,
+  return rows.map(({ rowVersion, versions, renditions, ...file }) => ({
+    rowVersion,
     file: { ...file, versions: versions.map(versionOf), renditions: renditions?.map(renditionOf) ?? [] },
   }))
 }

@@ -7,8 +7,8 @@ import type { Reader } from '../masks/reader.ts'
 import { contentBytes, expectedBytes } from '../render/parts.ts'
 import { type Address, loadStampedHeads } from '../stored/load.ts'
 import { createOneReader, type LoadedOne } from '../stored/load-one.ts'
+import { createRowVersionReader, type RowVersions } from '../stored/row-versions.ts'
 import { type Head, type Loaded, heads as toHeads } from '../stored/rows.ts'
-import { createStampReader, type Stamps } from '../stored/stamps.ts'
 
 /** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
 const maxObjectBytes = 16_000_000
@@ -36,22 +36,22 @@ export interface Found {
 }
 
 interface Entry<T> {
-  readonly stamp: string
+  readonly rowVersion: string
   readonly value: T
 }
 
 /**
  * Objects in memory. The same artists and terms stand behind most links, and some objects are read again and again;
  * bringing and parsing them is most of the work of a read. `admission` says which are worth it. Nothing is ever out of date: each read asks the database
- * for the stamps of the rows, and what is in memory is only taken when its row still has the stamp that it came with.
+ * for the row versions of the rows, and what is in memory is only taken when its row still has the row version that it came with.
  *
  * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
- * within which a row can change again without a new stamp.
+ * within which a row can change again without a new row version.
  */
 export function createObjectCache(db: Queryable, admission: Admission) {
-  const current = createStampReader(db)
+  const current = createRowVersionReader(db)
   const stored = createOneReader(db)
-  const stampedHeads = createBatchLoader(
+  const versionedHeads = createBatchLoader(
     (lists: readonly (readonly number[])[]) => loadStampedHeads(db, new Set(lists.flat())),
     { most: 1000, sizeOf: (ids) => ids.length },
   )
@@ -85,15 +85,15 @@ export function createObjectCache(db: Queryable, admission: Admission) {
     addresses.clear()
   }
 
-  /** Takes in what was read, with the stamp that its row had, if it is worth it. */
-  function remember(object: Loaded, stamp: string): void {
+  /** Takes in what was read, with the row version that its row had, if it is worth it. */
+  function remember(object: Loaded, rowVersion: string): void {
     if (ofModel?.tablesById.get(object.table.id) !== object.table) return
     const id = object.systemObjectId
     admission.note(id)
     // Unless it is there already and has changed.
     const known = objects.get(id)
-    if (known ? known.stamp === stamp : !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
-    objects.set(id, { stamp, value: object })
+    if (known ? known.rowVersion === rowVersion : !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
+    objects.set(id, { rowVersion, value: object })
     addresses.set(`${object.table.id}:${object.id}`, { id: object.systemObjectId })
   }
 
@@ -113,7 +113,7 @@ export function createObjectCache(db: Queryable, admission: Admission) {
       const one = remembered ?? (await stored.read(model, table, address, surroundings))
       if (!one) return null
       if (remembered) admission.note(one.object.systemObjectId)
-      else remember(one.object, one.stamp)
+      else remember(one.object, one.rowVersion)
       return foundOf(model, one, reverseColumns)
     },
 
@@ -124,8 +124,8 @@ export function createObjectCache(db: Queryable, admission: Admission) {
       begin(model)
       const [first, ...others] = ids
       if (first === undefined) return []
-      const { stamps } = await current.readAll([{ ids: [first, ...others], columns: [] }])
-      return [...(await headsById(model, ids, stamps)).values()]
+      const { rowVersions } = await current.readAll([{ ids: [first, ...others], columns: [] }])
+      return [...(await headsById(model, ids, rowVersions)).values()]
     },
 
     /**
@@ -148,10 +148,10 @@ export function createObjectCache(db: Queryable, admission: Admission) {
       }))
       const ids = new Set(open.flatMap(({ around }) => around))
       if (ids.size + open.reduce((sum, { columns }) => sum + columns.length, 0) > mostAround) return null
-      const { stamps, isLinked } = await current.readAll(
+      const { rowVersions, isLinked } = await current.readAll(
         open.map(({ object, around, columns }) => ({ ids: [object.systemObjectId, ...around], columns })),
       )
-      const heads = await headsById(model, ids, stamps)
+      const heads = await headsById(model, ids, rowVersions)
       const absent = open.map(({ object, columns }) => ({
         object,
         columns: columns.filter((column) => !isLinked(object.systemObjectId, column)),
@@ -178,11 +178,12 @@ export function createObjectCache(db: Queryable, admission: Admission) {
         const columns = needs.reverses ? reader.reverseColumns : []
         known.push({ entry, around: aroundOf(entry.value, reader, needs), columns })
       }
-      const { stamps, isLinked } = await current.readAll(
+      const { rowVersions, isLinked } = await current.readAll(
         known.map(({ entry: { value }, around, columns }) => ({ ids: [value.systemObjectId, ...around], columns })),
       )
-      if (known.some(({ entry: { stamp, value } }) => stamps.get(value.systemObjectId) !== stamp)) return null
-      const found = await headsById(model, new Set(known.flatMap(({ around }) => around)), stamps)
+      if (known.some(({ entry: { rowVersion, value } }) => rowVersions.get(value.systemObjectId) !== rowVersion))
+        return null
+      const found = await headsById(model, new Set(known.flatMap(({ around }) => around)), rowVersions)
       for (const id of ids) admission.note(id)
       return known.map(({ entry: { value }, around, columns }) => ({
         object: value,
@@ -210,9 +211,9 @@ export function createObjectCache(db: Queryable, admission: Admission) {
   async function confirm(entry: Entry<Loaded>, reader: Reader, needs: Needs, reverseColumns: readonly number[]) {
     const object = entry.value
     const around = aroundOf(object, reader, needs)
-    const { stamps, reverses } = await current.read([object.systemObjectId, ...around], reverseColumns)
-    return stamps.get(object.systemObjectId) === entry.stamp
-      ? { object, stamp: entry.stamp, around: only(stamps, around), reverses }
+    const { rowVersions, reverses } = await current.read([object.systemObjectId, ...around], reverseColumns)
+    return rowVersions.get(object.systemObjectId) === entry.rowVersion
+      ? { object, rowVersion: entry.rowVersion, around: only(rowVersions, around), reverses }
       : null
   }
 
@@ -239,25 +240,25 @@ export function createObjectCache(db: Queryable, admission: Admission) {
     return ids
   }
 
-  /** The heads of these rows; those that are not in memory with this stamp are loaded, with those of other requests. */
-  async function headsById(model: Model, ids: Iterable<number>, stamps: Stamps): Promise<Map<number, Head>> {
+  /** The heads of these rows; those that are not in memory with this row version are loaded, with those of other requests. */
+  async function headsById(model: Model, ids: Iterable<number>, rowVersions: RowVersions): Promise<Map<number, Head>> {
     const found = new Map<number, Head>()
     const missing: number[] = []
     for (const id of ids) {
-      const stamp = stamps.get(id)
-      if (stamp === undefined) continue
+      const rowVersion = rowVersions.get(id)
+      if (rowVersion === undefined) continue
       const entry = heads.get(id)
-      if (entry?.stamp === stamp) found.set(id, entry.value)
+      if (entry?.rowVersion === rowVersion) found.set(id, entry.value)
       else missing.push(id)
     }
     if (missing.length === 0) return found
-    const rows = await stampedHeads(missing)
+    const rows = await versionedHeads(missing)
     for (const id of missing) {
       const row = rows.get(id)
       const [head] = row ? toHeads(model, [row.r]) : []
       if (!row || !head) continue
       found.set(id, head)
-      if (ofModel === model) heads.set(id, { stamp: row.stamp, value: head })
+      if (ofModel === model) heads.set(id, { rowVersion: row.rowVersion, value: head })
     }
     return found
   }
@@ -280,11 +281,11 @@ export function headBytes(head: Head): number {
   return bytes
 }
 
-function only(stamps: Stamps, ids: readonly number[]): Stamps {
+function only(rowVersions: RowVersions, ids: readonly number[]): RowVersions {
   const result = new Map<number, string>()
   for (const id of ids) {
-    const stamp = stamps.get(id)
-    if (stamp !== undefined) result.set(id, stamp)
+    const rowVersion = rowVersions.get(id)
+    if (rowVersion !== undefined) result.set(id, rowVersion)
   }
   return result
 }

@@ -38,7 +38,7 @@ export async function* versionsOf(
 
 /**
  * Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown,
- * `short`: in its short form, which needs no mask. `seen` hears of each whole one with its stamp.
+ * `short`: in its short form, which needs no mask. `seen` hears of each whole one with its row version.
  */
 export async function* latestOf(
   {
@@ -46,7 +46,7 @@ export async function* latestOf(
     model,
     deps,
     seen,
-  }: Source & { readonly deps: MaskDeps; readonly seen?: (object: Loaded, stamp: string) => void },
+  }: Source & { readonly deps: MaskDeps; readonly seen?: (object: Loaded, rowVersion: string) => void },
   ids: readonly number[],
   whole: boolean,
   maskOf: (object: Head, index: number) => Mask | 'short' | null,

@@ -4,19 +4,19 @@ import { createByteCache, stringBytes } from '../../platform/memory/byte-cache.t
 import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import type { Address } from './load.ts'
+import { type RowVersions, rowVersionList, rowVersionsOf } from './row-versions.ts'
 import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './rows.ts'
-import { type Stamps, stampList, stampsOf } from './stamps.ts'
 
 /**
  * The common read, one object by its id, in one statement: each further one costs a third of the throughput
- * (bench/read.ts). Of the objects around it the statement brings the stamps only (stamps.ts), which is half the work of
+ * (bench/read.ts). Of the objects around it the statement brings the row versions only (row-versions.ts), which is half the work of
  * bringing the objects; what they are is usually in memory (object-cache.ts).
  */
 export interface LoadedOne {
   readonly object: Loaded
-  readonly stamp: string
+  readonly rowVersion: string
   /** The objects that it links to and its parents, as far as they exist. */
-  readonly around: Stamps
+  readonly around: RowVersions
   /** Those of the reverse columns through which anything links here. */
   readonly reverses: ReadonlySet<number>
 }
@@ -81,7 +81,7 @@ export function createOneReader(q: Queryable) {
       if (!known) readers.set(`${table.id} ${key}`, reader)
       const row = (await reader.rowsOf(id)).get(id)
       const object = row && toLoaded(model, row.r)
-      return object ? { object, stamp: row.s, around: stampsOf(row.l), reverses: columnsOf(row.b) } : null
+      return object ? { object, rowVersion: row.s, around: rowVersionsOf(row.l), reverses: columnsOf(row.b) } : null
     },
   }
 }
@@ -96,7 +96,7 @@ function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings)
   // The text of a list of numbers differs from that of an array by its brackets only.
   const ids =
     links.length === 0 ? 'o.parents' : `translate((${links.join(' || ')})::text, '[]', '{}')::bigint[] || o.parents`
-  return `select ${latest} as r, o.xmin::text as s, (select ${stampList} = any(${ids})) as l,
+  return `select ${latest} as r, o.xmin::text as s, (select ${rowVersionList} = any(${ids})) as l,
       ${reverseText(reverseColumns, 'o.system_object_id')} as b
     from object o ${latestVersion} where o.objecttype = $1 and o.${by} = any($2::bigint[])`
 }

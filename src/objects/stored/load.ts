@@ -29,12 +29,12 @@ const conditions = {
   system_object_id: 'o.objecttype = $1 and o.system_object_id = any($2::bigint[])',
 }
 
-/** Latest versions, in no order; `seen` hears of each with the stamp of its row (stamps.ts). */
+/** Latest versions, in no order; `seen` hears of each with the row version of its row (row-versions.ts). */
 export async function loadLatest(
   q: Queryable,
   model: Model,
   systemObjectIds: readonly number[],
-  seen?: (object: Loaded, stamp: string) => void,
+  seen?: (object: Loaded, rowVersion: string) => void,
 ): Promise<Loaded[]> {
   if (systemObjectIds.length === 0) return []
   const { rows } = await q.query<{ r: LatestRow; s: string }>(
@@ -104,13 +104,13 @@ export async function loadHeads(q: Queryable, model: Model, systemObjectIds: rea
   return headsWhere(q, model, 'o.system_object_id = any($1::bigint[])', [systemObjectIds], 'objects-heads')
 }
 
-/** Rows of heads with their stamps, by system object id. */
+/** Rows of heads with their row versions, by system object id. */
 export async function loadStampedHeads(
   q: Queryable,
   systemObjectIds: ReadonlySet<number>,
-): Promise<ReadonlyMap<number, { readonly stamp: string; readonly r: HeadRow }>> {
-  const { rows } = await q.query<{ stamp: string; r: HeadRow }>(
-    `select o.xmin::text as stamp, ${head} as r from object o where o.system_object_id = any($1::bigint[])`,
+): Promise<ReadonlyMap<number, { readonly rowVersion: string; readonly r: HeadRow }>> {
+  const { rows } = await q.query<{ rowVersion: string; r: HeadRow }>(
+    `select o.xmin::text as "rowVersion", ${head} as r from object o where o.system_object_id = any($1::bigint[])`,
     [numbersText(systemObjectIds)],
     'objects-stamped-heads',
   )

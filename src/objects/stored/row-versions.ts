@@ -2,50 +2,50 @@ import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 
 /**
- * Whether rows are still what they were when they were read. The *stamp* of an object is the `xmin` of its row: every
+ * Whether rows are still what they were when they were read. The *row version* of an object is the `xmin` of its row: every
  * transaction that updates the row gives it a new one.
  */
 
-/** System object ids to stamps. */
-export type Stamps = ReadonlyMap<number, string>
+/** System object ids to row versions. */
+export type RowVersions = ReadonlyMap<number, string>
 
 /** Ids and pairs that one statement asks for, more or less. */
 const largestBatch = 1000
 
-/** Objects whose stamps are asked for, and columns that may link to the first of them. */
+/** Objects whose row versions are asked for, and columns that may link to the first of them. */
 interface Question {
   readonly ids: readonly [number, ...number[]]
   readonly columns: readonly number[]
 }
 
 interface Current {
-  readonly stamps: Stamps
+  readonly rowVersions: RowVersions
   /** Keys (`linkKey`) of the asked pairs that anything links through. */
   readonly linked: ReadonlySet<string>
 }
 
-/** Asks for stamps. */
-export function createStampReader(db: Queryable) {
+/** Asks for row versions. */
+export function createRowVersionReader(db: Queryable) {
   const current = createBatchLoader((lists: readonly (readonly Question[])[]) => read(db, lists.flat()), {
     most: largestBatch,
     sizeOf: (questions) => questions.reduce((sum, { ids, columns }) => sum + ids.length + columns.length, 0),
   })
   return {
-    /** The stamps of the objects that exist, and those of the columns through which anything links to the first one. */
+    /** The row versions of the objects that exist, and those of the columns through which anything links to the first one. */
     async read(
       ids: readonly [number, ...number[]],
       columns: readonly number[],
-    ): Promise<{ stamps: Stamps; reverses: ReadonlySet<number> }> {
-      const { stamps, linked } = await current([{ ids, columns }])
-      return { stamps, reverses: new Set(columns.filter((column) => linked.has(linkKey(ids[0], column)))) }
+    ): Promise<{ rowVersions: RowVersions; reverses: ReadonlySet<number> }> {
+      const { rowVersions, linked } = await current([{ ids, columns }])
+      return { rowVersions, reverses: new Set(columns.filter((column) => linked.has(linkKey(ids[0], column)))) }
     },
 
     /** The same for several objects at once. */
     async readAll(
       questions: readonly Question[],
-    ): Promise<{ stamps: Stamps; isLinked: (to: number, column: number) => boolean }> {
-      const { stamps, linked } = await current(questions)
-      return { stamps, isLinked: (to, column) => linked.has(linkKey(to, column)) }
+    ): Promise<{ rowVersions: RowVersions; isLinked: (to: number, column: number) => boolean }> {
+      const { rowVersions, linked } = await current(questions)
+      return { rowVersions, isLinked: (to, column) => linked.has(linkKey(to, column)) }
     },
   }
 }
@@ -61,29 +61,29 @@ async function read(db: Queryable, questions: readonly Question[]): Promise<Curr
     }
   }
   const { rows } = await db.query<{ s: string | null; l: string | null }>(
-    `select (select ${stampList} = any($1::bigint[])) as s,
+    `select (select ${rowVersionList} = any($1::bigint[])) as s,
        (select string_agg(concat(x.id, ':', x.col), ',') from unnest($2::bigint[], $3::int[]) as x(id, col)
         where exists (select from object_link k where k.to_id = x.id and k.column_id = x.col)) as l`,
     [numbersText(ids), numbersText(to), numbersText(columns)],
     'object-stamps',
   )
-  return { stamps: stampsOf(rows[0]?.s ?? null), linked: new Set(rows[0]?.l?.split(',')) }
+  return { rowVersions: rowVersionsOf(rows[0]?.s ?? null), linked: new Set(rows[0]?.l?.split(',')) }
 }
 
 function linkKey(to: number, column: number): string {
   return `${to}:${column}`
 }
 
-/** The stamps of some rows as one text, up to the condition on `l.system_object_id`. */
-export const stampList = `string_agg(concat(l.system_object_id, ':', l.xmin), ',') from object l where l.system_object_id`
+/** The row versions of some rows as one text, up to the condition on `l.system_object_id`. */
+export const rowVersionList = `string_agg(concat(l.system_object_id, ':', l.xmin), ',') from object l where l.system_object_id`
 
-/** What `stampList` gives. */
-export function stampsOf(text: string | null): Stamps {
-  const stamps = new Map<number, string>()
-  if (text === null) return stamps
+/** What `rowVersionList` gives. */
+export function rowVersionsOf(text: string | null): RowVersions {
+  const rowVersions = new Map<number, string>()
+  if (text === null) return rowVersions
   for (const entry of text.split(',')) {
     const colon = entry.indexOf(':')
-    stamps.set(Number(entry.slice(0, colon)), entry.slice(colon + 1))
+    rowVersions.set(Number(entry.slice(0, colon)), entry.slice(colon + 1))
   }
-  return stamps
+  return rowVersions
 }

@@ -1,18 +1,21 @@
 /**
- * Whether the tests that test/system/effects.json names show an effect: each is run without the parameter or field that it
- * is named for, and has to fail. `node scripts/effects.ts [--sample 60] [--seed 1] [--only text …] [--jobs 2] [--limit 300]`.
- * A run that takes longer than the limit, in seconds, is reported as one that comes to no end; a file that fails as it is
- * shows nothing.
+ * Whether tests show the effect of each query parameter and each field of a body: the files that mention it are run without
+ * it, the likeliest first, until one of them fails.
+ * `node scripts/effects.ts [--sample 60] [--seed 1] [--only text …] [--tries 4] [--jobs 2] [--limit 300]`.
+ * A run that takes longer than the limit, in seconds, shows nothing, as does a file that fails as it is.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { startService } from '../test/support/service.ts'
+import { readTests } from '../test/system/effects.candidates.ts'
+import { settable } from '../test/system/effects.walk.ts'
 
 const { values } = parseArgs({
   options: {
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', multiple: true, default: [''] },
+    tries: { type: 'string', default: '4' },
     jobs: { type: 'string', default: '2' },
     limit: { type: 'string', default: '300' },
   },
@@ -20,12 +23,17 @@ const { values } = parseArgs({
 
 const milliseconds = Number(values.limit) * 1000
 
-const { effects }: { effects: Record<string, string> } = JSON.parse(
-  readFileSync(new URL('../test/system/effects.json', import.meta.url), 'utf8'),
-)
-const entries = Object.entries(effects).filter(
-  ([key, file]) => file.endsWith('.test.ts') && values.only.some((text) => `${key} ${file}`.includes(text)),
-)
+/** All that can be set and has to have an effect, with the files that may show it. */
+async function wanted(): Promise<readonly (readonly [key: string, files: readonly string[]])[]> {
+  await using svc = await startService()
+  const known = settable((await svc.as(null).get('/system/openapi/spec.json')).body)
+  const tests = await readTests()
+  return [...known].flatMap(([key, { name, refused, always }]) =>
+    refused || always || !values.only.some((text) => key.includes(text))
+      ? []
+      : [[key, tests.candidates(key, name).slice(0, Number(values.tries))] as const],
+  )
+}
 
 /** The same entries for the same seed. */
 function drawn<T>(from: readonly T[], count: number, seed: number): T[] {
@@ -47,21 +55,23 @@ interface Run {
   readonly sent: boolean
 }
 
-/** A line for each key whose effect the file does not show. */
-async function findings(file: string, keys: readonly string[]): Promise<readonly string[]> {
-  if (keys.length === 0) return []
+/** The keys whose effect the file does not show, with why. */
+async function findings(file: string, keys: readonly string[]): Promise<Map<string, string>> {
+  if (keys.length === 0) return new Map()
   const [whole, ...runs] = await run(file, ['', ...keys])
   // Its failures would say nothing.
   if (!whole?.passed) {
     const why = whole?.failed === undefined ? '' : ` (${whole.failed})`
-    return keys.map((key) => `${file} does not pass as it is${why}: nothing is known of ${key}`)
+    return new Map(keys.map((key) => [key, `${file} does not pass as it is${why}`]))
   }
-  const silent = runs
-    .filter(({ passed }) => passed)
-    .map(({ key, sent }) => `${file} passes without ${key}${sent ? '' : ', which no request of it has'}`)
+  const silent = new Map(
+    runs
+      .filter(({ passed }) => passed)
+      .map(({ key, sent }) => [key, sent ? `${file} passes without it` : `no request of ${file} has it`]),
+  )
   const [endless, ...left] = keys.slice(runs.length)
   if (endless === undefined) return silent
-  return [...silent, `${file} comes to no end without ${endless}`, ...(await findings(file, left))]
+  return new Map([...silent, [endless, `${file} comes to no end without it`], ...(await findings(file, left))])
 }
 
 /** Runs the file without each of the keys, one after the other in a process, until one of them comes to no end. */
@@ -98,18 +108,28 @@ async function run(file: string, keys: readonly string[]): Promise<readonly Run[
   })
 }
 
-const queue = [
-  ...Map.groupBy(drawn(entries, Number(values.sample ?? entries.length), Number(values.seed)), ([, file]) => file),
-].map(([file, keyed]) => ({ file, keys: keyed.map(([key]) => key) }))
-const total = queue.reduce((sum, { keys }) => sum + keys.length, 0)
-let silent = 0
-async function work(): Promise<void> {
-  for (let next = queue.shift(); next; next = queue.shift()) {
-    const found = await findings(next.file, next.keys)
-    silent += found.length
-    for (const line of found) console.log(line)
+let open = drawn(await wanted(), Number(values.sample ?? Number.MAX_SAFE_INTEGER), Number(values.seed))
+const total = open.length
+const told = new Map<string, string[]>()
+// Keys of one file run in one process; those that it does not show go on to their next file.
+for (let turn = 0; turn < Number(values.tries) && open.length > 0; turn++) {
+  const silent = new Set<string>()
+  const queue = [...Map.groupBy(open, ([, files]) => files[turn] ?? '')]
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [file, entries] = next
+      const keys = entries.map(([key]) => key)
+      const found =
+        file === '' ? new Map(keys.map((key) => [key, 'no other file mentions it'])) : await findings(file, keys)
+      for (const [key, why] of found) {
+        silent.add(key)
+        told.set(key, [...(told.get(key) ?? []), why])
+      }
+    }
   }
+  await Promise.all(Array.from({ length: Number(values.jobs) }, work))
+  open = open.filter(([key]) => silent.has(key))
 }
-await Promise.all(Array.from({ length: Number(values.jobs) }, work))
-console.log(`${total - silent} of ${total} show an effect`)
-process.exitCode = silent === 0 ? 0 : 1
+for (const [key] of open) console.log(`${key}: ${[...new Set(told.get(key))].join('; ')}`)
+console.log(`${total - open.length} of ${total} show an effect`)
+process.exit(open.length === 0 ? 0 : 1)

@@ -1,6 +1,6 @@
 /**
- * `node test/support/without-each.ts FILE '["KEY", …]'`: runs a test file once for each of the keys of
- * test/system/effects.json that name it, without the parameter or field; an empty key takes nothing out. Whoever passes then
+ * `node test/support/without-each.ts FILE '["KEY", …]'`: runs a test file once for each of the keys
+ * (test/system/effects.walk.ts), without the parameter or field; an empty key takes nothing out. Whoever passes then
  * does not show its effect. One process for all of them: loading the service takes longer than most tests. Made for
  * scripts/effects.ts.
  */

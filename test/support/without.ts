@@ -7,8 +7,8 @@ let taken = 0
 export const takenOut = (): number => taken
 
 /**
- * Takes one parameter or field out of every request of a test, to see whether anything shows its effect: `key` is one of
- * `test/system/effects.json`. A test that still passes without it does not (`scripts/effects.ts`).
+ * Takes one parameter or field out of every request of a test, to see whether anything shows its effect: `key` names it
+ * as `test/system/effects.walk.ts` does. A test that still passes without it does not (`scripts/effects.ts`).
  */
 export function without(key: string, inject: Inject): Inject {
   let document: Promise<Json> | undefined

@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg'
 import type { Logger } from 'pino'
 import { type EventLog, type JanitorRun, janitorRun, type NewEvent } from '../events/service.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
@@ -37,6 +38,11 @@ const batch = 200
 const mostFailures = 5
 /** Advisory lock under which it works; `strg` and a number of our own. */
 const lock = 0x73747267_0009n
+
+/** Lets nothing be taken away until the connection ends; waits for what is just being taken away. */
+export async function holdContents(client: Pick<ClientBase, 'query'>): Promise<void> {
+  await client.query('select pg_advisory_lock_shared($1)', [lock])
+}
 
 /** A content without a file. */
 interface Unused {

@@ -38,6 +38,17 @@ import { createRecords, type RecordOptions } from './shown/service.ts'
 import { createUploads } from './upload/service.ts'
 
 export { verifyAll } from './fixity/verify-all.ts'
+export { holdContents } from './janitor.ts'
+export {
+  clearContents,
+  hasContents,
+  type KeptContent,
+  type KeptPlace,
+  keptContents,
+  keptPlaces,
+  type Lack,
+  lackOf,
+} from './locations/kept-contents.ts'
 export type { FileUse } from './records/access.ts'
 export { userPictures } from './records/pictures.ts'
 export type { FileForIndex } from './shown/for-index.ts'

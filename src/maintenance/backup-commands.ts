@@ -12,18 +12,24 @@ import { withNewDatabase, withOwnDatabase } from '../platform/postgres/own-datab
 import { createProgress, type Progress, type ProgressOutput } from '../platform/process/progress.ts'
 import { readManifest } from './backup/read.ts'
 import { restoreBackup } from './backup/restore.ts'
+import { backupText, contentLines } from './backup/telling.ts'
 import { type BackupSummary, writeBackup } from './backup/write.ts'
 
 const help = {
-  backup: `Usage: strongroom backup <file>
+  backup: `Usage: strongroom backup <file> [--without-files]
 
-Writes all data as they are at this moment into a file (.tar.zst), while the service runs or while it does not.
-Saving goes on meanwhile. The search index is not in it: a restore builds it anew.
+Writes all data as they are at this moment into a file (.tar.zst), while the service runs or while it does not, and with
+them the contents of files that lie in folders. Saving goes on meanwhile. The search index is not in it: a restore builds it
+anew. Contents in S3 are not in it either, and the command says so.
+
+  --without-files    leaves the contents of files out: copy their folders yourself, after the backup
+
+The exit code is 1 where the backup was made, but contents of files are missing or damaged.
 `,
   restore: `Usage: strongroom restore <file>
 
-Puts the data of a backup into an empty data folder (or an empty database, svc.db.dsn); all of them or none.
-Then start the service: it builds the search index.
+Puts the data of a backup into an empty data folder (or an empty database, svc.db.dsn), and the contents of files that are
+in it into the folders of their locations; all of them or none. Then start the service: it builds the search index.
 `,
 }
 
@@ -31,29 +37,26 @@ type Out = ProgressOutput & NodeJS.WritableStream
 
 /** `strongroom backup …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runBackup(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
-  const file = fileOf('backup', args, out)
-  if (file === null) return 0
+  const given = argumentsOf('backup', args, out)
+  if (given === null) return 0
+  const { file, withoutFiles } = given
   if (await stat(file).catch(() => null)) throw new Error(`${file} exists already`)
-  await withOwnDatabase(config, (dsn) =>
+  return withOwnDatabase(config, (dsn) =>
     withDb(dsn, config, async (db) => {
-      const { tables, rows, bytes } = await logged(db, config, file, () =>
-        shown(out, (progress) => writeBackup({ db, databaseName: config.databaseName, file, progress })),
+      const summary = await logged(db, config, { file, ...(withoutFiles && { withoutFiles }) }, () =>
+        shown(out, (progress) => writeBackup({ db, config, file, withFiles: !withoutFiles, progress })),
       )
-      out.write(`${rows} rows of ${tables} tables in ${file} (${(bytes / 1e6).toFixed(1)} MB)\n`)
-      for (const { name, count, size } of await contentsByLocation(db)) {
-        out.write(
-          `not in it: ${count} contents of files (${(size / 1e6).toFixed(1)} MB) in the location ${name}; copy them now\n`,
-        )
-      }
+      out.write(backupText(file, summary))
+      return summary.copied.some(({ harmedCount }) => harmedCount > 0) ? 1 : 0
     }),
   )
-  return 0
 }
 
 /** `strongroom restore …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runRestore(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
-  const file = fileOf('restore', args, out)
-  if (file === null) return 0
+  const given = argumentsOf('restore', args, out)
+  if (given === null) return 0
+  const { file } = given
   if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
   // Before there is a database, or a mark that keeps the service from starting.
   await readManifest(file, config.databaseName, [...(await migrationTexts()).keys()])
@@ -62,11 +65,12 @@ export async function runRestore(args: string[], config: Config, out: Out = proc
     await migrate(dsn)
     await withDb(dsn, config, async (db) => {
       await migrateQueue(db)
-      const { rows, taken } = await shown(out, (progress) =>
-        restoreBackup({ db, file, databaseName: config.databaseName, progress, begun: mark.set }),
-      )
+      const summary = await shown(out, (progress) => restoreBackup({ db, file, config, progress, mark }))
       await mark.clear()
-      out.write(`restored ${rows} rows as of ${taken}; start the service, which builds the search index\n`)
+      out.write(
+        `restored ${summary.rows} rows as of ${summary.taken}; start the service, which builds the search index\n`,
+      )
+      for await (const line of contentLines(db, config, summary)) out.write(line)
       const missing = await sealedElsewhere(db, config)
       if (missing.apps + missing.accounts > 0) out.write(keyMissing(missing, config.dataDir))
     })
@@ -86,8 +90,15 @@ function keyMissing({ apps, accounts }: SealedElsewhere, dataDir: string): strin
   )
 }
 
-function fileOf(command: keyof typeof help, args: string[], out: Out): string | null {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { help: { type: 'boolean' } } })
+function argumentsOf(command: keyof typeof help, args: string[], out: Out) {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean' },
+      ...(command === 'backup' && { 'without-files': { type: 'boolean' } }),
+    } as { help: { type: 'boolean' }; 'without-files': { type: 'boolean' } },
+  })
   if (values.help) {
     out.write(help[command])
     return null
@@ -95,10 +106,10 @@ function fileOf(command: keyof typeof help, args: string[], out: Out): string | 
   const [file, ...rest] = positionals
   if (file === undefined || rest.length > 0)
     throw new Error(`${command} needs one file; see strongroom ${command} --help`)
-  return resolve(file)
+  return { file: resolve(file), withoutFiles: values['without-files'] ?? false }
 }
 
-async function withDb(dsn: string, config: Config, work: (db: Db) => Promise<void>): Promise<void> {
+async function withDb<T>(dsn: string, config: Config, work: (db: Db) => Promise<T>): Promise<T> {
   const db = openDb({
     connectionString: dsn,
     maxConnections: 2,
@@ -107,20 +118,10 @@ async function withDb(dsn: string, config: Config, work: (db: Db) => Promise<voi
     onError: () => {},
   })
   try {
-    await work(db)
+    return await work(db)
   } finally {
     await db.close()
   }
-}
-
-/** Contents of files lie beside the database. They never change, so a copy that is made later has all of a backup's. */
-async function contentsByLocation(db: Db): Promise<{ name: string; count: number; size: number }[]> {
-  const { rows } = await db.query<{ name: string; count: number; size: number }>(
-    `select l.name, count(*)::int8 as count, sum(b.size)::float8 as size
-     from file_blob b join file_location l on l.id = b.location_id
-     where l.kind <> 'remote' group by l.name order by l.name`,
-  )
-  return rows
 }
 
 async function shown<T>(out: Out, work: (progress: Progress) => Promise<T>): Promise<T> {
@@ -136,14 +137,14 @@ async function shown<T>(out: Out, work: (progress: Progress) => Promise<T>): Pro
 async function logged(
   db: Db,
   config: Config,
-  file: string,
+  BackupOpts: { readonly file: string; readonly withoutFiles?: boolean },
   work: () => Promise<BackupSummary>,
 ): Promise<BackupSummary> {
   const started = new Date()
   const note = async (type: 'BACKUP_DONE' | 'BACKUP_FAILED', more: object = {}): Promise<void> => {
     if (config.readOnly) return
     const Elapsed = `${((Date.now() - started.getTime()) / 1000).toFixed(3)}s`
-    const info = { Started: started.toISOString(), Elapsed, BackupOpts: { file }, ...more }
+    const info = { Started: started.toISOString(), Elapsed, BackupOpts, ...more }
     await createEventLog().append(db, [{ type, actor: null, info }])
   }
   try {

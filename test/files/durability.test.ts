@@ -94,7 +94,7 @@ test('kill -9 while uploading, producing and moving: what was acknowledged is th
   assert.ok(shelf.count >= acknowledged.size)
   const backup = await runCommand(['backup', join(folder.path, 'b.tar.zst')], { SVC_DATA_DIR: folder.path })
   assert.equal(backup.code, 0, backup.stderr)
-  assert.match(backup.stdout, /not in it: \d+ contents of files \(.* MB\) in the location file/)
+  assert.match(backup.stdout, /^in it: \d+ contents of files \(.* MB\) of the location shelf: /m)
   const names = await filesIn(join(folder.path, 'files'))
   for (const { hash } of acknowledged.values()) assert.ok(names.includes(hash))
 })

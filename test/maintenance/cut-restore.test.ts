@@ -1,33 +1,48 @@
 import assert from 'node:assert/strict'
-import { access } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import { pathOf } from '../../src/files/blobs/blob-store.ts'
 import { runBackup } from '../../src/maintenance/backup-commands.ts'
+import { sha256, upload } from '../files/support.ts'
 import { runCommand, spawnService, startCommand, temporaryFolder } from '../support/process.ts'
 import { payload, startMuseum } from '../support/seed/museum.ts'
-import { testConfig } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-test('a restore that is killed has put nothing in, keeps a start away, and works when it is repeated', async () => {
+/** When it is killed: as soon as it has begun, or in the middle of the contents of files. */
+for (const [name, place] of [
+  ['as it begins', 'restore-unfinished'],
+  ['while it brings contents of files back', join('files', 'tmp')],
+] as const) {
+  test(`a restore that is killed ${name} has put nothing in, keeps a start away, and works when it is repeated`, () =>
+    killAndRepeat(place))
+}
+
+async function killAndRepeat(place: string): Promise<void> {
   await using folder = await temporaryFolder()
   const file = join(folder.path, 'museum.tar.zst')
+  const content = randomBytes(40 * 1024 * 1024)
   {
     await using museum = await startMuseum()
+    const sent = await upload(museum.svc, 'root', [{ name: 'a.wav', content }], { produce_versions: 'false' })
+    assert.equal(sent.status, 200)
     const people = Array.from({ length: 200 }, (_, n) => payload('person', { name: `Ada ${n}`, reference: `r${n}` }))
     assert.equal((await museum.svc.as('root').post('/db/person', people)).status, 200)
-    await runBackup([file], testConfig(museum.svc.dsn), new Writable({ write: (_chunk, _encoding, done) => done() }))
+    await runBackup([file], museum.svc.config, new Writable({ write: (_chunk, _encoding, done) => done() }))
   }
   const env = { SVC_DATA_DIR: join(folder.path, 'data'), SVC_DATABASE_NAME: 'test', SVC_PORT: '0' }
   const mark = join(env.SVC_DATA_DIR, 'restore-unfinished')
   const killed = startCommand(['restore', file], env)
-  const marked = (): Promise<boolean> =>
-    access(mark).then(
+  const isThere = (path: string): Promise<boolean> =>
+    access(path).then(
       () => true,
       () => false,
     )
+  const marked = () => isThere(mark)
   // It ends by itself only when it is so quick that there is nothing to kill.
-  await Promise.race([until(marked, 120), killed.exited])
+  await Promise.race([until(() => isThere(join(env.SVC_DATA_DIR, place)), 120), killed.exited])
   killed.child.kill('SIGKILL')
   await killed.exited
   if (await marked()) {
@@ -56,4 +71,6 @@ test('a restore that is killed has put nothing in, keeps a start away, and works
     headers: { authorization: `Bearer ${token}` },
   })
   assert.equal(((await list.json()) as unknown[]).length, 200)
-})
+  const restored = join(env.SVC_DATA_DIR, 'files', pathOf(sha256(content)))
+  assert.equal(sha256(await readFile(restored)), sha256(content))
+}

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { zstdCompressSync } from 'node:zlib'
 import pg from 'pg'
-import { extract, type Headers, pack } from 'tar-stream'
 import { openStore } from '../../src/files/locations/open.ts'
 import { migrateQueue } from '../../src/jobs/service.ts'
 import { runBackup, runRestore } from '../../src/maintenance/backup-commands.ts'
@@ -18,41 +15,10 @@ import { createEmptyDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { payload, startMuseum } from '../support/seed/museum.ts'
 import { testConfig } from '../support/service.ts'
-
-interface Entry {
-  readonly header: Headers
-  readonly content: Buffer
-}
+import { archiveOf, changeJson, type Entry, entriesOf, said } from './archives.ts'
 
 let good: readonly Entry[]
 const folder = await temporaryFolder()
-
-const said = (): { out: Writable; text: () => string } => {
-  const lines: string[] = []
-  return {
-    out: new Writable({
-      write: (chunk, _encoding, done) => {
-        lines.push(String(chunk))
-        done()
-      },
-    }),
-    text: () => lines.join(''),
-  }
-}
-
-async function entriesOf(path: string): Promise<Entry[]> {
-  const archive = Readable.from([zstdDecompressSync(await readFile(path))]).pipe(extract())
-  const entries: Entry[] = []
-  for await (const entry of archive) entries.push({ header: { ...entry.header }, content: await buffer(entry) })
-  return entries
-}
-
-async function archiveOf(entries: readonly Entry[]): Promise<Buffer> {
-  const archive = pack()
-  for (const { header, content } of entries) archive.entry(header, content)
-  archive.finalize()
-  return buffer(archive)
-}
 
 /** The same backup with the rows of a table as given, and sums that fit them: somebody who changes one changes the other. */
 function withRows(entries: readonly Entry[], table: string, change: (rows: string) => string): Entry[] {
@@ -66,14 +32,6 @@ function withRows(entries: readonly Entry[], table: string, change: (rows: strin
   const name = `tables/public.${table}/00000001`
   const changed = [...rest.slice(0, at), { header: { name }, content }, ...rest.slice(at)]
   return changeJson(changed, 'end.json', (end) => ({ ...end, [`"public"."${table}"`]: sum }))
-}
-
-function changeJson(entries: readonly Entry[], name: string, change: (value: Json) => Json): Entry[] {
-  return entries.map((entry) =>
-    entry.header.name === name
-      ? { header: { name }, content: Buffer.from(JSON.stringify(change(JSON.parse(entry.content.toString())))) }
-      : entry,
-  )
 }
 
 const inManifest = (change: (manifest: Json) => Json) => changeJson(good, 'manifest.json', change)
@@ -175,7 +133,7 @@ test('a backup that somebody has changed puts in nothing and runs nothing, and i
     'an entry behind the end': [[...good, text('tables/public.user/00000009', 'x')], /behind its end/],
     'no manifest': [good.slice(1), /no backup/],
     'no end': [good.slice(0, -1), /end is missing/],
-    'a newer format': [inManifest((m) => ({ ...m, format: 2, release: '9.9.9' })), /newer release \(9\.9\.9\)/],
+    'a newer format': [inManifest((m) => ({ ...m, format: 3, release: '9.9.9' })), /newer release \(9\.9\.9\)/],
   }
   await using database = await migratedDatabase()
   const before = await asked(database.dsn, catalogue)

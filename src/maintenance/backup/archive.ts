@@ -7,14 +7,21 @@ import type { SequenceState, TableContent } from './tables.ts'
  *
  *   manifest.json              what it is, of which release, with which tables and sequences
  *   tables/<schema>.<name>/<n> the rows of a table in PostgreSQL's text format of COPY, cut into pieces anywhere
- *   end.json                   how much each table must have; a backup without it was cut off
+ *   contents/<location>/<sha256>/<n>
+ *                              contents of files, by location and hash, each in pieces of `contentPiece` bytes
+ *   end.json                   how much each table and location must have; a backup without it was cut off
  */
 export const manifestEntry = 'manifest.json'
 export const endEntry = 'end.json'
-export const format = 1
+export const format = 2
+
+/** Bytes of a content in one entry; they are not held in memory. */
+export const contentPiece = 64 * 1024 * 1024
 
 export interface Manifest {
   readonly format: number
+  /** Locations whose contents of files are in it, by id; format 1 had none. */
+  readonly contents?: readonly number[]
   /** Release that made the backup. */
   readonly release: string
   /** When the snapshot was taken; ISO 8601, UTC. */
@@ -37,7 +44,8 @@ export type End = Readonly<Record<string, TableSum>>
 
 const Name = Type.String({ minLength: 1, maxLength: 63 })
 const ManifestShape = Type.Object({
-  format: Type.Literal(format),
+  format: Type.Union([Type.Literal(1), Type.Literal(format)]),
+  contents: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { uniqueItems: true })),
   release: Type.String(),
   taken: Type.String(),
   migrations: Type.Array(Name),
@@ -69,6 +77,8 @@ export function parseManifest(text: string): Manifest {
   }
   if (!Value.Check(ManifestShape, value)) throw new Error('the file is no backup that this release can read')
   const { tables, sequences } = value
+  if ((value.contents === undefined) !== (value.format === 1))
+    throw new Error('the file is no backup that this release can read')
   const names = [...tables, ...sequences].map(({ schema, name }) => `${schema}.${name}`)
   if (new Set(names).size < names.length || tables.some(({ columns }) => new Set(columns).size < columns.length)) {
     throw new Error('the backup names something twice')
@@ -91,3 +101,17 @@ function parseJson(text: string): unknown {
 }
 
 export const tableFolder = ({ schema, name }: { schema: string; name: string }): string => `tables/${schema}.${name}/`
+
+/** Stands for the contents of a location in the end. */
+export const locationKey = (location: number): string => `contents/${location}`
+
+/** Names of a content's entries without their numbers. */
+export const contentFolder = (location: number, sha256: string): string => `${locationKey(location)}/${sha256}/`
+
+export const pieceName = (number: number): string => String(number).padStart(4, '0')
+
+/** How many bytes each entry of a content has. An empty one has an entry, too. */
+export function pieceSizes(size: number): number[] {
+  const whole = Math.max(0, Math.ceil(size / contentPiece) - 1)
+  return [...Array<number>(whole).fill(contentPiece), size - whole * contentPiece]
+}

@@ -9,7 +9,7 @@ import { plainTar } from './plain-tar.ts'
 const longestText = 64 * 1024 * 1024
 
 interface Part {
-  readonly header: { readonly name: string }
+  readonly header: { readonly name: string; readonly size: number }
   readonly chunks: AsyncIterable<Buffer>
   readonly text: () => Promise<string>
 }
@@ -51,7 +51,11 @@ async function* partsOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<
       for await (const chunk of entry) chunks.push(chunk as Buffer)
       return Buffer.concat(chunks).toString('utf8')
     }
-    yield { header: entry.header, chunks: entry as AsyncIterable<Buffer>, text }
+    yield {
+      header: { name: entry.header.name, size: entry.header.size ?? 0 },
+      chunks: entry as AsyncIterable<Buffer>,
+      text,
+    }
   }
 }
 

@@ -4,9 +4,12 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { ClientBase, PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import type { Config } from '../../platform/config/config.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import type { RestoreMark } from '../../platform/postgres/instance-id.ts'
 import type { Progress } from '../../platform/process/progress.ts'
-import { type End, endEntry, type Manifest, parseEnd, type TableSum, tableFolder } from './archive.ts'
+import { type End, endEntry, locationKey, type Manifest, parseEnd, type TableSum, tableFolder } from './archive.ts'
+import { type ContentsIn, type FolderConfig, openContents } from './contents-in.ts'
 import { assertSameSchema, manifestOf, openArchive, otherSchema } from './read.ts'
 import { columnList, contentTables, nameOf, quoted, sequenceStates, type TableContent } from './tables.ts'
 
@@ -14,41 +17,42 @@ export interface RestoreOptions {
   /** A migrated database in which nobody has worked yet. */
   db: Db
   file: string
-  /** Name of this instance: that of the backup, or its global object ids would change. */
-  databaseName: string
+  /** `databaseName` is that of the backup, or its global object ids would change. */
+  config: FolderConfig & Pick<Config, 'databaseName'>
   progress: Progress
-  /** Called once it is sure that there is nothing to be lost. */
-  begun: () => Promise<void>
+  /** Set once it is sure that there is nothing to be lost. */
+  mark: RestoreMark
 }
 
 export interface RestoreSummary {
   readonly taken: string
   readonly rows: number
+  /** Locations whose contents are in the backup; null in a backup of a release that had none in it. */
+  readonly contents: readonly number[] | null
 }
 
 /**
  * Puts the data of a backup into an empty database, all of them or none, and queues all objects for the index.
  * @throws {Error} with one line for the person at the terminal; then the database is as it was.
  */
-export async function restoreBackup({
-  db,
-  file,
-  databaseName,
-  progress,
-  begun,
-}: RestoreOptions): Promise<RestoreSummary> {
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreSummary> {
+  const { db, file, progress, mark } = options
   const { size } = await stat(file)
   const client = await db.connect()
+  const contents: { open: ContentsIn | null } = { open: null }
   try {
     await client.query('begin')
     await client.query('set local lock_timeout = 0')
     await assertEmpty(client)
-    await begun()
+    await mark.set(await mark.folders())
     progress.start('Restore', size)
-    const summary = await load(client, file, databaseName, progress)
+    const summary = await load(client, options, contents)
     await client.query('commit')
     await client.query('analyze')
     return summary
+  } catch (error) {
+    await contents.open?.undo()
+    throw error
   } finally {
     client.release(true)
     progress.stop()
@@ -57,54 +61,82 @@ export async function restoreBackup({
 
 async function load(
   client: PoolClient,
-  file: string,
-  databaseName: string,
-  progress: Progress,
+  { file, config, progress, mark }: RestoreOptions,
+  contents: { open: ContentsIn | null },
 ): Promise<RestoreSummary> {
   const { source, entries, read } = openArchive(file)
   let manifest: Manifest | null = null
-  let target: Target | null = null
+  let rows: RowsIn | null = null
   let end: End | null = null
-  let putBack = async (): Promise<void> => {}
-  const sums = new Map<string, TableSum>()
-  const finish = async (): Promise<void> => {
-    if (target) sums.set(nameOf(target.table), await target.end())
-    target = null
-  }
   let told = 0
   for await (const { header, ...part } of entries) {
     progress.advance(source.bytesRead - told)
     told = source.bytesRead
     if (end) throw new Error(`the backup has an entry ${header.name} behind its end`)
-    if (!manifest) {
-      manifest = manifestOf(header.name, await part.text(), databaseName)
-      await assertFits(client, manifest)
-      await empty(client, manifest.tables)
-      putBack = await putAside(client, manifest.tables)
+    if (!manifest || !rows) {
+      manifest = manifestOf(header.name, await part.text(), config.databaseName)
+      rows = await openRows(client, manifest)
     } else if (header.name === endEntry) {
-      await finish()
+      await rows.finish()
       end = parseEnd(await part.text())
+    } else if (header.name.startsWith('contents/')) {
+      await rows.finish()
+      contents.open ??= await openContents(client, manifest.contents ?? [], config, mark)
+      await contents.open.take(header.name, header.size, part.chunks)
+    } else if (contents.open) {
+      throw strange(header.name)
     } else {
-      const folder = header.name.slice(0, header.name.lastIndexOf('/') + 1)
-      if (!target || tableFolder(target.table) !== folder) {
-        await finish()
-        const table = manifest.tables.find((one) => tableFolder(one) === folder)
-        if (!table || sums.has(nameOf(table)))
-          throw new Error(`the backup has an entry ${header.name} that does not belong there`)
-        target = startTable(client, table)
-      }
-      for await (const chunk of part.chunks) await target.write(chunk)
+      await rows.take(header.name, part.chunks)
     }
   }
   await read
-  if (!manifest || !end) throw new Error('the backup was cut off: its end is missing')
-  const rows = compare(end, sums, manifest.tables)
-  await putBack()
+  if (!manifest || !rows || !end) throw new Error('the backup was cut off: its end is missing')
+  const count = compare(end, rows.sums, manifest.tables)
+  compareContents(end, contents.open?.end() ?? new Map(), manifest.contents ?? [])
+  await rows.putBack()
   await setSequences(client, manifest)
   await client.query(
     'insert into index_queue (system_object_id, priority) select system_object_id, 2 from object order by 1',
   )
-  return { taken: manifest.taken, rows }
+  return { taken: manifest.taken, rows: count, contents: manifest.contents ?? null }
+}
+
+const strange = (name: string): Error => new Error(`the backup has an entry ${name} that does not belong there`)
+
+interface RowsIn {
+  readonly sums: ReadonlyMap<string, TableSum>
+  take(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
+  /** Ends the table that is just being filled. */
+  finish(): Promise<void>
+  putBack(): Promise<void>
+}
+
+/** Makes the tables ready for the rows of a backup. @throws {Error} unless they are those of this database. */
+async function openRows(client: PoolClient, manifest: Manifest): Promise<RowsIn> {
+  await assertFits(client, manifest)
+  await empty(client, manifest.tables)
+  const putBack = await putAside(client, manifest.tables)
+  const sums = new Map<string, TableSum>()
+  let target: Target | null = null
+  const finish = async (): Promise<void> => {
+    if (target) sums.set(nameOf(target.table), await target.end())
+    target = null
+  }
+  return {
+    sums,
+    finish,
+    putBack,
+    async take(name, chunks) {
+      const folder = name.slice(0, name.lastIndexOf('/') + 1)
+      if (!target || tableFolder(target.table) !== folder) {
+        await finish()
+        const table = manifest.tables.find((one) => tableFolder(one) === folder)
+        if (!table || sums.has(nameOf(table))) throw strange(name)
+        target = startTable(client, table)
+      }
+      for await (const chunk of chunks) await target.write(chunk)
+    },
+  }
 }
 
 interface Target {
@@ -152,6 +184,15 @@ function compare(
     rows += found.rows
   }
   return rows
+}
+
+/** @throws {Error} unless the contents are those that were copied when the backup was made. */
+function compareContents(end: End, sums: ReadonlyMap<string, TableSum>, locations: readonly number[]): void {
+  for (const key of locations.map(locationKey)) {
+    const found = sums.get(key) ?? { rows: 0, sha256: createHash('sha256').digest('hex') }
+    if (end[key]?.rows === found.rows && end[key].sha256 === found.sha256) continue
+    throw new Error(`the backup is damaged: the contents of files of a location are not those of the backup (${key})`)
+  }
 }
 
 /** @throws {Error} when somebody has worked in the database. */

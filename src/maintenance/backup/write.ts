@@ -7,10 +7,29 @@ import { createZstdCompress } from 'node:zlib'
 import type { PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { type Pack, pack as tarPack } from 'tar-stream'
+import { holdContents, type KeptPlace, keptPlaces } from '../../files/service.ts'
+import type { Config } from '../../platform/config/config.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { Progress } from '../../platform/process/progress.ts'
 import { version } from '../../platform/version.ts'
-import { type End, endEntry, format, type Manifest, manifestEntry, type TableSum, tableFolder } from './archive.ts'
+import {
+  type End,
+  endEntry,
+  format,
+  locationKey,
+  type Manifest,
+  manifestEntry,
+  type TableSum,
+  tableFolder,
+} from './archive.ts'
+import {
+  type AddStream,
+  type CopiedContents,
+  copyContents,
+  countContents,
+  type KeptFolder,
+  streamInto,
+} from './contents-out.ts'
 import { columnList, contentTables, nameOf, sequenceStates, type TableContent } from './tables.ts'
 
 /** Bytes of rows in one entry of the archive; as much is held in memory. */
@@ -18,9 +37,18 @@ const pieceSize = 1024 * 1024
 
 export interface BackupOptions {
   db: Db
-  databaseName: string
+  config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
   file: string
+  /** Contents of files in folders are copied, too. */
+  withFiles: boolean
   progress: Progress
+}
+
+/** A location of which nothing was copied. */
+export interface LeftContents {
+  readonly place: KeptPlace
+  readonly count: number
+  readonly size: number
 }
 
 /** Totals of a finished backup. */
@@ -28,6 +56,8 @@ export interface BackupSummary {
   tables: number
   rows: number
   bytes: number
+  readonly copied: readonly CopiedContents[]
+  readonly left: readonly LeftContents[]
 }
 
 /**
@@ -35,7 +65,7 @@ export interface BackupSummary {
  * name when it is complete and on disk.
  * @throws {Error} when the file exists, or anything fails; then no file is left.
  */
-export async function writeBackup({ db, databaseName, file, progress }: BackupOptions): Promise<BackupSummary> {
+export async function writeBackup({ file, ...options }: BackupOptions): Promise<BackupSummary> {
   const partial = `${file}.partial`
   // Whoever reads it can sign in as anybody who chose a weak password: for its owner's eyes only.
   const target = await open(partial, 'wx', 0o600)
@@ -51,7 +81,9 @@ export async function writeBackup({ db, databaseName, file, progress }: BackupOp
     )
     // A full disk ends the reading: nobody would take what it has read.
     const add: AddEntry = (name, content) => Promise.race([addEntry(archive, name, content), never(written)])
-    const summary = await fill(add, db, databaseName, progress).catch(async (error: Error) => {
+    const stream = streamInto(archive)
+    const addStream: AddStream = (...entry) => Promise.race([stream(...entry), never(written)])
+    const summary = await fill(add, addStream, options).catch(async (error: Error) => {
       archive.destroy(error)
       await written.catch(() => {})
       throw error
@@ -85,21 +117,27 @@ function never(other: Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => other.catch(reject))
 }
 
-async function fill(add: AddEntry, db: Db, databaseName: string, progress: Progress) {
+async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOptions, 'file'>) {
+  const { db, config, withFiles, progress } = options
   const client = await db.connect()
   try {
+    await client.query('set lock_timeout = 0')
+    if (withFiles) await holdContents(client)
     await client.query('begin isolation level repeatable read read only')
     const tables = await contentTables(client)
     const counts = await countRows(client, tables)
     // After the snapshot is taken, so no id in it lies ahead of its sequence.
     const sequences = await sequenceStates(client)
+    const places = await keptPlaces(client, { dataDir: config.dataDir, folders: config.fileFolders })
+    const folders = withFiles ? places.filter(isFolder) : []
     const manifest: Manifest = {
       format,
+      contents: folders.map(({ id }) => id),
       release: version,
       taken: new Date().toISOString(),
       migrations: await column<string>(client, 'select name as value from migration order by name'),
       queueMigrations: await column<number>(client, 'select id as value from graphile_worker.migrations order by id'),
-      databaseName,
+      databaseName: config.databaseName,
       tables,
       sequences,
     }
@@ -108,15 +146,28 @@ async function fill(add: AddEntry, db: Db, databaseName: string, progress: Progr
     progress.start('Backup', rows)
     const end: Record<string, TableSum> = {}
     for (const table of tables) end[nameOf(table)] = await copyTable(add, client, table, progress)
+    const counted = await countContents(client)
+    const copied: CopiedContents[] = []
+    for (const place of folders) {
+      progress.start('Files', counted.get(place.id)?.count ?? 0)
+      const { sum, ...done } = await copyContents(addStream, client, place, progress)
+      end[locationKey(place.id)] = sum
+      copied.push(done.copied)
+    }
     await add(endEntry, Buffer.from(JSON.stringify(end satisfies End)))
     await client.query('commit')
-    return { tables: tables.length, rows }
+    const left = places
+      .filter((place) => !folders.some(({ id }) => id === place.id))
+      .flatMap((place) => ({ place, count: 0, size: 0, ...counted.get(place.id) }))
+    return { tables: tables.length, rows, copied, left: left.filter(({ count }) => count > 0) }
   } finally {
     // A connection in the middle of a COPY is of no use to anybody.
     client.release(true)
     progress.stop()
   }
 }
+
+const isFolder = (place: KeptPlace): place is KeptFolder => place.folder !== null
 
 async function copyTable(
   add: AddEntry,

@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, open, rm } from 'node:fs/promises'
+import { link, lstat, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { readForeign } from '../process/own-folders.ts'
@@ -69,15 +69,29 @@ export async function noteInstance(dsn: string, dataDir: string): Promise<void> 
 export function restoreMark(dataDir: string) {
   const path = join(dataDir, unfinished)
   return {
-    async set(): Promise<void> {
+    /** `folders`: those of contents that the restore fills, and that had none before. */
+    async set(folders: readonly string[] = []): Promise<void> {
       await mkdir(dataDir, { recursive: true })
       await using file = await open(path, 'w', 0o644)
-      await file.writeFile('A restore into this data folder has not come to its end: repeat it.\n')
+      await file.writeFile(
+        `A restore into this data folder has not come to its end: repeat it.\n${JSON.stringify(folders)}\n`,
+      )
       await file.sync()
+    },
+    /** Folders that a restore which was cut off has begun to fill. */
+    async folders(): Promise<string[]> {
+      try {
+        const found: unknown = JSON.parse((await readFile(path, 'utf8')).split('\n')[1] ?? '')
+        return Array.isArray(found) ? found.filter((one) => typeof one === 'string') : []
+      } catch {
+        return []
+      }
     },
     clear: (): Promise<void> => rm(path, { force: true }),
   }
 }
+
+export type RestoreMark = ReturnType<typeof restoreMark>
 
 async function asked(dsn: string): Promise<Found> {
   const client = new pg.Client({ connectionString: dsn, application_name: 'strongroom' })

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import { PassThrough } from 'node:stream'
+import type { PoolClient } from 'pg'
+import {
+  clearContents,
+  hasContents,
+  type KeptContent,
+  type KeptPlace,
+  keptContents,
+  keptPlaces,
+} from '../../files/service.ts'
+import type { Config } from '../../platform/config/config.ts'
+import type { RestoreMark } from '../../platform/postgres/instance-id.ts'
+import { contentFolder, locationKey, pieceName, pieceSizes, type TableSum } from './archive.ts'
+
+export type FolderConfig = Pick<Config, 'dataDir' | 'fileFolders'>
+
+interface Awaited extends KeptContent {
+  readonly location: number
+}
+
+interface Sum {
+  rows: number
+  readonly hash: ReturnType<typeof createHash>
+}
+
+export interface ContentsIn {
+  /** @throws {Error} when it is no entry that the rows of the backup speak of, or not the next. */
+  take(name: string, size: number, chunks: AsyncIterable<Buffer>): Promise<void>
+  /** What has arrived of each location. @throws {Error} when the last content has not come whole. */
+  end(): ReadonlyMap<string, TableSum>
+  /** Takes away again what was put into folders. */
+  undo(): Promise<void>
+}
+
+/**
+ * Takes the contents of a backup into the folders of its locations, as far as these have none; the others are read and not
+ * kept. Its rows must have been put in: they say which contents there can be, in which order, and how large.
+ */
+export async function openContents(
+  client: PoolClient,
+  ids: readonly number[],
+  config: FolderConfig,
+  mark: RestoreMark,
+): Promise<ContentsIn> {
+  const places = await placesOf(client, ids, config)
+  const folders = await freeFolders(places, mark)
+  const stores = new Map(
+    places.flatMap(({ id, folder }) => (folder && folders.has(folder.path) ? [[id, folder.store]] : [])),
+  )
+  const expected = awaited(client, ids)
+  const sums = new Map<string, Sum>()
+  let open: ReturnType<typeof arriving> | null = null
+
+  /** Those before it in the rows are not in the backup: they were missing when it was made. */
+  async function find(name: string): Promise<Awaited> {
+    for (let next = await expected.next(); !next.done; next = await expected.next()) {
+      const { location, sha256 } = next.value
+      if (name === `${contentFolder(location, sha256)}${pieceName(1)}`) return next.value
+    }
+    throw strange(name)
+  }
+
+  async function close({ content, end }: NonNullable<typeof open>): Promise<void> {
+    const key = locationKey(content.location)
+    const sum = sums.get(key) ?? { rows: 0, hash: createHash('sha256') }
+    sum.rows++
+    sum.hash.update(`${content.sha256} ${await end()}\n`)
+    sums.set(key, sum)
+  }
+
+  return {
+    async take(name, size, chunks) {
+      if (!open) {
+        const content = await find(name)
+        open = arriving(content, stores.get(content.location) ?? null)
+      }
+      if (name !== open.nextName() || size !== open.nextSize()) throw strange(name)
+      await open.write(chunks)
+      if (open.nextSize() !== undefined) return
+      await close(open)
+      open = null
+    },
+    end() {
+      if (open) throw new Error('the backup was cut off in the middle of a content')
+      return new Map([...sums].map(([key, { rows, hash }]) => [key, { rows, sha256: hash.digest('hex') }]))
+    },
+    async undo() {
+      await open?.abort()
+      for (const path of folders) await clearContents(path)
+    },
+  }
+}
+
+const strange = (name: string): Error => new Error(`the backup has an entry ${name} that does not belong there`)
+
+async function* awaited(client: PoolClient, ids: readonly number[]): AsyncGenerator<Awaited> {
+  for (const location of ids) {
+    for await (const content of keptContents(client, location)) yield { ...content, location }
+  }
+}
+
+async function placesOf(client: PoolClient, ids: readonly number[], config: FolderConfig): Promise<KeptPlace[]> {
+  const known = await keptPlaces(client, { dataDir: config.dataDir, folders: config.fileFolders })
+  return ids.map((id) => {
+    const place = known.find((one) => one.id === id)
+    if (!place) throw new Error(`the backup has contents of a location ${id}, and no such location`)
+    return place
+  })
+}
+
+/** Folders without contents, and those that a restore which was cut off has begun to fill. */
+async function freeFolders(places: readonly KeptPlace[], mark: RestoreMark): Promise<ReadonlySet<string>> {
+  const begun = await mark.folders()
+  const free = new Set<string>()
+  for (const path of places.flatMap(({ folder }) => folder?.path ?? [])) {
+    if (begun.includes(path) || !(await hasContents(path))) free.add(path)
+  }
+  await mark.set([...new Set([...begun, ...free])])
+  for (const path of free) await clearContents(path)
+  return free
+}
+
+/** A content that comes in pieces; it is kept when it is what its name says. */
+function arriving(content: Awaited, store: NonNullable<KeptPlace['folder']>['store'] | null) {
+  const sizes = pieceSizes(content.size)
+  const hash = createHash('sha256')
+  const pipe = new PassThrough()
+  const received = store?.receive(pipe) ?? null
+  // Their failure is told when it is awaited.
+  received?.catch(() => {})
+  pipe.on('error', () => {})
+  let pieces = 0
+  return {
+    content,
+    nextName: () => `${contentFolder(content.location, content.sha256)}${pieceName(pieces + 1)}`,
+    nextSize: (): number | undefined => sizes[pieces],
+    async write(chunks: AsyncIterable<Buffer>): Promise<void> {
+      for await (const chunk of chunks) {
+        hash.update(chunk)
+        if (!received || pipe.write(chunk)) continue
+        const drained = new Promise((resolve) => pipe.once('drain', resolve))
+        // A full disk ends the writing: nobody would take what comes.
+        await Promise.race([drained, received])
+      }
+      pieces++
+    },
+    /** The hash of what came. */
+    async end(): Promise<string> {
+      pipe.end()
+      const found = hash.digest('hex')
+      const file = await received
+      if (found === content.sha256) await file?.keep(found)
+      else await file?.discard()
+      return found
+    },
+    async abort(): Promise<void> {
+      pipe.destroy(new Error('the restore has ended'))
+      await received?.then(
+        (file) => file.discard(),
+        () => {},
+      )
+    },
+  }
+}

@@ -277,6 +277,7 @@ export const seeds: Record<string, Seed> = {
   getSettings: nothing,
   getSystemStatus: nothing,
   getErrorTest: nothing,
+  purgeAll: { make: () => ({ query: { set_password: 'a new password of root' } }) },
   getOpenApi: nothing,
   getOpenApiPage: nothing,
 

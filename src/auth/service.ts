@@ -11,7 +11,7 @@ import type { MailService } from '../mail/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
@@ -64,6 +64,7 @@ import { createSignIn } from './sign-in.ts'
 import { createStrangers } from './strangers.ts'
 import { createThrottle } from './throttle.ts'
 import { createAccountUuids } from './users/account-uuids.ts'
+import { meetsRules, ruleHint } from './users/password-rules.ts'
 import type { PictureFiles } from './users/pictures.ts'
 import { createUserService } from './users/service.ts'
 
@@ -306,6 +307,19 @@ export function createAuth(dependencies: AuthDependencies) {
 
     /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
+
+    /** What becomes of the password of root when the instance is purged. */
+    rootPassword: {
+      /** Hash of a new one. @throws {AppError} `ServerGeneric` where it does not meet the rules for passwords. */
+      hash(password: string): Promise<string> {
+        const rules = baseConfig.get().password
+        if (meetsRules(password, rules)) return passwords.hash(password)
+        throw badRequest(ruleHint(rules, baseConfig.databaseLanguages()), { name: 'set_password' })
+      },
+      requireFreshSignIn: freshSignIn,
+      /** The one that the first start has made up is shown no longer. */
+      replaced: initial.forget,
+    },
 
     /** Users whose address is, from before names were unique, the login of somebody else. */
     shadowedUsers: () => shadowedUsers(db),

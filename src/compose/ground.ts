@@ -11,6 +11,7 @@ import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
 import { createSnapshots } from '../platform/postgres/snapshot.ts'
 import { createSignal } from '../platform/process/signal.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
+import { createStandstill } from '../platform/standstill.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
 
 /** What a service is given, and what tests give it in place of the machine's. */
@@ -41,8 +42,11 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   opened.defer(() => pages?.close())
   const snapshots = createSnapshots({ bus, reads: pipelined.alone, log })
   opened.defer(() => snapshots.close())
+  const standstill = await createStandstill({ db, bus, log, settled: snapshots.settled })
+  opened.defer(() => standstill.close())
   return {
     bus,
+    standstill,
     seal: createSeal(config),
     shares,
     pipelined,

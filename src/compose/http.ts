@@ -17,6 +17,7 @@ import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
 import { registerPageRoutes } from '../system/pages/routes.ts'
+import { createPurgeService } from '../system/purge/service.ts'
 import { registerSystemRoutes } from '../system/routes.ts'
 import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
@@ -30,7 +31,7 @@ import type { Workflow } from './workflow.ts'
 /** The HTTP interface of all capabilities. */
 export async function composeHttp(
   { config, db, log }: Given,
-  { snapshots }: Ground,
+  { snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel }: Kept,
   { auth, mail, messages }: People,
   workflow: Workflow,
@@ -48,6 +49,7 @@ export async function composeHttp(
     trustedProxies: config.trustedProxies,
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
+    standstill,
     authenticators: [auth.bearer],
     carriers: auth.carriers,
     unknownAddressPage: auth.unknownAddressPage,
@@ -71,7 +73,18 @@ export async function composeHttp(
     certificates: auth.certificates,
     objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
   })
-  registerSystemRoutes(http, { openApi, system })
+  const purge = createPurgeService({
+    db,
+    log,
+    standstill,
+    allowed: config.allowPurgeAll,
+    settings: () => baseConfig.get().purge,
+    externalUrl: config.externalUrl,
+    rootPassword: auth.rootPassword,
+    jobs,
+    datamodel,
+  })
+  registerSystemRoutes(http, { openApi, system, purge })
   registerPageRoutes(http, { system, pages: auth.pages })
   await registerEventStream(http, { streams, held: auth.held })
   registerEventRoutes(http, events)

@@ -158,6 +158,13 @@ export async function createDatamodelService(deps: DatamodelDeps) {
       return saveL10nHead(db, input, said)
     },
 
+    /** Takes all versions and the working copy away, for a purge of the instance; keeps saves and commits out until `tx` ends. */
+    async clear(tx: Tx): Promise<void> {
+      await store.lockModelExclusive(tx)
+      await store.replaceVersions(tx)
+      await bus.publish(tx, modelTopic)
+    },
+
     /** Commits the working copy, or asks what must be known first. */
     async commit(actor: Actor, answers: CommitAnswers): Promise<CommitResult> {
       requireRight(actor, commitDatamodel)

@@ -98,7 +98,7 @@ export async function writeHead(tx: Tx, change: HeadChange): Promise<void> {
   )
 }
 
-export async function insertVersion(tx: Tx, snapshot: Snapshot, userId: number): Promise<void> {
+export async function insertVersion(tx: Tx, snapshot: Snapshot, userId: number | null): Promise<void> {
   await tx.query(
     `insert into datamodel_version (version, committed_at, committed_by, schema, masks, l10n)
      values ($1, $2, $3, $4, $5, $6)`,
@@ -110,6 +110,30 @@ export async function insertVersion(tx: Tx, snapshot: Snapshot, userId: number):
       JSON.stringify(snapshot.masks),
       JSON.stringify(snapshot.l10n),
     ],
+  )
+}
+
+/**
+ * The empty datamodel in place of all versions, as the next one: its number and ids go on counting, since others may keep
+ * what they know by them. One that never was committed stays version 0.
+ */
+export async function replaceVersions(tx: Tx): Promise<void> {
+  const before = await readVersion(tx, await currentVersion(tx))
+  await tx.query('truncate datamodel_version, datamodel_head')
+  if (!before || before.version === 0) return
+  const version = before.version + 1
+  const { schema, masks, l10n } = emptySnapshot()
+  const { max_table_id, max_column_id } = before.schema
+  await insertVersion(
+    tx,
+    {
+      version,
+      committedAt: new Date(),
+      schema: { ...schema, version, based_on_version: before.version, max_table_id, max_column_id },
+      masks: { ...masks, version, based_on_schema_version: version, max_mask_id: before.masks.max_mask_id },
+      l10n,
+    },
+    null,
   )
 }
 

@@ -72,6 +72,15 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
      */
     runLocally: (tx: Tx, jobs: readonly LocalJob[]): Promise<boolean> => here.add(tx, jobs),
 
+    /** Takes out of the queue what nobody works on, and what processes have begun by themselves; what runs ends by itself. */
+    async drop(tx: Tx): Promise<void> {
+      await tx.query(
+        `select count(*) from graphile_worker.complete_jobs(
+           array(select id from graphile_worker.jobs where locked_at is null))`,
+      )
+      await tx.query('truncate begun_job')
+    },
+
     /** Names the code for a job, and its lane. Every process must register all names before it starts. */
     register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {
       if (workers) throw new Error(`job ${name} registered after the start`)

@@ -225,13 +225,8 @@ export const catalogue = {
     text: 'There is no such collector.',
     coming: 'publishing',
   },
-  PurgeNotAllowed: { package: 'objects', status: 400, text: 'The configuration does not allow to purge objects.' },
-  PurgeSystemRootOnly: {
-    package: 'acl',
-    status: 403,
-    text: 'Only root may purge.',
-    coming: 'purging the whole instance',
-  },
+  PurgeNotAllowed: { package: 'objects', status: 400, text: 'The configuration does not allow to purge.' },
+  PurgeSystemRootOnly: { package: 'acl', status: 403, text: 'Only the user root may purge the instance.' },
   QueryParse: {
     package: 'query',
     status: 400,

@@ -1,19 +1,19 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest } from '../platform/errors.ts'
-import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { actorOf, type HttpApp, statusHeader } from '../platform/http/http.ts'
+import { Ok } from '../platform/values/tasks.ts'
 import type { OpenApi } from './openapi/document.ts'
 import { pageSecurityPolicy } from './openapi/page.ts'
-import { Settings, SystemStats } from './schema.ts'
+import { type PurgeService, purgeRight } from './purge/service.ts'
+import { PurgeQuery, Settings, SystemStats } from './schema.ts'
 import { readStatus, type SystemService } from './service.ts'
 
 const tags = ['system']
 
-const statusHeader = 'X-Svc-Status'
-
 export function registerSystemRoutes(
   app: HttpApp,
-  { system, openApi }: { system: SystemService; openApi: OpenApi },
+  { system, openApi, purge }: { system: SystemService; openApi: OpenApi; purge: PurgeService },
 ): void {
   app.get(
     '/api/v1/settings',
@@ -23,7 +23,7 @@ export function registerSystemRoutes(
         summary: 'What anybody may know of the instance',
         description:
           'Needs no token: name, version, address and what the instance can do. The header `X-Svc-Status` is `ready`, or ' +
-          '`reindex` while searches wait until objects are indexed anew.',
+          '`reindex` while searches wait until objects are indexed anew; `purge` comes with 503, here as everywhere.',
         tags,
         response: { 200: Settings },
       },
@@ -67,6 +67,35 @@ export function registerSystemRoutes(
     },
     async () => {
       throw badRequest('This is a test error.')
+    },
+  )
+
+  app.post(
+    '/api/v1/system/purgeall',
+    {
+      schema: {
+        operationId: 'purgeAll',
+        summary: 'Bring the whole instance to its first state',
+        description:
+          'Only the user root, and only where `svc.allowPurgeAll` and `purge.allow_purge` of the base configuration allow it. ' +
+          'All that is stored goes, and all sessions end; see the documentation of operations. Meanwhile every request is ' +
+          'answered 503 with `X-Svc-Status: purge`.',
+        tags,
+        querystring: PurgeQuery,
+        response: { 200: Ok, 302: Type.Null({ description: 'It has begun, and `redirect` was given.' }) },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        systemRight: purgeRight,
+        alone: true,
+        outlivesClient: true,
+        errors: ['DatabaseLockError', 'FreshSignInRequired', 'NoPassword', 'PurgeNotAllowed', 'PurgeSystemRootOnly'],
+      },
+    },
+    async (request, reply) => {
+      const address = await purge.purge(actorOf(request), request.query)
+      return address === null ? { status: 'ok' as const } : (reply as FastifyReply).redirect(address, 302)
     },
   )
 

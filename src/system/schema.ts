@@ -2,6 +2,24 @@ import { type Static, Type } from 'typebox'
 
 const open = { additionalProperties: true } as const
 
+export const PurgeQuery = Type.Object({
+  redirect: Type.Optional(
+    Type.String({
+      maxLength: 2000,
+      description:
+        'An http or https address, or a path here: answered 302 with it at once, while the purge goes on. What then fails is in ' +
+        'the log of the service alone.',
+    }),
+  ),
+  set_password: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      description:
+        'A new password of root, which takes a sign-in of the last ten minutes. Without it root keeps the present one.',
+    }),
+  ),
+})
+
 /** What anybody may know of the instance before signing in. */
 export const Settings = Type.Object(
   {

@@ -36,6 +36,7 @@ test('a route asks its authenticators in turn: the first that knows the caller, 
     trustedProxies: [],
     timeLimits: { read: 1000, write: 1000 },
     readOnly: () => false,
+    standstill: { word: null, enter() {} },
     carriers: ['Authorization'],
     authenticators: [byHeader('x-everywhere', callerNamed)],
   })

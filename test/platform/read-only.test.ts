@@ -62,6 +62,7 @@ const writing = `
   POST /api/page/resetPassword
   POST /api/v1/system/directory/test
   POST /api/v1/system/reindex
+  POST /api/v1/system/purgeall
   POST /api/v1/system/sendmail
   POST /api/v1/system/sendmail/test`
 

@@ -62,6 +62,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     logLevel: 'silent',
     readOnly: false,
     allowPurge: true,
+    allowPurgeAll: false,
     bodyLimit: 64 * 1024 * 1024,
     answerLimit: 64 * 1024 * 1024,
     requestTimeout: 300,

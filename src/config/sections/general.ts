@@ -36,6 +36,13 @@ export const general = {
     active: bool(true),
   }),
 
+  purge: section('general', 'system.config', {
+    /** Whether root may bring the instance to its first state, where the configuration of the process allows it too. */
+    allow_purge: bool(false),
+    /** Whether the contents of files go then, in locations that allow it. */
+    purge_storage: bool(false),
+  }),
+
   languages: section('languages', 'public', {
     /** Languages of multi-language fields, best first; the first is the one that sorts and titles fall back to. */
     database: table(

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { kept, refusedChange } from '../../platform/http/query.ts'
+import { refusedChange } from '../../platform/http/query.ts'
 
 const Secret = Type.Optional(
   Type.String({ maxLength: 1000, description: 'Never answered. Left out or `***`: what is stored stays.' }),
@@ -56,7 +56,9 @@ export const LocationInput = Type.Object(
       }),
     ),
     config: LocationConfig,
-    allow_purge: Type.Optional(Type.Boolean(kept('a purge of the whole instance'))),
+    allow_purge: Type.Optional(
+      Type.Boolean({ description: 'A purge of the whole instance may remove contents there (`purge.purge_storage`).' }),
+    ),
     allow_redirect: Type.Optional(Type.Boolean(refusedChange('the service itself delivers all files'))),
     read_only: Type.Optional(Type.Boolean({ description: 'Nothing is stored there any more, and nothing removed.' })),
   },

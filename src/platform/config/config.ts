@@ -44,6 +44,8 @@ export interface Config {
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly readOnly: boolean
   readonly allowPurge: boolean
+  /** Root may bring the whole instance to its first state. */
+  readonly allowPurgeAll: boolean
   /** Largest request body in bytes. */
   readonly bodyLimit: number
   /** Largest answer with objects in bytes. */

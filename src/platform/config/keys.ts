@@ -292,6 +292,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     true,
     'Allows `delete_policy=purge`, which removes objects of the trash for good.',
   ),
+  allowPurgeAll: key(
+    'svc.allowPurgeAll',
+    'SVC_ALLOW_PURGE_ALL',
+    boolean(),
+    false,
+    'Allows root to bring the whole instance to its first state (`POST /system/purgeall`), where `purge.allow_purge` of the base configuration does so too.',
+  ),
   versionConvention: key(
     'svc.objects.versionConvention',
     'SVC_VERSION_CONVENTION',

@@ -21,6 +21,7 @@ import type { Pace } from '../limits/pace.ts'
 import { unavailabilityBehind } from '../postgres/failures.ts'
 import { withoutSecrets } from '../secrets/secret-forms.ts'
 import { scrubbed, scrubPath, scrubText, secretsIn } from '../secrets/secrets.ts'
+import type { Standstill } from '../standstill.ts'
 import { drainUnread } from './body/drain.ts'
 import { BodyGate } from './body/gate.ts'
 import { type BodyLimits, type BodySize, limitsOf } from './body/limits.ts'
@@ -75,6 +76,8 @@ declare module 'fastify' {
     bodyLimits?: BodyLimits
     /** The system right without which nobody is served: asked for before the body is read. */
     systemRight?: NeededRight
+    /** Nobody else is served while it works (standstill.ts): it is not waited for. */
+    alone?: boolean
     /** What it does is done to its end, whether the client waits for it or not: what counts wrong passwords. */
     outlivesClient?: boolean
   }
@@ -112,6 +115,9 @@ export interface DeclaredRoute {
   readonly systemRight: NeededRight | undefined
 }
 
+/** Says in one word how the service is. */
+export const statusHeader = 'X-Svc-Status'
+
 /** Seconds in which the head of a request must have arrived. */
 const headersTimeout = 30
 
@@ -135,6 +141,8 @@ export interface HttpOptions {
   /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
   readOnly: () => boolean
+  /** While something goes on there, requests are refused. */
+  standstill: Pick<Standstill, 'word' | 'enter'>
   /** For routes that declare none of their own. */
   authenticators: readonly Authenticator[]
   /** Names of the headers that can say who is calling. */
@@ -233,9 +241,17 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     const { read, write } = options.timeLimits
     const limit = request.routeOptions.config.writes ? write : read
     request.deadline = new RequestDeadline(reply.raw, limit, () => shareOf(request.actor, request.ip))
-    if (!traffic.stopping) return
-    reply.header('Connection', 'close')
-    throw new AppError('ServiceUnavailable')
+    if (traffic.stopping) {
+      reply.header('Connection', 'close')
+      throw new AppError('ServiceUnavailable')
+    }
+    const { word } = options.standstill
+    if (word !== null) {
+      reply.header(statusHeader, word)
+      throw new AppError('ServiceUnavailable', {}, { message: `The instance does not answer for a while: ${word}.` })
+    }
+    const { writes, alone } = request.routeOptions.config
+    if (writes && !alone) options.standstill.enter(reply.raw)
   })
   app.addHook('onRequest', peers.onRequest)
   // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.

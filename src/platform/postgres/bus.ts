@@ -21,6 +21,10 @@ export interface Bus {
    * the connection breaks, nobody sees it until there is a new one, five seconds later at most.
    */
   present(name: string): Promise<void>
+  /** Ends that. */
+  absent(name: string): Promise<void>
+  /** Calls all topics with an empty payload, as after a broken connection: whatever is kept may be outdated. */
+  renewAll(): void
   close(): Promise<void>
 }
 
@@ -53,10 +57,11 @@ export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<B
       const { from, topic, payload } = JSON.parse(text) as Envelope
       if (from !== self) deliver(topic, payload)
     },
-    onReconnect: () => {
-      for (const topic of listeners.keys()) deliver(topic, '')
-    },
+    onReconnect: renewAll,
   })
+  function renewAll(): void {
+    for (const topic of listeners.keys()) deliver(topic, '')
+  }
   return {
     async publish(tx, topic, payload = '') {
       if (Buffer.byteLength(payload) > longestPayload) throw new RangeError(`bus payload of ${topic} is too long`)
@@ -69,6 +74,8 @@ export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<B
       return () => ofTopic.delete(listener)
     },
     present: (name) => connection.present(name),
+    absent: (name) => connection.absent(name),
+    renewAll,
     close: () => connection.close(),
   }
 }
@@ -85,6 +92,11 @@ export async function isPresent(db: Queryable, name: string): Promise<boolean> {
   return rows[0]?.free === false
 }
 
+/** Waits until no process shows itself under this name, and keeps all from doing so until the transaction ends. */
+export async function lockPresence(tx: Tx, name: string): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', [name, presenceSeed])
+}
+
 async function notify(tx: Queryable, envelope: Envelope): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [channel, JSON.stringify(envelope)], 'bus-notify')
 }
@@ -99,6 +111,7 @@ interface ListenOptions {
 /** A connection of its own that only listens; replaced when it breaks, with pauses that grow to five seconds. */
 async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promise<{
   present(name: string): Promise<void>
+  absent(name: string): Promise<void>
   close(): Promise<void>
 }> {
   let closed = false
@@ -140,6 +153,14 @@ async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promi
     async present(name) {
       await show(client, name)
       names.push(name)
+    },
+    async absent(name) {
+      const at = names.indexOf(name)
+      if (at >= 0) names.splice(at, 1)
+      // A connection that breaks gives all of its locks back.
+      await client
+        .query('select pg_advisory_unlock_shared(hashtextextended($1, $2))', [name, presenceSeed])
+        .catch(() => {})
     },
     async close() {
       closed = true

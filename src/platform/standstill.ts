@@ -1,0 +1,171 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { AppError } from './errors.ts'
+import { outsideDeadlines } from './limits/deadline.ts'
+import { type Bus, lockPresence } from './postgres/bus.ts'
+import type { Db, Tx } from './postgres/db.ts'
+
+/**
+ * All processes on a database stop serving while one of them does something to the whole of it. Each process that serves
+ * shows itself under a name. Whoever wants to be alone takes a lock, so that it is the only one, and announces it. The others
+ * then refuse new requests, let those that write end, hide their name, and wait for the lock; the one waits until nobody shows
+ * that name. Locks end with the process that holds them, so a process that is killed keeps nobody waiting.
+ */
+export interface Standstill {
+  /** What goes on, in one word; null: the process serves. */
+  readonly word: string | null
+  /** Counts a request that writes until it is answered or its client has gone. */
+  enter(response: ServerResponse): void
+  /**
+   * Brings all processes to a stop, does the work, and lets them go on; what they keep in memory is then read anew.
+   * @throws {AppError} `DatabaseLockError` while another process does so.
+   */
+  run<T>(word: string, work: () => Promise<T>): Promise<T>
+  /** In a transaction of the work: waits until no other process serves. @throws {AppError} `DatabaseLockError` */
+  alone(tx: Tx): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StandstillOptions {
+  readonly db: Db
+  readonly bus: Bus
+  readonly log: Logger
+  /** Waits for what is being read anew; null: nothing is. */
+  readonly settled: () => Promise<unknown> | null
+  /** Milliseconds that requests which write have to end before their connections are closed. */
+  readonly patience?: number
+}
+
+const topic = 'standstill'
+/** The name of processes that serve. */
+const serving = 'serving'
+/** Advisory lock of the one that wants to be alone; `strg` and a number of our own. */
+const leadLock = 0x73747267_0670n
+/** Milliseconds that the one waits for all others, and for each lock that transactions hold. */
+const longestWait = 30_000
+/** Milliseconds between attempts. */
+const pause = 100
+
+export async function createStandstill(options: StandstillOptions): Promise<Standstill> {
+  const { db, bus, log, settled, patience = 5000 } = options
+  const writers = new Set<ServerResponse>()
+  let word: string | null = null
+  let announced: string | null = null
+  let leading = false
+  let closed = false
+  let following: Promise<void> | null = null
+  let onEmpty: (() => void) | null = null
+
+  await serve()
+
+  const unsubscribe = bus.subscribe(topic, (payload) => {
+    // Without a word it says only that messages were lost.
+    if (payload === '' || leading || closed) return
+    announced = payload
+    following ??= outsideDeadlines(follow).finally(() => {
+      following = null
+    })
+  })
+
+  async function follow(): Promise<void> {
+    for (let said = announced; said !== null && !closed; said = announced) {
+      announced = null
+      word = said
+      await leave()
+      await untilOver()
+      if (announced === null) await comeBack()
+    }
+  }
+
+  /** Lets the requests that write end; whose client sends slowly ends with its connection. */
+  async function leave(): Promise<void> {
+    if (writers.size > 0) {
+      const empty = new Promise<void>((resolve) => {
+        onEmpty = resolve
+      })
+      const late = new AbortController()
+      const wait = sleep(patience, undefined, { signal: late.signal, ref: false }).catch(() => {})
+      await Promise.race([empty, wait])
+      late.abort()
+      onEmpty = null
+      for (const response of writers) response.destroy()
+    }
+    await bus.absent(serving)
+  }
+
+  /** Waits until the one that announced it is done, or dead. */
+  function untilOver(): Promise<void> {
+    return insistently(() => db.query('select pg_advisory_xact_lock_shared($1)', [leadLock]))
+  }
+
+  async function comeBack(): Promise<void> {
+    await serve()
+    bus.renewAll()
+    for (let reading = settled(); reading && !closed; reading = settled()) await reading
+    word = null
+  }
+
+  /** A process that starts, or comes back, waits for whoever is alone. */
+  function serve(): Promise<void> {
+    return insistently(() => bus.present(serving))
+  }
+
+  async function insistently(work: () => Promise<unknown>): Promise<void> {
+    for (let said = false; !closed; said = true) {
+      try {
+        await work()
+        return
+      } catch (error) {
+        if (!said) log.warn({ err: error }, 'waiting until this process may serve')
+        await sleep(pause)
+      }
+    }
+  }
+
+  return {
+    get word() {
+      return word
+    },
+
+    enter(response) {
+      writers.add(response)
+      response.once('close', () => {
+        writers.delete(response)
+        if (writers.size === 0) onEmpty?.()
+      })
+    },
+
+    async run(said, work) {
+      const holder = await db.connect()
+      try {
+        const { rows } = await holder.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [leadLock])
+        if (!rows[0]?.mine) throw new AppError('DatabaseLockError', { name: said })
+        leading = true
+        word = said
+        try {
+          await db.transaction((tx) => bus.publish(tx, topic, said))
+          await leave()
+          return await work()
+        } finally {
+          await comeBack()
+          leading = false
+        }
+      } finally {
+        // Closing the connection gives the lock back, whatever state it is in.
+        holder.release(true)
+      }
+    },
+
+    async alone(tx) {
+      await tx.query(`set local lock_timeout = ${longestWait}`)
+      await lockPresence(tx, serving)
+    },
+
+    async close() {
+      closed = true
+      unsubscribe()
+      await following
+    },
+  }
+}

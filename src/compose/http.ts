@@ -90,7 +90,12 @@ export async function composeHttp(
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)
   await registerAuthRoutes(http, { auth, lookAtPictures: workflow.files.pictures })
-  registerMailRoutes(http, { mail, instanceName: () => baseConfig.instanceTitle() || config.databaseName })
+  registerMailRoutes(http, {
+    db,
+    mail,
+    instanceName: () => baseConfig.instanceTitle() || config.databaseName,
+    most: config.quotaMails,
+  })
   registerMessageRoutes(http, { messages })
   registerDatamodelRoutes(http, datamodel)
   registerObjecttypeRoutes(http, workflow)

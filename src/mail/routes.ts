@@ -1,5 +1,9 @@
+import type { Actor } from '../platform/actor.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
+import { callerOf } from '../platform/limits/callers.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 import { Ok } from '../platform/values/tasks.ts'
 import { MailInput, TestMailInput } from './schema.ts'
 import type { MailService } from './service.ts'
@@ -9,11 +13,22 @@ const tags = ['system']
 const sendMail: NeededRight = { name: 'system.sendmail' }
 const config = { access: 'user', writes: true, systemRight: sendMail, errors: ['EmailSent'] as const } as const
 
+export interface MailRouteDeps {
+  readonly db: Queryable
+  readonly mail: MailService
+  readonly instanceName: () => string
+  /** Recipients to whom one user sends within an hour. */
+  readonly most: number
+}
+
 /** Mail that somebody writes by hand, or wants to see arrive. It is in the log, so read-only mode refuses it. */
-export function registerMailRoutes(
-  app: HttpApp,
-  { mail, instanceName }: { mail: MailService; instanceName: () => string },
-): void {
+export function registerMailRoutes(app: HttpApp, { db, mail, instanceName, most }: MailRouteDeps): void {
+  /** Counted before they are sent: also what the server then refuses. @throws {AppError} `QuotaExceeded` */
+  async function admit(actor: Actor, recipients: number): Promise<void> {
+    const shares = [{ caller: callerOf(actor, actor.remoteAddr), mostRows: most }]
+    await useHourly(db, { rows: 'svc.quotas.mails' }, shares, { rows: recipients })
+  }
+
   app.post(
     '/api/v1/system/sendmail',
     {
@@ -21,7 +36,8 @@ export function registerMailRoutes(
         operationId: 'sendMail',
         summary: 'Send a mail through the mail server of the instance',
         description:
-          'Answered when the server has taken it; what it refuses is `EmailSent`. The log has it in both cases.',
+          'Answered when the server has taken it; what it refuses is `EmailSent`. The log has it in both cases. One user sends ' +
+          'to so many recipients within an hour as `svc.quotas.mails` allows; a further mail is answered 429 `QuotaExceeded`.',
         tags,
         body: MailInput,
         response: { 200: Ok },
@@ -34,6 +50,7 @@ export function registerMailRoutes(
       const written = writtenMail(request.body)
       // Whoever may send mail may not write in the name of others.
       if (written.from !== undefined && written.from !== mail.sender()) requireRight(actor, { name: 'system.root' })
+      await admit(actor, written.to.length + written.cc.length + written.bcc.length)
       await mail.sendNow(written, { User: actor.login, UserID: actor.userId })
       return { status: 'ok' as const }
     },
@@ -57,6 +74,7 @@ export function registerMailRoutes(
       requireRight(actor, sendMail)
       const { to } = request.body
       const recipients = to ? [address(to, 'to')] : mail.sender() === '' ? [] : [mail.sender()]
+      await admit(actor, 1)
       const name = instanceName()
       await mail.sendNow(
         {

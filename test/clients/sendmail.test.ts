@@ -77,6 +77,33 @@ test('a test mail goes to the address given, or to the sender', async () => {
   )
 })
 
+test('one user sends to so many recipients within an hour, counted over all processes; others have shares of their own', async () => {
+  await using one = await attachService(svc.dsn, { quotaMails: 4 })
+  await using other = await attachService(svc.dsn, { quotaMails: 4 })
+  await createUsers(
+    svc,
+    { user: { login: 'kim', _version: 1 }, _system_rights: { 'system.sendmail': {} } },
+    { user: { login: 'lou', _version: 1 }, _system_rights: { 'system.sendmail': {} } },
+  )
+  server.mails.length = 0
+  const copies = { cc: ['cy@museum.test'], bcc: ['di@museum.test'] }
+  assert.equal((await one.as('kim').post('/system/sendmail', mail(copies))).status, 200)
+  assert.equal((await other.as('kim').post('/system/sendmail/test', { to: 'ada@museum.test' })).status, 200)
+  for (const [at, path, body] of [
+    [one, '/system/sendmail', mail()],
+    [other, '/system/sendmail/test', {}],
+  ] as const) {
+    const refused = await at.as('kim').post(path, body)
+    assert.deepEqual([refused.status, refused.body.code], [429, 'QuotaExceeded'])
+    const { quota, most, retry_after } = refused.body.parameters
+    assert.deepEqual([quota, most], ['svc.quotas.mails', 4])
+    assert.equal(Number(refused.headers['retry-after']), retry_after)
+    assert.ok(retry_after > 0 && retry_after <= 3600)
+  }
+  assert.equal(server.mails.length, 2, 'nothing of what was refused was sent')
+  assert.equal((await one.as('lou').post('/system/sendmail', mail())).status, 200)
+})
+
 test('needs system.sendmail, another sender system.root, and neither works in read-only mode', async () => {
   server.mails.length = 0
   for (const path of ['/system/sendmail', '/system/sendmail/test']) {

@@ -75,6 +75,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaUploads: 200,
     quotaUploadBytes: 2 ** 40,
     quotaSignIns: 1000,
+    quotaMails: 500,
     quotaStreams: 20,
     slowGrace: 60,
     leastRate: 1000,

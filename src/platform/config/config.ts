@@ -67,6 +67,8 @@ export interface Config {
   readonly quotaUploadBytes: number
   /** Sign-ins that one network begins within an hour with nothing proved. */
   readonly quotaSignIns: number
+  /** Recipients to whom one user sends mail by hand within an hour. */
+  readonly quotaMails: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

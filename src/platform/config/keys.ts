@@ -208,6 +208,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     1000,
     'Sign-ins of guests, by another server and by passkey that one address (of IPv6: a network of 64 bits) may begin within an hour, over all processes; a further one is answered 429. A network of 48 bits begins at most four times as many. When all have begun a hundred times as many, an address begins ten.',
   ),
+  quotaMails: key(
+    'svc.quotas.mails',
+    'SVC_QUOTA_MAILS',
+    integer(1, 10_000_000),
+    500,
+    'Recipients to whom one user may send mail by hand (`POST /system/sendmail`) within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

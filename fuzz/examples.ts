@@ -21,6 +21,7 @@ const refusals: Readonly<Record<string, number>> = {
   postLogoutHere: 204,
   createUpload: 201,
   continueUpload: 204,
+  overrideUploadMethod: 204,
   cancelUpload: 204,
 }
 

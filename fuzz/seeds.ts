@@ -396,6 +396,14 @@ export const seeds: Record<string, Seed> = {
       body: { number: 12 },
     }),
   },
+  readUpload: { make: async (scene) => ({ path: { uploadId: await addUpload(scene) }, headers: tus }) },
+  overrideUploadMethod: {
+    make: async (scene) => ({
+      path: { uploadId: await addUpload(scene) },
+      headers: { ...pieces, 'x-http-method-override': 'PATCH', 'upload-offset': '0' },
+      body: { number: 12 },
+    }),
+  },
   cancelUpload: { make: async (scene) => ({ path: { uploadId: await addUpload(scene) }, headers: tus }) },
   readFiles: { make: async (scene) => ({ query: { ids: `[${(await addFile(scene))._id}]`, format: 'long' } }) },
   readFile: {

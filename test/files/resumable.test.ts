@@ -51,6 +51,31 @@ suite('uploads in pieces', () => {
     send('PATCH', path, { 'upload-offset': offset, 'content-type': pieces }, payload, { login })
   const record = async (id: unknown) => (await svc.as('root').get(`/eas/${id}`)).body
 
+  test('a client that can only POST says in X-HTTP-Method-Override what it means', async () => {
+    const content = randomBytes(1000)
+    const begun = await start(content.length, { filename: 'a.bin' })
+    const path = String(begun.headers.location)
+    const override = (method: string, more: Record<string, string | number> = {}, payload?: Buffer) =>
+      send('POST', path, { 'x-http-method-override': method, ...more }, payload)
+    const piece = { 'upload-offset': 0, 'content-type': pieces }
+    const first = await override('PATCH', piece, content.subarray(0, 400))
+    assert.deepEqual([first.status, first.offset], [204, 400])
+    const looked = await override('head')
+    assert.deepEqual([looked.status, looked.offset, looked.headers['upload-length']], [200, 400, '1000'])
+    assert.equal((await send('HEAD', path)).offset, 400)
+    for (const wrong of ['', 'GET', 'toString', 'POST']) {
+      const refused = await override(wrong, piece, content.subarray(400))
+      assert.deepEqual([refused.status, refused.code], [400, 'ServerGeneric'], wrong)
+    }
+    assert.equal((await send('POST', path)).status, 400)
+    assert.equal((await send('DELETE', path, { 'x-http-method-override': 'HEAD' })).status, 400)
+    const other = await send('POST', path, { 'x-http-method-override': 'DELETE' }, undefined, { login: 'visitor' })
+    assert.equal(other.status, (await send('DELETE', path, {}, undefined, { login: 'visitor' })).status)
+    assert.equal((await send('HEAD', path)).offset, 400, 'nothing of that has changed it')
+    assert.equal((await override('DELETE')).status, 204)
+    assert.equal((await send('HEAD', path)).status, 404)
+  })
+
   test('a file comes in pieces, on any process, and becomes what one request would have made of it', async () => {
     await using other = await attachService(svc.dsn, { dataDir: svc.config.dataDir })
     const content = await picture(400, 400)

@@ -52,6 +52,7 @@ const writing = `
   POST /api/v1/eas/rput
   POST /api/v1/eas/tus
   PATCH /api/v1/eas/tus/:uploadId
+  POST /api/v1/eas/tus/:uploadId
   DELETE /api/v1/eas/tus/:uploadId
   POST /api/v1/eas/rput/bulk
   POST /api/v1/eas/:fileId

@@ -42,7 +42,16 @@ suite('description of the interface', () => {
     const interfaceRoutes = svc.app.http.declaredRoutes.filter(
       ({ method, url }) => method !== 'HEAD' && !pagesForPeople.test(url) && !/^\/api\/(openid|saml)\//.test(url),
     )
-    assert.equal(operations().length, interfaceRoutes.length)
+    const [heads, others] = [true, false].map((is) =>
+      operations().filter(([name]) => name.startsWith('head ') === is),
+    ) as [[string, OpenApiOperation][], [string, OpenApiOperation][]]
+    assert.equal(others.length, interfaceRoutes.length)
+    // HEAD beside a GET is said once for all.
+    assert.deepEqual(
+      heads.map(([name]) => name),
+      ['head /api/v1/eas/tus/{uploadId}'],
+    )
+    assert.match(document.info.description, /HEAD answers beside each GET/)
     const ids = operations().map(([, operation]) => operation.operationId)
     assert.equal(new Set(ids).size, ids.length, 'operation ids are unique')
     for (const [name, operation] of operations()) {
@@ -58,6 +67,34 @@ suite('description of the interface', () => {
         assert.ok(answer.description, `${name}: ${status} has no description`)
       }
     }
+  })
+
+  test('addresses of images are one path: its description names each part and what that can be', () => {
+    const parts = (path: string): string => {
+      const [first] = document.paths[`/api/v1/eas/${path}/{path}`]?.get?.parameters ?? []
+      assert.deepEqual([first?.name, first?.in], ['path', 'path'])
+      return first?.description ?? ''
+    }
+    const named = (text: string, names: readonly string[]): void => {
+      for (const name of names) assert.ok(text.includes(`\`${name}\``), `${name} in: ${text}`)
+    }
+    for (const path of ['iiif', 'iiif2']) {
+      named(parts(path), [
+        'region',
+        'size',
+        'rotation',
+        'quality',
+        'format',
+        'square',
+        '!w,h',
+        'pct:n',
+        'bitonal',
+        'webp',
+      ])
+    }
+    named(parts('iiif'), ['max', '^'])
+    named(parts('iiif2'), ['full'])
+    named(parts('zoom'), ['viewport', 'tile', 'x', 'y', 'format', 'png'])
   })
 
   test('VER-010 VER-011 the version stands in the address, no header chooses one; what will go is marked', async () => {
@@ -199,6 +236,7 @@ suite('description of the interface', () => {
       ['put /api/v1/eas/put', content, ['application/json']],
       ['post /api/v1/eas/tus', pieces, []],
       ['patch /api/v1/eas/tus/{uploadId}', pieces, []],
+      ['post /api/v1/eas/tus/{uploadId}', pieces, []],
       [
         'get /api/v1/eas/download/{fileId}/{hash}/{version}',
         [],

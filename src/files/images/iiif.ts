@@ -25,7 +25,10 @@ const formats: Readonly<Record<string, Wish['format']>> = {
   gif: 'gif',
   tif: 'tif',
 }
-const qualities = ['default', 'color', 'gray', 'bitonal'] as const
+export const qualities = ['default', 'color', 'gray', 'bitonal'] as const
+
+/** Names of formats in addresses. */
+export const formatNames = Object.keys(formats)
 
 /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
 export function readTransformRequest(
@@ -140,9 +143,9 @@ export function imageInfo(id: string, { width, height }: Size, version: IiifVers
   const tiles = [{ width: tileSide, height: tileSide, scaleFactors }]
   const common = { protocol: 'http://iiif.io/api/image', width, height }
   const features = ['mirroring', 'rotationArbitrary', 'rotationBy90s', 'regionSquare']
-  const formatNames = ['jpg', 'png', 'webp', 'gif', 'tif']
+  const told = formatNames.filter((name) => formats[name] === name)
   if (version === 2) {
-    const profile = { formats: formatNames, qualities, maxArea: mostPixels, supports: [...features, 'sizeAboveFull'] }
+    const profile = { formats: told, qualities, maxArea: mostPixels, supports: [...features, 'sizeAboveFull'] }
     return {
       '@context': context(2),
       '@id': id,

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http/http.ts'
 import type { FileService } from '../service.ts'
-import { type IiifVersion, infoType, wantedVersion } from './iiif.ts'
+import { formatNames, type IiifVersion, infoType, mostPixels, qualities, wantedVersion } from './iiif.ts'
 import type { Cut } from './service.ts'
 
 const Signature = Type.Optional(
@@ -30,6 +30,19 @@ const ImageHeaders = Type.Object({
   accept: Type.Optional(Type.String({ maxLength: 2000, description: 'May name the profile of IIIF Image 2.' })),
 })
 
+const words = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
+
+/** What of the picture an address asks for, part by part: behind the place they are one path. */
+const iiifParts = (sizes: string): string =>
+  'Place of the picture, and what of it. `region`: `full`, `square`, `x,y,w,h` in pixels, `pct:x,y,w,h` in percent. ' +
+  `\`size\`: ${sizes}, \`w,\`, \`,h\`, \`pct:n\`, \`w,h\`, \`!w,h\` (fits within), of at most ${mostPixels / 1e6} million pixels. ` +
+  '`rotation`: degrees from 0 to 360, clockwise; `!` before them mirrors first. ' +
+  `\`quality\`: ${words(qualities)}. \`format\`: ${words(formatNames)}.`
+
+const zoomParts =
+  'Place of the picture, and which tile. `viewport`: pixels of the longest side of the whole picture. `tile`: pixels of a side of ' +
+  'the tiles, 256 when not said. `x`, `y`: column and row of the tile, from 0. `format`: `jpg`, `png`.'
+
 const picture = {
   description: 'The image.',
   content: { 'image/jpeg': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) } },
@@ -46,7 +59,6 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     'version; without one the rights of the caller count. `obj_uuid` names an object that must have the file.'
   const shared = {
     tags: ['files'],
-    params: Path('Place of the picture, and what of it.'),
     querystring: ImageQuery,
     headers: ImageHeaders,
     response: { 200: picture, 303: Type.Unsafe<undefined>({ description: 'To the description.' }), 304: known },
@@ -77,6 +89,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     url: '/api/v1/eas/iiif/*',
     schema: {
       ...shared,
+      params: Path(iiifParts('`max`; with `^` before it, also larger than the region')),
       operationId: 'iiifImage',
       summary: 'IIIF Image API',
       description: `Version 3, and 2 where \`Accept\` names its profile; ${description}`,
@@ -94,6 +107,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     url: '/api/v1/eas/iiif2/*',
     schema: {
       ...shared,
+      params: Path(iiifParts('`max`, `full`')),
       operationId: 'iiifImageSecond',
       summary: 'IIIF Image API, version 2',
       description: `For viewers that ask for version 2 by its address: ${description}`,
@@ -114,7 +128,7 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
         'longest side `viewport` pixels long, the tile in column x and row y (from 0), `tile` pixels long (256 when not ' +
         'said), as `jpg` or `png`. `avoid_interpolation` shows pixels as squares.',
       tags: ['files'],
-      params: Path('Place of the picture, and which tile.'),
+      params: Path(zoomParts),
       querystring: ZoomQuery,
       headers: ImageHeaders,
       response: { 200: picture, 304: known },

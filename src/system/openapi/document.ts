@@ -38,11 +38,12 @@ function describe(
 ): OpenApiDocument {
   const components = new Components()
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  const withGet = new Set(routes.filter(({ method }) => [method].flat().includes('GET')).map(({ url }) => url))
   for (const route of routes) {
     if (route.schema?.hide) continue
     for (const method of [route.method].flat()) {
-      // Made by the framework: HEAD beside each GET, the preflight of CORS.
-      if (method === 'HEAD' || method === 'OPTIONS') continue
+      // Said once for all: HEAD beside a GET, the preflight of CORS.
+      if ((method === 'HEAD' && withGet.has(route.url)) || method === 'OPTIONS') continue
       const template = templateOf(route.url)
       paths[template] = { ...paths[template], [method.toLowerCase()]: operationOf(route, components) }
     }
@@ -55,7 +56,8 @@ function describe(
       version,
       description:
         'Asset and object management service: objects in a versioned datamodel, masks, search, events. Bodies are JSON ' +
-        'where nothing else is said. A request that is refused changes nothing.',
+        'where nothing else is said. A request that is refused changes nothing. HEAD answers beside each GET, with the same ' +
+        'status and headers and without a body.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: externalUrl }],

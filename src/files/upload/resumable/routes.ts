@@ -54,8 +54,37 @@ const errorsOfPieces = [
   'DatabaseUniqueKeyViolation',
 ] as const
 
+interface UploadRequest extends FastifyRequest {
+  readonly params: { readonly uploadId: string }
+}
+
 /** Uploads that can be resumed: tus 1.0 with creation, creation-with-upload, expiration and termination. */
 export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: ResumableService }): void {
+  async function tellOf(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const upload = await uploads.find(actorOf(request), request.params.uploadId)
+    return tell(reply.header('Cache-Control', 'no-store'), upload).header('Upload-Length', upload.size).send()
+  }
+
+  async function takePiece(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
+    if (request.headers['content-type'] !== pieces) {
+      throw new AppError('UnsupportedMediaType', {}, { message: `Pieces of an upload have the type ${pieces}.` })
+    }
+    const offset = request.headers['upload-offset']
+    if (typeof offset !== 'string')
+      throw badRequest('Upload-Offset must say where the piece begins.', { name: 'upload-offset' })
+    const { uploadId } = request.params
+    const upload = await uploads.append(actorOf(request), uploadId, Number(offset), streamedBody(request))
+    return tell(reply.status(204), upload).send()
+  }
+
+  async function giveUp(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
+    await uploads.remove(actorOf(request), request.params.uploadId)
+    return reply.status(204).send()
+  }
+
+  /** What `X-HTTP-Method-Override` can ask for. */
+  const byMethod: Readonly<Record<string, typeof tellOf>> = { HEAD: tellOf, PATCH: takePiece, DELETE: giveUp }
+
   http.post(
     path,
     {
@@ -119,8 +148,7 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
     config: { access: 'user', writes: false, errors: ['TusVersion', 'ResourceNotFound'] },
     handler: async (request, reply) => {
       speak(request, reply)
-      const upload = await uploads.find(actorOf(request), request.params.uploadId)
-      return tell(reply.header('Cache-Control', 'no-store'), upload).header('Upload-Length', upload.size).send()
+      return tellOf(request, reply)
     },
   })
 
@@ -148,15 +176,7 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
     },
     async (request, reply) => {
       speak(request, reply)
-      if (request.headers['content-type'] !== pieces) {
-        throw new AppError('UnsupportedMediaType', {}, { message: `Pieces of an upload have the type ${pieces}.` })
-      }
-      const offset = request.headers['upload-offset']
-      if (offset === undefined)
-        throw badRequest('Upload-Offset must say where the piece begins.', { name: 'upload-offset' })
-      const { uploadId } = request.params
-      const upload = await uploads.append(actorOf(request), uploadId, Number(offset), streamedBody(request))
-      return tell(reply.status(204), upload).send()
+      return takePiece(request, reply)
     },
   )
 
@@ -176,14 +196,63 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
     },
     async (request, reply) => {
       speak(request, reply)
-      await uploads.remove(actorOf(request), request.params.uploadId)
-      return reply.status(204).send()
+      return giveUp(request, reply)
+    },
+  )
+
+  http.post(
+    `${path}/:uploadId`,
+    {
+      schema: {
+        operationId: 'overrideUploadMethod',
+        summary: 'PATCH, HEAD or DELETE of an upload, for clients that can only POST',
+        description: '`X-HTTP-Method-Override` says which of them it is; all else is as there.',
+        tags: ['files'],
+        params: Params,
+        consumes: [pieces],
+        headers: Type.Object({
+          ...Version,
+          'x-http-method-override': Type.Optional(
+            Type.String({ maxLength: 20, description: '`PATCH`, `HEAD` or `DELETE`.' }),
+          ),
+          'upload-offset': Bytes('Where the piece begins.'),
+        }),
+        response: { 200: Nothing, 204: Nothing },
+      },
+      config: {
+        access: 'user',
+        writes: true,
+        body: 'stream',
+        bodyOptional: true,
+        optionsHeaders: optionsHeaders(uploads.mostBytes),
+        outlivesClient: true,
+        errors: [...errors, ...errorsOfPieces, 'RequestTimeout'],
+      },
+    },
+    async (request, reply) => {
+      const method = overriding(request) ?? ''
+      speak(request, reply, method)
+      const handler = Object.hasOwn(byMethod, method) ? byMethod[method] : undefined
+      if (handler) return handler(request, reply)
+      const message = 'X-HTTP-Method-Override must be PATCH, HEAD or DELETE: an upload takes no POST.'
+      throw badRequest(message, { name: 'x-http-method-override' })
     },
   )
 }
 
-function speak(request: FastifyRequest, reply: FastifyReply): void {
+function overriding({ headers }: FastifyRequest): string | undefined {
+  const said = headers['x-http-method-override']
+  return typeof said === 'string' ? said.toUpperCase() : undefined
+}
+
+/** A client that wants another method than the one that it uses sends a POST. */
+function speak(request: FastifyRequest, reply: FastifyReply, method: string = request.method): void {
   reply.header('Tus-Resumable', version)
+  if ((overriding(request) ?? method) !== method) {
+    throw badRequest(`X-HTTP-Method-Override cannot make another method of ${method}`, {
+      name: 'x-http-method-override',
+    })
+  }
   if (request.headers['tus-resumable'] !== version) {
     reply.header('Tus-Version', version)
     throw new AppError('TusVersion', { version })

@@ -30,10 +30,8 @@ import { type Ending, inTransaction } from './save/transaction.ts'
 
 export {
   type Access,
-  type FileMark,
   type MaskAccess,
   maskAccess,
-  type Place,
   type ShowingMasks,
   showingMasks,
 } from './masks/access.ts'

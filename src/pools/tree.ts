@@ -1,7 +1,7 @@
 /** The tree of pools: building it, asking it, refusing what is none. */
 import { AppError } from '../platform/errors.ts'
 import { ByName } from '../platform/values/text.ts'
-import type { Pool, PoolSnapshot, StoredPool } from './model.ts'
+import type { Pool, PoolSnapshot, StandardMasks, StoredPool } from './model.ts'
 
 /** The tree of the pools: depth first, siblings by id. */
 export function buildSnapshot(stored: readonly StoredPool[]): PoolSnapshot {
@@ -20,7 +20,7 @@ export function buildSnapshot(stored: readonly StoredPool[]): PoolSnapshot {
       level: parent ? parent.level + 1 : 0,
       children: below.map(({ id }) => id),
       holdsObjects: parent !== undefined,
-      effectiveMasks: { ...parent?.effectiveMasks, ...pool.standardMasks },
+      effectiveMasks: masksBelow(parent?.effectiveMasks, pool.standardMasks),
     })
     stack.push(...below.toReversed())
   }
@@ -28,6 +28,11 @@ export function buildSnapshot(stored: readonly StoredPool[]): PoolSnapshot {
   if (!root) throw new Error('there is no root pool')
   const named = [...byId.values()].flatMap((pool) => (pool.reference === null ? [] : [[pool.reference, pool] as const]))
   return Object.assign(byId, { byReference: new ByName(named), root })
+}
+
+/** The same object where nothing differs: whoever goes through many pools tells them apart by it. */
+function masksBelow(above: StandardMasks | undefined, own: StandardMasks): StandardMasks {
+  return above && Object.keys(own).length === 0 ? above : { ...above, ...own }
 }
 
 /** A pool and all below it, parents first. */

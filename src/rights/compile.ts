@@ -1,7 +1,18 @@
 /** Compiles the grants on pools and object types into what they mean for one caller at one moment. */
-import { containerRights, objectRights } from './catalogue.ts'
+import { ownerRights } from './catalogue.ts'
+import { all, everything, isPrivate, not, widest } from './expression.ts'
 import { boundaries, inForce, poolFits } from './grants.ts'
-import type { ContainerGrants, Person, Place, PoolGrants, RightItem, StoredGrant, TagFilter } from './model.ts'
+import type {
+  ContainerGrants,
+  Person,
+  Place,
+  PoolGrants,
+  ReadExpression,
+  RightItem,
+  StoredGrant,
+  TagFilter,
+} from './model.ts'
+import { createUnions, type Unions } from './unions.ts'
 
 export interface Caller {
   readonly userId: number
@@ -19,8 +30,10 @@ export interface Entry {
   readonly ownerOnly: boolean
   readonly contactOnly: boolean
   readonly sticky: boolean
-  /** Rights that need no look at the object: those of whoever is addressed. */
-  readonly always: RightSet
+  /** What it asks of an object in its container besides, whoever the caller is: its tags, and not to be private. */
+  readonly when: ReadExpression
+  /** Equal for grants that say the same. */
+  readonly content: number
   /** Where some of its rights are limited to pools: what is left of it in a pool, by the names of these rights. */
   readonly parts: Map<string, Entry> | null
   /** Where it comes from, for explanations. */
@@ -28,22 +41,22 @@ export interface Entry {
   readonly place: Place
 }
 
-/** A set of rights, as bits. */
-export type RightSet = number
-
-const bits: ReadonlyMap<string, number> = new Map(
-  [...new Set<string>([...objectRights, ...containerRights])].map((name, index) => [name, 1 << index]),
-)
-
-export function hasRight(set: RightSet, right: string): boolean {
-  return (set & (bits.get(right) ?? 0)) !== 0
+/**
+ * Containers in which grants that say the same reach the caller. There are as many as there are different lists of grants, not
+ * as many as pools.
+ */
+export interface GrantClass {
+  readonly entries: readonly Entry[]
+  /** Pools that hold objects. */
+  readonly pools: readonly number[]
+  /** What each right asks of an object, as far as it was asked for. */
+  readonly given: Map<string, ReadExpression>
 }
 
-/** The grants of one container for one caller. `always`: rights that need no look at the object. */
+/** The grants of one container for one caller. */
 export interface EntryList {
   readonly entries: readonly Entry[]
-  readonly always: RightSet
-  readonly alwaysSticky: RightSet
+  readonly class: GrantClass
 }
 
 export interface CompiledPool {
@@ -56,8 +69,13 @@ export interface CompiledPool {
 
 export interface Compiled {
   readonly caller: Caller
+  /** The caller is the owner of the object. */
+  readonly owned: ReadExpression
   readonly pools: ReadonlyMap<number, CompiledPool>
   readonly objecttypes: ReadonlyMap<number, EntryList>
+  /** Those of the pools. */
+  readonly classes: readonly GrantClass[]
+  readonly unions: Unions
 }
 
 /** The grants in the order in which they are compiled, and the moments at which some begin or end. */
@@ -69,11 +87,13 @@ export interface Prepared {
   readonly inPool: EntriesById
   readonly onType: EntriesById
   readonly boundaries: readonly number[]
+  readonly contents: Contents
 }
 
-type EntriesById = ReadonlyMap<number, readonly Entry[]>
+/** Numbers of what grants say. */
+type Contents = Map<string, number>
 
-const emptyList: EntryList = { entries: [], always: 0, alwaysSticky: 0 }
+type EntriesById = ReadonlyMap<number, readonly Entry[]>
 
 /** Orders the tree, makes entries of the grants and collects the time boundaries: once per change of any grant. */
 export function prepare(source: ContainerGrants): Prepared {
@@ -81,39 +101,55 @@ export function prepare(source: ContainerGrants): Prepared {
   const ordered: PoolGrants[] = [...(children.get(null) ?? [])]
   for (let next = 0; next < ordered.length; next++)
     ordered.push(...(children.get((ordered[next] as PoolGrants).id) ?? []))
-  const inPool = new Map(ordered.map(({ id, acl }) => [id, acl.map((grant) => toEntry(grant, { kind: 'pool', id }))]))
-  const onType = new Map(
-    [...source.objecttypes].map(([id, acl]) => [id, acl.map((grant) => toEntry(grant, { kind: 'objecttype', id }))]),
-  )
+  const contents: Contents = new Map()
+  const toEntries = (acl: readonly StoredGrant[], place: Place) => acl.map((grant) => toEntry(grant, place, contents))
+  const inPool = new Map(ordered.map(({ id, acl }) => [id, toEntries(acl, { kind: 'pool', id })]))
+  const onType = new Map([...source.objecttypes].map(([id, acl]) => [id, toEntries(acl, { kind: 'objecttype', id })]))
   const grants = [...source.pools.flatMap((pool) => pool.acl), ...[...source.objecttypes.values()].flat()]
-  return { pools: ordered, objecttypes: source.objecttypes, inPool, onType, boundaries: boundaries(grants) }
+  return { pools: ordered, objecttypes: source.objecttypes, inPool, onType, boundaries: boundaries(grants), contents }
 }
 
-function toEntry(grant: StoredGrant, place: Place): Entry {
-  const { who, rights } = grant
+function toEntry(grant: StoredGrant, place: Place, contents: Contents): Entry {
+  const { who, rights, tagfilter: tags = null } = grant
   const limited = Object.values(rights).some((item) => item.pool_ids !== undefined)
-  const entry = {
-    rights,
-    tags: grant.tagfilter ?? null,
-    ownerOnly: who === 'owner',
+  const sticky = grant.sticky === true
+  const said = { rights, tags, ownerOnly: who === 'owner', sticky }
+  return {
+    ...said,
+    when: whenOf(said),
     contactOnly: who === 'contact',
-    sticky: grant.sticky === true,
+    content: contentOf(said, contents),
     parts: limited ? new Map<string, Entry>() : null,
     grant,
     place,
   }
-  return { ...entry, always: unconditional(entry) }
 }
 
-function unconditional({ tags, ownerOnly, rights }: Pick<Entry, 'tags' | 'ownerOnly' | 'rights'>): RightSet {
-  if (tags || ownerOnly) return 0
-  let found = 0
-  for (const name in rights) if (rights[name]?.objecttype_ids === undefined) found |= bits.get(name) ?? 0
-  return found
+const open = not(isPrivate)
+
+function whenOf({ tags, sticky }: Pick<Entry, 'tags' | 'sticky'>): ReadExpression {
+  if (!tags) return sticky ? everything : open
+  const tagged: ReadExpression = { is: 'tags', filter: tags }
+  return sticky ? tagged : all([tagged, open])
+}
+
+function contentOf(said: Pick<Entry, 'rights' | 'tags' | 'ownerOnly' | 'sticky'>, contents: Contents): number {
+  const { rights, tags, ownerOnly, sticky } = said
+  const key = JSON.stringify([rights, tags, ownerOnly, sticky])
+  const known = contents.get(key) ?? contents.size
+  contents.set(key, known)
+  return known
 }
 
 export function compile(prepared: Prepared, caller: Caller, at: number): Compiled {
   const addressed = addressedBy(caller, at)
+  const classes = new Map<string, GrantClass & { readonly pools: number[] }>()
+  const toList = (entries: readonly Entry[]): EntryList => {
+    const key = keyOf(entries)
+    const known = classes.get(key) ?? { entries, pools: [], given: new Map() }
+    classes.set(key, known)
+    return { entries, class: known }
+  }
   const pools = new Map<number, CompiledPool>()
   const heritage = new Map<number, Heritage>()
   for (const pool of prepared.pools) {
@@ -121,31 +157,67 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
     const own = inherit(pool, parent, matching(prepared.inPool.get(pool.id) ?? none, addressed))
     heritage.set(pool.id, own)
     const callerIsContact = isCaller(caller, pool.contact)
+    const list = listFor(own, callerIsContact, pool.id, { toList, contents: prepared.contents })
     pools.set(pool.id, {
       id: pool.id,
-      list: listFor(own, callerIsContact, pool.id),
+      list,
       callerOwns: isCaller(caller, pool.owner),
       callerIsContact,
       holdsObjects: pool.holdsObjects,
     })
   }
+  for (const { id, list, holdsObjects } of pools.values()) if (holdsObjects) (list.class.pools as number[]).push(id)
+  const ofPools = [...classes.values()].filter((each) => each.pools.length > 0)
   const objecttypes = new Map<number, EntryList>()
   for (const [id, ofAll] of prepared.onType) {
     const entries = ofAll
       // Without a pool there is no contact.
       .filter((entry) => !entry.contactOnly && addressed(entry))
-      .flatMap((entry) => within(entry, null) ?? [])
+      .flatMap((entry) => within(entry, null, prepared.contents) ?? [])
     if (entries.length > 0) objecttypes.set(id, toList(entries))
   }
-  return { caller, pools, objecttypes }
+  const { userId, groupIds } = caller
+  return {
+    caller,
+    owned: { is: 'owner', userId, groupIds },
+    pools,
+    objecttypes,
+    classes: ofPools,
+    unions: createUnions(),
+  }
+}
+
+/** Equal where grants say the same. */
+function keyOf(entries: readonly Entry[]): string {
+  const [first, second] = entries
+  if (!second) return first ? String(first.content) : ''
+  return [...new Set(entries.map(({ content }) => content))].sort((a, b) => a - b).join()
+}
+
+/** What a right by grants of a container asks of the objects in it. Owners have some rights by themselves. */
+export function givenBy(grants: GrantClass, right: string, owned: ReadExpression): ReadExpression {
+  const known = grants.given.get(right)
+  if (known) return known
+  const ways = grants.entries.flatMap(({ rights, when, ownerOnly }): ReadExpression[] => {
+    const item = rights[right]
+    if (!item || (ownerOnly && ownerRights.has(right))) return []
+    const types = item.objecttype_ids
+    if (types?.length === 0) return []
+    return [all([...(types ? [{ is: 'types', ids: types } as const] : []), when, ...(ownerOnly ? [owned] : [])])]
+  })
+  const made = widest(ways)
+  grants.given.set(right, made)
+  return made
 }
 
 /** About the bytes that the rights of one caller take in memory; the entries are those of everybody. */
 export function compiledBytes({ pools, objecttypes }: Compiled): number {
   const lists = new Set<EntryList>(objecttypes.values())
   for (const pool of pools.values()) lists.add(pool.list)
+  const classes = new Set([...lists].map((list) => list.class))
   let bytes = 500 + 105 * pools.size + 60 * objecttypes.size
   for (const { entries } of lists) bytes += 64 + 8 * entries.length
+  for (const each of classes) bytes += 1500 + 8 * each.pools.length
   return bytes
 }
 
@@ -176,10 +248,15 @@ function inherit(pool: PoolGrants, parent: Heritage | undefined, own: readonly E
   return { entries, limited, withContact: null, withoutContact: null }
 }
 
-function listFor(heritage: Heritage, contact: boolean, poolId: number): EntryList {
+interface Lists {
+  readonly toList: (entries: readonly Entry[]) => EntryList
+  readonly contents: Contents
+}
+
+function listFor(heritage: Heritage, contact: boolean, poolId: number, { toList, contents }: Lists): EntryList {
   const mine = (entry: Entry): boolean => contact || !entry.contactOnly
   if (heritage.limited) {
-    const found = matching(heritage.entries, mine).flatMap((entry) => within(entry, poolId) ?? [])
+    const found = matching(heritage.entries, mine).flatMap((entry) => within(entry, poolId, contents) ?? [])
     return toList(found.slice())
   }
   if (contact) {
@@ -209,7 +286,7 @@ function addressedBy(caller: Caller, at: number): (entry: Entry) => boolean {
 }
 
 /** What an entry gives in a pool; null when all its rights are limited to others. */
-function within(entry: Entry, poolId: number | null): Entry | null {
+function within(entry: Entry, poolId: number | null, contents: Contents): Entry | null {
   if (!entry.parts) return entry
   const names = Object.keys(entry.rights).filter((name) => poolFits(entry.rights[name] as RightItem, poolId))
   if (names.length === 0) return null
@@ -217,17 +294,7 @@ function within(entry: Entry, poolId: number | null): Entry | null {
   const known = entry.parts.get(key)
   if (known) return known
   const part = { ...entry, rights: Object.fromEntries(names.map((name) => [name, entry.rights[name] as RightItem])) }
-  const made = { ...part, parts: null, always: unconditional(part) }
+  const made = { ...part, parts: null, content: contentOf(part, contents) }
   entry.parts.set(key, made)
   return made
-}
-
-function toList(entries: readonly Entry[]): EntryList {
-  if (entries.length === 0) return emptyList
-  let [always, alwaysSticky] = [0, 0]
-  for (const entry of entries) {
-    always |= entry.always
-    if (entry.sticky) alwaysSticky |= entry.always
-  }
-  return { entries, always, alwaysSticky }
 }

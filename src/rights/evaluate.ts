@@ -1,11 +1,10 @@
 /** Answers questions about one caller's rights from the compiled grants; pure, no database. */
 import { type ContainerRight, containerRights, type ObjectRight, objectRights, ownerRights } from './catalogue.ts'
-import { type Compiled, type Entry, type EntryList, hasRight, isCaller } from './compile.ts'
-import { fileGrants } from './file-grants.ts'
-import { inForce, type MaskId, masksOf, mergeItems, poolFits, tagsFit, typeFits } from './grants.ts'
-import { maskGrants } from './mask-grants.ts'
-import type { CallerRights, GeneratedRights, Guarded, Reason, RightItem, StoredGrant } from './model.ts'
-import { searchFilter } from './search-filter.ts'
+import { type Compiled, type Entry, type EntryList, givenBy, isCaller } from './compile.ts'
+import { holds, type Personal } from './expression.ts'
+import { isInForceOn, type MaskId, masksOf, mergeItems, poolFits, tagsFit, typeFits } from './grants.ts'
+import type { CallerRights, GeneratedRights, Guarded, ReadExpression, Reason, RightItem, StoredGrant } from './model.ts'
+import { fileGrants, maskGrants, principals, readable } from './read-right.ts'
 
 type Items = Readonly<Record<string, RightItem>>
 
@@ -14,33 +13,36 @@ type Fitting = Pick<Entry, 'rights' | 'grant' | 'place'>
 
 /** `now` in milliseconds: own grants of objects have their own windows, so they are looked at when asked. */
 export function callerRights(compiled: Compiled, now: () => number): CallerRights {
-  const { caller } = compiled
+  const { caller, owned } = compiled
+  let named: readonly string[] | null = null
+  let mayRead: ReadExpression | null = null
+  let pools: readonly number[] | null = null
 
-  function owns(object: Guarded): boolean {
-    if (object.ownerUserId !== null && object.ownerUserId === caller.userId) return true
-    return object.ownerGroupId !== null && caller.groupIds.includes(object.ownerGroupId)
-  }
+  const owns = (object: Guarded): boolean => holds(owned, object, container)
 
   function listOf(poolId: number | null, objecttypeId: number): EntryList | undefined {
     return poolId === null ? compiled.objecttypes.get(objecttypeId) : compiled.pools.get(poolId)?.list
   }
 
-  function addressed(grant: StoredGrant, object: Guarded, owned: boolean): boolean {
-    if (grant.who === 'owner') return owned
-    if (grant.who !== 'contact') return isCaller(caller, grant.who)
+  /** Whether a grant on an object names the caller. */
+  function addressed({ who }: StoredGrant, object: Guarded): boolean {
+    if (who === 'owner') return owns(object)
+    if (who !== 'contact') return isCaller(caller, who)
     return object.poolId !== null && compiled.pools.get(object.poolId)?.callerIsContact === true
   }
 
   /** Every grant that fits the object, limits by object type aside. */
   function* fitting(object: Guarded): Generator<Fitting> {
-    const owned = owns(object)
     for (const entry of listOf(object.poolId, object.objecttypeId)?.entries ?? []) {
-      if (object.privateAcl && !entry.sticky) continue
-      if (entryFits(entry, object.tags, owned)) yield entry
+      if (holds(entry.when, object, container) && (!entry.ownerOnly || owns(object))) yield entry
     }
+    yield* ownGrants(object)
+  }
+
+  /** The same of the grants on the object itself. */
+  function* ownGrants(object: Guarded): Generator<Fitting> {
     for (const grant of object.acl ?? []) {
-      if (!addressed(grant, object, owned) || !tagsFit(grant.tagfilter, object.tags)) continue
-      if (inForce(grant, now()))
+      if (addressed(grant, object) && isInForceOn(grant, object, now()))
         yield { rights: grant.rights, grant, place: { kind: 'object', id: object.systemObjectId } }
     }
   }
@@ -48,16 +50,18 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   function may(right: ObjectRight, object: Guarded): boolean {
     if (caller.root || (ownerRights.has(right) && owns(object))) return true
     const list = listOf(object.poolId, object.objecttypeId)
-    if (list && hasRight(object.privateAcl ? list.alwaysSticky : list.always, right)) return true
-    return giving(right, object).next().done !== true
+    if (list && holds(givenBy(list.class, right, owned), object, container)) return true
+    return object.acl !== null && givenByOwn(right, object)
+  }
+
+  function givenByOwn(right: ObjectRight, object: Guarded): boolean {
+    for (const { rights } of ownGrants(object)) if (gives(rights, right, object)) return true
+    return false
   }
 
   /** Every grant that gives the right on the object. */
   function* giving(right: ObjectRight, object: Guarded): Generator<Fitting> {
-    for (const one of fitting(object)) {
-      const item = one.rights[right]
-      if (item && placeFits(item, object)) yield one
-    }
+    for (const one of fitting(object)) if (gives(one.rights, right, object)) yield one
   }
 
   function itemsOn(right: ObjectRight, object: Guarded): readonly RightItem[] {
@@ -107,7 +111,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     for (const entry of listOf(poolId, objecttypeId)?.entries ?? []) {
       const item = entry.rights.create
       // Whoever creates an object owns it, so grants to the owner count.
-      if (item && typeFits(item, objecttypeId) && (tags === null || entryFits(entry, tags, true))) yield entry
+      if (item && typeFits(item, objecttypeId) && (tags === null || tagsFit(entry.tags, tags))) yield entry
     }
   }
 
@@ -202,23 +206,39 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     mayRootPool,
     knowsPool,
     rightsOnPool,
-    searchFilter: () => searchFilter(compiled),
+    owned,
+    readable() {
+      mayRead ??= readable(compiled)
+      return mayRead
+    },
+    principals() {
+      named ??= principals(compiled)
+      return named
+    },
     reasons,
     reasonsOnPool,
     reasonsToCreate,
-    poolIds: () => [...compiled.pools.values()].flatMap((pool) => (pool.holdsObjects ? pool.id : [])),
+    poolIds() {
+      pools ??= [...compiled.pools.values()].flatMap((pool) => (pool.holdsObjects ? pool.id : []))
+      return pools
+    },
+    poolsOf: compiled.unions.of,
     maskGrants: (objecttypeId) => maskGrants(compiled, objecttypeId),
     fileGrants: (objecttypeId) => fileGrants(compiled, objecttypeId),
   }
 }
 
+/** Nothing that grants of containers ask is personal. */
+const container: Personal = { granted: () => [], files: () => [] }
+
+function gives(rights: Items, right: string, object: Guarded): boolean {
+  const item = rights[right]
+  return item !== undefined && placeFits(item, object)
+}
+
 /** Of grants on containers only what fits the pool has been compiled. */
 function placeFits(item: RightItem, { objecttypeId, poolId }: Guarded): boolean {
   return typeFits(item, objecttypeId) && poolFits(item, poolId)
-}
-
-function entryFits(entry: Entry, tags: readonly number[], owned: boolean): boolean {
-  return (!entry.ownerOnly || owned) && tagsFit(entry.tags, tags)
 }
 
 function everyRight(names: readonly string[]): GeneratedRights {

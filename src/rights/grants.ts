@@ -100,20 +100,34 @@ export function readPrincipals(
   object: Guarded,
   at: number,
 ): { principals: ReadPrincipal[]; validUntil: number | null } {
-  const grants = object.acl ?? []
   const principals: ReadPrincipal[] = []
-  for (const grant of grants) {
+  for (const { who, grant } of grantsInForce(object, at)) {
     const read = grant.rights.read
     if (!read || !typeFits(read, object.objecttypeId) || !poolFits(read, object.poolId)) continue
-    if (!inForce(grant, at) || !tagsFit(grant.tagfilter, object.tags)) continue
-    const who = searchPrincipal(grant, object)
-    if (who !== null) principals.push({ who, masks: masksOf(grant.rights, 'read', object.objecttypeId) })
+    principals.push({ who, masks: masksOf(grant.rights, 'read', object.objecttypeId) })
   }
-  return { principals, validUntil: boundaries(grants).find((moment) => moment > at) ?? null }
+  return { principals, validUntil: boundaries(object.acl ?? []).find((moment) => moment > at) ?? null }
 }
 
-/** Whom a grant on an object names, as searches do; null: nobody. */
-export function searchPrincipal(grant: StoredGrant, object: Guarded): string | null {
+/** Whether a grant on an object is in force and fits its tags. */
+export function isInForceOn(grant: StoredGrant, { tags }: Guarded, at: number): boolean {
+  return tagsFit(grant.tagfilter, tags) && inForce(grant, at)
+}
+
+/** The own grants of an object that are in force and fit its tags, and whom they name. */
+export function* grantsInForce(
+  object: Guarded,
+  at: number,
+): Generator<{ readonly who: string; readonly grant: StoredGrant }> {
+  for (const grant of object.acl ?? []) {
+    if (!isInForceOn(grant, object, at)) continue
+    const who = principalOf(grant, object)
+    if (who !== null) yield { who, grant }
+  }
+}
+
+/** Whom a grant on an object names; null: nobody. */
+function principalOf(grant: StoredGrant, object: Guarded): string | null {
   if (grant.who === 'owner') return ownerOf(object)
   if (grant.who === 'contact') return object.poolId === null ? null : contactPrincipal(object.poolId)
   return grant.who

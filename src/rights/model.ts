@@ -94,48 +94,74 @@ export interface ContainerGrants {
 }
 
 /**
- * What a caller may read, for the search: an object is readable when one of `grants` fits or one of its own read
- * principals (`readPrincipals`) is among `principals`.
+ * What is known of the preferred files of a column: `image`; `image.preview`; who may see any version by a grant on the
+ * object or as their uploader; who may see the originals in this way.
  */
-export type SearchFilter =
-  | { readonly all: true }
-  | { readonly all: false; readonly grants: readonly SearchGrant[]; readonly principals: readonly string[] }
+export type FileMark = 'class' | 'version' | 'seer' | 'originalSeer'
 
-/** All conditions of one grant hold together. */
-export interface SearchGrant {
-  /** null: any. */
-  readonly objecttypeIds: readonly number[] | null
-  /** null: any; `none`: only objects without pool. */
-  readonly poolIds: readonly number[] | 'none' | null
-  readonly tags: TagFilter | null
-  /** Only objects owned by this user or one of these groups. */
-  readonly owner?: { readonly userId: number; readonly groupIds: readonly number[] }
-  /** Also fits objects with private permissions (sticky grants, ownership). */
-  readonly reachesPrivate: boolean
+/** What `object` itself says. */
+export type OfObject =
+  | { readonly is: 'types'; readonly ids: readonly number[] }
+  | { readonly is: 'pools'; readonly ids: readonly number[] }
+  | { readonly is: 'withoutPool' }
+  | { readonly is: 'tags'; readonly filter: TagFilter }
+  /** Only its own grants count, and sticky ones. */
+  | { readonly is: 'private' }
+  /** This user owns it, or one of these groups. */
+  | { readonly is: 'owner'; readonly userId: number; readonly groupIds: readonly number[] }
+  /**
+   * A grant on the object itself, in force at the moment, lets one of these read it (`u5`, `g3`, `c2` the contact of a pool): with
+   * any masks, with all of them, limited to some, or with this one.
+   */
+  | {
+      readonly is: 'granted'
+      readonly who: readonly string[]
+      readonly masks: 'any' | 'all' | 'limited' | number | 'standard'
+    }
+
+/** All preferred files of a column have this class, or a version of this name, or may be seen by one of these. */
+export interface OfFiles {
+  readonly is: 'files'
+  readonly columnId: number
+  readonly by: FileMark
+  readonly names: readonly string[]
+}
+
+interface Several<L> {
+  readonly is: 'and' | 'or'
+  readonly of: readonly Expression<L>[]
+}
+
+interface Negated<L> {
+  readonly is: 'not'
+  readonly of: Expression<L>
+}
+
+export type Expression<L = OfObject | OfFiles> = L | Several<L> | Negated<L>
+
+/** What grants of containers and objects ask. */
+export type ReadExpression = Expression<OfObject>
+
+/** What a grant of containers gives there. */
+export interface InContainers {
+  /** In these pools; `none`: without pool. */
+  readonly poolIds: readonly number[] | 'none'
+  /** What it asks of an object besides. */
+  readonly when: ReadExpression
 }
 
 /** Objects of a type that a caller may read by the grants of their container, and the masks that come with it. */
-export interface MaskGrant {
-  /** `none`: objects without pool. */
-  readonly poolIds: readonly number[] | 'none'
-  readonly tags: TagFilter | null
+export interface MaskGrant extends InContainers {
   /** null: all. */
   readonly masks: readonly (number | 'standard')[] | null
-  /** Also on objects with private permissions. */
-  readonly reachesPrivate: boolean
 }
 
 /** Files in objects of a type that a caller may see by the grants of their container. */
-export interface FileGrant {
-  /** `none`: objects without pool. */
-  readonly poolIds: readonly number[] | 'none'
-  readonly tags: TagFilter | null
+export interface FileGrant extends InContainers {
   /** What `asset_show` or `asset_download` is limited to; null: nothing. */
   readonly columnIds: readonly number[] | null
   readonly classes: readonly string[] | null
   readonly versions: readonly string[] | null
-  /** Also of objects with private permissions. */
-  readonly reachesPrivate: boolean
 }
 
 /** The rights of one caller, compiled: no method touches the database. */
@@ -174,15 +200,22 @@ export interface CallerRights {
   knowsPool(poolId: number): boolean
   /** Effective rights on a pool and, by its grants, on objects in it. */
   rightsOnPool(poolId: number): GeneratedRights
-  searchFilter(): SearchFilter
+  /** The objects that the caller may read; the same each time. */
+  readable(): ReadExpression
+  /** Whom grants on objects name when they are for the caller: `u5`, `g3`, `c2` (the contact of a pool). */
+  principals(): readonly string[]
+  /** Objects that the caller owns. */
+  readonly owned: ReadExpression
   /** All that gives a right on an object; none where `may` says no. */
   reasons(right: ObjectRight, object: Guarded): Reason[]
   /** All that gives a right on a pool; none where `mayPool` says no. */
   reasonsOnPool(right: ContainerRight, poolId: number): Reason[]
   /** All that lets create; none where `mayCreate` says no. */
   reasonsToCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): Reason[]
-  /** Pools that hold objects. */
+  /** Pools that hold objects; the same list each time. */
   poolIds(): readonly number[]
+  /** The pools of several lists that this gave: the same list for the same ones. */
+  poolsOf(lists: readonly (readonly number[])[]): readonly number[]
   /** The masks of `maskIds(…, 'read')` as conditions; what owners and grants on objects give comes on top. */
   maskGrants(objecttypeId: number): readonly MaskGrant[]
   /** Where files may be shown or downloaded, as conditions; what owners and grants on objects give comes on top. */

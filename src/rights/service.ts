@@ -23,6 +23,19 @@ import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } fr
 export type { ContainerRight, ObjectRight, RightContext, TagRight } from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
+export {
+  all,
+  any,
+  everything,
+  holds,
+  inPools,
+  isEverything,
+  isNothing,
+  not,
+  nothing,
+  ofOpen,
+  withoutPool,
+} from './expression.ts'
 export { type FilePrincipal, filePrincipals } from './file-grants.ts'
 export { coversFile } from './file-items.ts'
 export { requireGivingEverywhere } from './giving.ts'
@@ -31,7 +44,9 @@ export { createInvalidGrantService } from './invalid/service.ts'
 export type {
   CallerRights,
   ContainerGrants,
+  Expression,
   FileGrant,
+  FileMark,
   GeneratedRights,
   Guarded,
   MaskGrant,
@@ -39,12 +54,12 @@ export type {
   Person,
   PoolGrants,
   Principal,
+  ReadExpression,
   RightItem,
-  SearchFilter,
-  SearchGrant,
   StoredGrant,
   TagFilter,
 } from './model.ts'
+export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
 export { createPresetService, presetTerms } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'

@@ -135,7 +135,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     if (known?.madeOf.every((part, index) => part === madeOf[index])) return known.vision
     const vision = createVision({
       caller,
-      maskAccess: (table) => maskAccess(deps, caller, table),
+      maskAccess: maskAccess(deps, caller),
       fileAccess: (table) => fileAccess(caller, table, deps.freeVersions()),
       poolPath: (id) => deps.poolOf(id)?.path ?? [id],
     })

@@ -72,7 +72,7 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
     ): Promise<ChangesPage & { readonly basis: string }> {
       const { plan, caller } = await planOf(actor, request)
       const page = await engine.changes({ ...plan, after: null, aggregations: [] }, window, deadline)
-      const filter = JSON.stringify(caller.root ? null : caller.searchFilter())
+      const filter = JSON.stringify(caller.root ? null : caller.readable())
       // Asked behind the page: what is forgotten meanwhile may be missing in it.
       const known = window.since === null ? null : await followedSince()
       const forgotten = known !== null && window.since !== null && window.since <= known

@@ -2,41 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Mask, Table } from '../../src/datamodel/model.ts'
-import { maskAccess, type Place } from '../../src/objects/masks/access.ts'
+import { maskAccess } from '../../src/objects/masks/access.ts'
 import { type MaskDeps, mayUseMask, standardMask } from '../../src/objects/masks/preference.ts'
 import type { Head } from '../../src/objects/stored/rows.ts'
-import { readPrincipals, tagsFit } from '../../src/rights/grants.ts'
-import type { Guarded } from '../../src/rights/model.ts'
+import { holds } from '../../src/rights/expression.ts'
+import { readPrincipals } from '../../src/rights/grants.ts'
+import type { Expression, Guarded } from '../../src/rights/model.ts'
 import { id, someObject, someSource } from '../rights/arbitraries.ts'
 import { noon, rightsOf } from '../rights/support.ts'
 
 /** Whether a search finds the object in the place, by what it has indexed of it. */
-function isIn(place: Place, guarded: Guarded): boolean {
-  switch (place.is) {
-    case 'pools':
-      return guarded.poolId === null ? place.none : place.ids.includes(guarded.poolId)
-    case 'tags':
-      return tagsFit(place.filter, guarded.tags)
-    case 'owner':
-      return place.who.includes(`u${guarded.ownerUserId}`) || place.who.includes(`g${guarded.ownerGroupId}`)
-    case 'granted':
-      return readPrincipals(guarded, noon).principals.some(({ who, masks }) => {
-        if (!place.who.includes(who)) return false
-        if (place.masks === 'all') return masks === null
-        return place.masks === 'limited' ? masks !== null : masks?.includes(place.masks) === true
-      })
-    case 'private':
-      return guarded.privateAcl
-    case 'files':
-      throw new Error('masks ask nothing of files')
-    case 'and':
-      return place.of.every((each) => isIn(each, guarded))
-    case 'or':
-      return place.of.some((each) => isIn(each, guarded))
-    case 'not':
-      return !isIn(place.of, guarded)
-  }
-}
+const isIn = (place: Expression, guarded: Guarded): boolean =>
+  holds(place, guarded, { granted: () => readPrincipals(guarded, noon).principals, files: () => [] })
 
 /** Object type 1 with the masks 1 and 2 and `_all_fields`, or with `_all_fields` alone. */
 function someTable(aclTable: boolean, own: readonly number[]): Table {
@@ -75,7 +52,7 @@ test('where masks may be used agrees with mayUseMask for every readable object, 
           maskFilters: () => Object.fromEntries(filters.map((tagfilter, index) => [index + 1, { tagfilter }])),
         } as unknown as MaskDeps
         const known = new Set(source.pools.map((each) => each.id))
-        const access = maskAccess(deps, rights, table)
+        const access = maskAccess(deps, rights)(table)
         for (const drawn of objects) {
           const poolId = drawn.poolId !== null && known.has(drawn.poolId) ? drawn.poolId : null
           const own = aclTable ? {} : { privateAcl: false, acl: null }

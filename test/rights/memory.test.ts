@@ -82,7 +82,7 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
     const vision = createVision({
       caller,
       fileAccess: () => () => 'always',
-      maskAccess: (table) => maskAccess(deps, caller, table),
+      maskAccess: maskAccess(deps, caller),
       poolPath: (id) => [1, id],
     })
     visions.set(caller, vision)

@@ -4,44 +4,33 @@
  * caller may read; test/objects/mask-access.test.ts holds the two together.
  */
 import type { Column, Mask, MaskField, SystemFieldName, Table } from '../../datamodel/model.ts'
-import type { CallerRights, MaskId, TagFilter } from '../../rights/service.ts'
+import {
+  all,
+  any,
+  type CallerRights,
+  type Expression,
+  inPools,
+  type MaskId,
+  not,
+  ofOpen,
+  withoutPool,
+} from '../../rights/service.ts'
 import { filterOf } from './filter.ts'
 import { type MaskDeps, standardMask } from './preference.ts'
-
-/**
- * What the index knows of the preferred files of a column: `image`; `image.preview`; who may see any version by a grant on the
- * object or as their uploader; who may see the originals in this way.
- */
-export type FileMark = 'class' | 'version' | 'seer' | 'originalSeer'
-
-/** A condition on an object, as the search index can answer it. */
-export type Place =
-  | { readonly is: 'pools'; readonly ids: readonly number[]; readonly none: boolean }
-  | { readonly is: 'tags'; readonly filter: TagFilter }
-  /** Only its own grants count, and sticky ones. */
-  | { readonly is: 'private' }
-  /** `u5`, `g3` */
-  | { readonly is: 'owner'; readonly who: readonly string[] }
-  /** A grant on the object itself lets one of these read it, with all masks, with this one, or limited to some. */
-  | { readonly is: 'granted'; readonly who: readonly string[]; readonly masks: 'all' | 'limited' | MaskId }
-  /** All preferred files of a column have this class, or a version of this name, or may be seen by one of these. */
-  | { readonly is: 'files'; readonly column: Column; readonly by: FileMark; readonly names: readonly string[] }
-  | { readonly is: 'and' | 'or'; readonly of: readonly Place[] }
-  | { readonly is: 'not'; readonly of: Place }
 
 /** Of the objects that the caller may read: all, none, or those in a place. */
 export type Access =
   | 'always'
   | 'never'
   | {
-      readonly place: Place
+      readonly place: Expression
       /** Outside of this the place holds everywhere: few objects, if any, are in it. */
-      readonly unless: Place | null
+      readonly unless: Expression | null
     }
 
 /** One way to the read right, and the masks that come with it. */
 interface Source {
-  readonly place: Place
+  readonly place: Expression
   readonly masks: readonly Mask[]
 }
 
@@ -52,42 +41,50 @@ export interface MaskAccess {
 
 const nowhere: ReadonlySet<Mask> = new Set()
 
-export function maskAccess(deps: MaskDeps, caller: CallerRights, table: Table): MaskAccess {
-  if (caller.root) return { where: () => 'always' }
+/** The pools of a list by what is preferred in them: found out once for all object types. */
+type ByPreference = (ids: readonly number[]) => readonly (readonly [number, ...number[]])[]
+
+export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table) => MaskAccess {
+  if (caller.root) return () => ({ where: () => 'always' })
+  const known = new Map<readonly number[], ReturnType<ByPreference>>()
+  const byPreference: ByPreference = (ids) => {
+    const found = known.get(ids) ?? [...Map.groupBy(ids, (id) => deps.pools.byId(id)?.effectiveMasks).values()]
+    known.set(ids, found as ReturnType<ByPreference>)
+    return found as ReturnType<ByPreference>
+  }
+  return (table) => accessTo(deps, caller, table, byPreference)
+}
+
+function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, byPreference: ByPreference): MaskAccess {
   const masks = [...table.masks.values()]
   const usable = (limit: readonly MaskId[] | null, standard: Mask): Mask[] =>
     masks.filter((mask) => {
       if (mask.isAllFields && mask !== standard) return false
       return limit === null || limit.includes(mask.id) || (mask === standard && limit.includes('standard'))
     })
-  const standards = standardsOf(deps, caller, table)
-  const fixed: Source[] = caller
-    .maskGrants(table.id)
-    .flatMap(({ poolIds, tags, masks: limit, reachesPrivate }): Source[] => {
-      const tagged: Place[] = tags ? [{ is: 'tags', filter: tags }] : []
-      if (table.aclTable && !reachesPrivate) tagged.push({ is: 'not', of: { is: 'private' } })
-      if (poolIds === 'none') {
-        const place = all([{ is: 'pools', ids: [], none: true }, ...tagged])
-        return [{ place, masks: usable(limit, standards.without) }]
-      }
-      return [...Map.groupBy(poolIds, standards.inPool)].map(([standard, ids]) => {
-        return { place: all([{ is: 'pools', ids, none: false }, ...tagged]), masks: usable(limit, standard) }
-      })
+  const standards = standardsOf(deps, caller, table, byPreference)
+  const fixed: Source[] = caller.maskGrants(table.id).flatMap(({ poolIds, when, masks: limit }): Source[] => {
+    const besides = table.aclTable ? when : ofOpen(when)
+    if (poolIds === 'none') return [{ place: all([withoutPool, besides]), masks: usable(limit, standards.without) }]
+    return standards.among(poolIds).map(([standard, ids]) => {
+      return { place: all([inPools(ids), besides]), masks: usable(limit, standard) }
     })
-  const owner = [`u${caller.userId}`, ...caller.groupIds.map((id) => `g${id}`)]
+  })
   const unlimited = usable(null, standards.without)
-  fixed.push({ place: { is: 'owner', who: owner }, masks: unlimited })
-  const filter = caller.searchFilter()
-  const who = filter.all ? [] : filter.principals
+  fixed.push({ place: caller.owned, masks: unlimited })
+  const who = caller.principals()
   const byGrant: Source[] = table.aclTable ? sourcesByGrant(masks, who, unlimited, standards) : []
 
   /** What a way to the object adds: null nothing, `whole` that the masks ask nothing more of the object. */
-  function part({ place, masks: given }: Source, wanted: ReadonlySet<Mask>): { place: Place; whole: boolean } | null {
+  function part(
+    { place, masks: given }: Source,
+    wanted: ReadonlySet<Mask>,
+  ): { place: Expression; whole: boolean } | null {
     const found = given.filter((mask) => wanted.has(mask))
     if (found.length === 0) return null
     const filters = found.map((mask) => filterOf(deps, mask))
     if (filters.includes(null)) return { place, whole: true }
-    const fits = filters.map((each): Place => ({ is: 'tags', filter: each as TagFilter }))
+    const fits = filters.flatMap((filter): Expression[] => (filter ? [{ is: 'tags', filter }] : []))
     return { place: all([place, any(fits)]), whole: false }
   }
 
@@ -101,8 +98,8 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights, table: Table): 
       const places = any(possible.map((each) => each.place))
       if (!everywhere) return { place: places, unless: null }
       // Only a grant on the object can be narrower than what shows everything.
-      const unless: Place = { is: 'granted', who, masks: 'limited' }
-      return { place: any([{ is: 'not', of: unless }, places]), unless }
+      const unless: Expression = { is: 'granted', who, masks: 'limited' }
+      return { place: any([not(unless), places]), unless }
     },
   }
 }
@@ -119,7 +116,7 @@ function sourcesByGrant(
     ...named.map((mask): Source => ({ place: { is: 'granted', who, masks: mask.id }, masks: [mask] })),
     ...standards.all.map(
       ([standard, place]): Source => ({
-        place: all([{ is: 'granted', who, masks: 'standard' }, ...(place ? [place] : [])]),
+        place: all([{ is: 'granted', who, masks: 'standard' }, place]),
         masks: [standard],
       }),
     ),
@@ -129,33 +126,26 @@ function sourcesByGrant(
 /** The standard mask of the type by pool. */
 interface Standards {
   readonly without: Mask
-  readonly inPool: (id: number) => Mask
-  /** Each mask that is the standard somewhere, with the place where; null: everywhere. */
-  readonly all: readonly (readonly [Mask, Place | null])[]
+  /** The pools of a list by their standard mask. */
+  readonly among: (ids: readonly number[]) => readonly (readonly [Mask, readonly number[]])[]
+  /** Each mask that is the standard somewhere, with the place where. */
+  readonly all: readonly (readonly [Mask, Expression])[]
 }
 
-function standardsOf(deps: MaskDeps, caller: CallerRights, table: Table): Standards {
+function standardsOf(deps: MaskDeps, caller: CallerRights, table: Table, byPreference: ByPreference): Standards {
   const without = standardMask({ deps }, { table, poolId: null })
-  const inPool = (poolId: number): Mask => standardMask({ deps }, { table, poolId })
-  const byMask = Map.groupBy(caller.poolIds(), inPool)
-  const others = [...byMask].filter(([mask]) => mask !== without)
-  const elsewhere: Place = { is: 'pools', ids: others.flatMap(([, ids]) => ids), none: false }
+  const among: Standards['among'] = (ids) => {
+    const byMask = Map.groupBy(byPreference(ids), ([poolId]) => standardMask({ deps }, { table, poolId }))
+    if (byMask.size === 1) return [...byMask.keys()].map((mask) => [mask, ids])
+    return [...byMask].map(([mask, lists]) => [mask, caller.poolsOf(lists)])
+  }
+  const others = among(caller.poolIds()).filter(([mask]) => mask !== without)
+  const elsewhere = any(others.map(([, ids]) => inPools(ids)))
   return {
     without,
-    inPool,
-    all: [
-      [without, others.length === 0 ? null : { is: 'not', of: elsewhere }],
-      ...others.map(([mask, ids]) => [mask, { is: 'pools', ids, none: false }] as const),
-    ],
+    among,
+    all: [[without, not(elsewhere)], ...others.map(([mask, ids]) => [mask, inPools(ids)] as const)],
   }
-}
-
-export function all(of: readonly Place[]): Place {
-  return of.length === 1 ? (of[0] as Place) : { is: 'and', of }
-}
-
-export function any(of: readonly Place[]): Place {
-  return of.length === 1 ? (of[0] as Place) : { is: 'or', of }
 }
 
 /** Which masks of an object type show what; what stands in no list no mask shows. */

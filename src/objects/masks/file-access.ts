@@ -3,8 +3,20 @@
  * and who uploaded the file. What other objects with the same file would let see besides is not looked for.
  */
 import type { Column, Table } from '../../datamodel/model.ts'
-import type { CallerRights, FileGrant } from '../../rights/service.ts'
-import { type Access, all, any, type Place } from './access.ts'
+import {
+  all,
+  any,
+  type CallerRights,
+  type Expression,
+  everything,
+  type FileGrant,
+  inPools,
+  isEverything,
+  nothing,
+  ofOpen,
+  withoutPool,
+} from '../../rights/service.ts'
+import type { Access } from './access.ts'
 
 /** `any`: any version; `original`: what the file says of itself goes with the original. */
 export type FileLevel = 'any' | 'original'
@@ -15,73 +27,53 @@ export type FileSight = (column: Column, level: FileLevel) => Access
 /** `free`: versions that rights do not name (`image.small`), which go with the object. */
 export function fileAccess(caller: CallerRights, table: Table, free: readonly string[]): FileSight {
   if (caller.root) return () => 'always'
-  const owned = ownedBy(caller)
-  const grants = caller.fileGrants(table.id)
-  const filter = caller.searchFilter()
-  const who = filter.all ? [] : filter.principals
+  const grants = caller
+    .fileGrants(table.id)
+    .map((grant) => (table.aclTable ? grant : { ...grant, when: ofOpen(grant.when) }))
+  const names = caller.principals()
   return (column, level) => {
-    const places = grants.flatMap((grant) => placeOf(table, grant, column, level) ?? [])
     if (isEverywhere(caller, table, grants, column)) return 'always'
     const open = level === 'any' ? free : free.filter((name) => name.endsWith('.original'))
+    const columnId = column.id
     return {
       place: any([
-        ...places,
-        owned,
-        { is: 'files', column, by: level === 'any' ? 'seer' : 'originalSeer', names: who },
-        ...(open.length === 0 ? [] : [{ is: 'files', column, by: 'version', names: open } as const]),
+        ...grants.map((grant) => placeOf(grant, column, level)),
+        caller.owned,
+        { is: 'files', columnId, by: level === 'any' ? 'seer' : 'originalSeer', names },
+        ...(open.length === 0 ? [] : [{ is: 'files', columnId, by: 'version', names: open } as const]),
       ]),
       unless: null,
     }
   }
 }
 
-function ownedBy({ userId, groupIds }: CallerRights): Place {
-  return { is: 'owner', who: [`u${userId}`, ...groupIds.map((id) => `g${id}`)] }
-}
-
 /** Whether nothing is asked of any object: neither pool nor tags nor the kind of file. */
 function isEverywhere(caller: CallerRights, table: Table, grants: readonly FileGrant[], column: Column): boolean {
   const plain = grants.filter(
-    ({ tags, columnIds, classes, versions, reachesPrivate }) =>
-      (reachesPrivate || !table.aclTable) &&
-      tags === null &&
-      (columnIds?.includes(column.id) ?? true) &&
-      classes === null &&
-      versions === null,
+    ({ when, columnIds, classes, versions }) =>
+      isEverything(when) && (columnIds?.includes(column.id) ?? true) && classes === null && versions === null,
   )
   if (!plain.some(({ poolIds }) => poolIds === 'none')) return false
-  const pools = new Set(plain.flatMap(({ poolIds }) => (poolIds === 'none' ? [] : poolIds)))
-  return !table.poolLink || caller.poolIds().every((id) => pools.has(id))
+  const pools = plain.flatMap(({ poolIds }) => (poolIds === 'none' ? [] : [poolIds]))
+  return !table.poolLink || caller.poolsOf(pools).length === caller.poolIds().length
 }
 
-function placeOf(
-  { aclTable }: Table,
-  { poolIds, tags, reachesPrivate, ...limits }: FileGrant,
-  column: Column,
-  level: FileLevel,
-): Place | null {
-  const files = filesOf(limits, column, level)
-  if (files === 'none') return null
-  const parts: Place[] = [
-    poolIds === 'none' ? { is: 'pools', ids: [], none: true } : { is: 'pools', ids: poolIds, none: false },
-    ...(tags ? [{ is: 'tags', filter: tags } as const] : []),
-    ...(aclTable && !reachesPrivate ? [{ is: 'not', of: { is: 'private' } } as const] : []),
-    ...(files === 'all' ? [] : [files]),
-  ]
-  return all(parts)
+function placeOf({ poolIds, when, ...limits }: FileGrant, column: Column, level: FileLevel): Expression {
+  return all([poolIds === 'none' ? withoutPool : inPools(poolIds), when, filesOf(limits, column, level)])
 }
 
 function filesOf(
   { columnIds, classes, versions }: Pick<FileGrant, 'columnIds' | 'classes' | 'versions'>,
   column: Column,
   level: FileLevel,
-): Place | 'all' | 'none' {
-  if (columnIds && !columnIds.includes(column.id)) return 'none'
-  if (versions === null) return classes === null ? 'all' : { is: 'files', column, by: 'class', names: classes }
+): Expression {
+  const columnId = column.id
+  if (columnIds && !columnIds.includes(columnId)) return nothing
+  if (versions === null) return classes === null ? everything : { is: 'files', columnId, by: 'class', names: classes }
   const names = versions.filter(
     (name) =>
       (classes === null || classes.includes(name.split('.')[0] ?? '')) &&
       (level === 'any' || name.endsWith('.original')),
   )
-  return names.length === 0 ? 'none' : { is: 'files', column, by: 'version', names }
+  return names.length === 0 ? nothing : { is: 'files', columnId, by: 'version', names }
 }

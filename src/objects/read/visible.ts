@@ -1,16 +1,17 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import type { CallerRights, SearchFilter } from '../../rights/service.ts'
+import type { CallerRights } from '../../rights/service.ts'
 import { headsWhere } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
+import { readableSql } from './readable-sql.ts'
 
 const smallestChunk = 1000
 const largestChunk = 5000
 
 /**
  * System object ids of one page of a type's objects in the order of their `_id`, of those only that `visible` lets
- * pass; the trash is left out. Root needs one statement. For others the database leaves out what cannot be readable,
- * the rest is checked in memory chunk by chunk, so `limit` and `offset` count readable objects.
+ * pass; the trash is left out. Root needs one statement. For others the database leaves out what they may not read,
+ * and `visible` is asked chunk by chunk, so `limit` and `offset` count what it lets pass.
  */
 export async function visiblePage(
   q: Queryable,
@@ -21,13 +22,12 @@ export async function visiblePage(
   visible: (head: Head) => boolean,
 ): Promise<number[]> {
   if (caller.root) return wholePage(q, table, limit, offset)
-  const prefilter = prefilterOf(caller.searchFilter(), table.id)
   const page: number[] = []
   let skip = offset
   let after = 0
   let chunk = Math.min(largestChunk, Math.max(smallestChunk, limit + offset))
   for (;;) {
-    const candidates = await candidatesAfter(q, model, table, after, chunk, prefilter, caller)
+    const candidates = await candidatesAfter(q, model, table, after, chunk, caller)
     for (const candidate of candidates) {
       if (!visible(candidate)) continue
       if (skip > 0) skip -= 1
@@ -50,42 +50,22 @@ async function wholePage(q: Queryable, table: Table, limit: number, offset: numb
   return rows.map((row) => row.id)
 }
 
-interface Prefilter {
-  readonly anywhere: boolean
-  readonly poolIds: readonly number[]
-  readonly withoutPool: boolean
-}
-
-/** Where readable objects can lie at all; ownership and own grants of objects are asked besides. */
-function prefilterOf(filter: SearchFilter, objecttypeId: number): Prefilter {
-  if (filter.all) return { anywhere: true, poolIds: [], withoutPool: true }
-  const grants = filter.grants.filter(
-    (grant) => !grant.owner && (grant.objecttypeIds === null || grant.objecttypeIds.includes(objecttypeId)),
-  )
-  return {
-    anywhere: grants.some((grant) => grant.poolIds === null),
-    withoutPool: grants.some((grant) => grant.poolIds === 'none'),
-    poolIds: grants.flatMap((grant) => (Array.isArray(grant.poolIds) ? grant.poolIds : [])),
-  }
-}
-
 async function candidatesAfter(
   q: Queryable,
   model: Model,
   table: Table,
   after: number,
   limit: number,
-  { anywhere, poolIds, withoutPool }: Prefilter,
   caller: CallerRights,
 ): Promise<Head[]> {
+  const { sql, values, shape } = readableSql(model, caller)
+  const [type, last, most] = [1, 2, 3].map((place) => `$${values.length + place}`)
   return headsWhere(
     q,
     model,
-    `o.objecttype = $1 and o.id > $2 and o.deleted_at is null
-       and ($4 or o.pool_id = any($5::bigint[]) or ($6 and o.pool_id is null) or o.owner_user = $7
-         or o.owner_group = any($8::bigint[]) or o.acl is not null)
-     order by o.objecttype, o.id limit $3`,
-    [table.id, after, limit, anywhere, poolIds, withoutPool, caller.userId, caller.groupIds],
-    'object-candidates',
+    `o.objecttype = ${type} and o.id > ${last} and o.deleted_at is null and ${sql}
+     order by o.objecttype, o.id limit ${most}`,
+    [...values, table.id, after, limit],
+    `object-candidates-${shape}`,
   )
 }

@@ -4,7 +4,7 @@
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
-import type { SearchFilter } from '../../rights/service.ts'
+import type { Expression } from '../../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Vision } from './vision.ts'
 
@@ -94,7 +94,7 @@ export interface SearchScope {
   /** Ids of object types; null: all. */
   readonly objecttypes: readonly number[] | null
   readonly where: Clause
-  readonly rights: SearchFilter
+  readonly rights: Expression
   /** Trash: none of it, all of it, or these objects. */
   readonly deleted: false | true | readonly number[]
 }

@@ -5,22 +5,22 @@
  */
 import { hash } from 'node:crypto'
 import type { Column, Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
-import { type Access, type FileSight, type MaskAccess, type Place, showingMasks } from '../../objects/service.ts'
-import type { CallerRights, SearchFilter } from '../../rights/service.ts'
+import { type Access, type FileSight, type MaskAccess, showingMasks } from '../../objects/service.ts'
+import { all, type CallerRights, type Expression, everything, isEverything, ofOpen } from '../../rights/service.ts'
 import type { FileField, NestedFields, SearchField } from './fields.ts'
 
 /** Among the objects that the caller may read: all, none, or those in a place. */
 export type Sight =
   | 'always'
   | 'never'
-  | { readonly place: Place; readonly unless: { readonly table: Table; readonly place: Place } | null }
+  | { readonly place: Expression; readonly unless: { readonly table: Table; readonly place: Expression } | null }
 
 /** Whose titles of an object type the caller may know: those of the objects that they may read. */
 export type Titles =
   | 'all'
   /** All but those of objects without pool, of which there may be none. */
   | 'all in pools'
-  | { readonly rights: SearchFilter }
+  | { readonly rights: Expression }
 
 export interface Vision {
   /** No two visions share it: what is kept of one caller's results is never given to somebody who sees less. */
@@ -35,7 +35,7 @@ export interface Vision {
   titles(table: Table): Titles
   /** The pools, this one and those below it, that the caller may know to be there; `all`: none of them is hidden. */
   poolsWithin(id: number): 'all' | readonly number[]
-  readonly rights: SearchFilter
+  readonly rights: Expression
   /** Objects that the index still shows to the caller, although they have moved out of sight: they are not there. */
   readonly without: readonly number[]
   /** Whether it depends on where an object of the type is what the caller sees of it. */
@@ -57,7 +57,7 @@ export const wholeVision: Vision = {
   any: () => 'always',
   titles: () => 'all',
   poolsWithin: () => 'all',
-  rights: { all: true },
+  rights: everything,
   without: [],
   depends: () => false,
 }
@@ -128,7 +128,7 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
     fileSights.set(key, found)
     return found
   }
-  const rights = caller.searchFilter()
+  const rights = caller.readable()
   const titles = new Map<Table, Titles>()
   return {
     key: `${caller.userId}.${++made}`,
@@ -159,7 +159,7 @@ function bothSights(one: Sight, other: Sight): Sight {
   if (one === 'never' || other === 'never') return 'never'
   if (one === 'always') return other
   if (other === 'always') return one
-  return { place: { is: 'and', of: [one.place, other.place] }, unless: null }
+  return { place: all([one.place, other.place]), unless: null }
 }
 
 const fileColumns = (table: Table): Column[] => [
@@ -187,13 +187,13 @@ function poolsWithin(caller: CallerRights, poolPath: VisionOptions['poolPath'], 
   return hidden ? known : 'all'
 }
 
-function titlesOf(table: Table, caller: CallerRights, rights: SearchFilter): Titles {
+function titlesOf(table: Table, caller: CallerRights, rights: Expression): Titles {
   const unconditional = caller
     .maskGrants(table.id)
-    .filter((grant) => grant.tags === null && (grant.reachesPrivate || !table.aclTable))
+    .filter(({ when }) => isEverything(table.aclTable ? when : ofOpen(when)))
   const withoutPool = unconditional.some((grant) => grant.poolIds === 'none')
   if (!table.poolLink) return withoutPool ? 'all' : { rights }
-  const pools = new Set(unconditional.flatMap((grant) => (grant.poolIds === 'none' ? [] : grant.poolIds)))
-  if (!caller.poolIds().every((id) => pools.has(id))) return { rights }
+  const pools = caller.poolsOf(unconditional.flatMap(({ poolIds }) => (poolIds === 'none' ? [] : [poolIds])))
+  if (pools.length < caller.poolIds().length) return { rights }
   return withoutPool ? 'all' : 'all in pools'
 }

@@ -17,8 +17,8 @@ export interface MemoryDocument {
   readonly links: ReadonlyMap<number, { readonly ancestors: readonly number[]; readonly title: Localized }>
   readonly poolPath: readonly number[]
   readonly owner: string | null
-  /** Of the grants on what holds it only sticky ones reach it. */
-  readonly private: boolean
+  /** What rights look at. */
+  readonly guarded: Guarded
   /** What is known of the preferred files of a column, by its id and what it says of them. */
   readonly fileMarks: ReadonlyMap<string, readonly string[]>
   readonly principals: ReturnType<typeof readPrincipals>['principals']
@@ -60,7 +60,7 @@ export function documentOf(
     ),
     poolPath: source.poolId === null ? [] : batch.poolPath(source.poolId),
     owner: ownerOf(source),
-    private: guarded.privateAcl,
+    guarded,
     fileMarks: new Map((source.files ?? []).flatMap((marks) => marksOf(marks, guarded, table.aclTable, batch.now))),
     ...granted,
   }

@@ -6,7 +6,7 @@
  * `code` is a column (its id in base 36), for localized text with the language: `c.en-us`.
  */
 
-import type { FileMark } from '../../../objects/service.ts'
+import type { FileMark } from '../../../rights/service.ts'
 import { hash53 } from '../../document/hash.ts'
 import type { Weight } from '../../plan/fields.ts'
 

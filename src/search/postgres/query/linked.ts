@@ -7,9 +7,8 @@ import type { Table } from '../../../datamodel/model.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Sight, Vision } from '../../plan/vision.ts'
 import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
+import { expressionNode, rightsCondition } from './access.ts'
 import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
-import { rightsCondition } from './rights.ts'
-import { placeNode } from './sight.ts'
 import { microseconds } from './sql.ts'
 import { allOf, lastingQuery, lexeme, type Node, tsquery } from './tsquery.ts'
 
@@ -105,7 +104,7 @@ async function ask(
 export function visionWith(vision: Vision, linked: LinkedObjects): Vision {
   if (vision.whole) return vision
   const settled = (sight: Sight): Sight =>
-    typeof sight !== 'string' && sight.unless && linked.isEmpty(sight.unless.table, placeNode(sight.unless.place))
+    typeof sight !== 'string' && sight.unless && linked.isEmpty(sight.unless.table, expressionNode(sight.unless.place))
       ? 'always'
       : sight
   return {

@@ -4,7 +4,8 @@
  * objects), the index finds candidates and the rest is asked of these.
  */
 import { exactValue, ofObjecttype } from '../document/lexemes.ts'
-import { accessSql, placeNode, stillSql } from './sight.ts'
+import { expressionNode } from './access.ts'
+import { accessSql, stillSql } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from './tsquery.ts'
 
@@ -126,7 +127,7 @@ export function withPlaces(node: Node): Node {
   if (!('op' in node) || isPlain(node)) return node
   switch (node.op) {
     case 'seen':
-      return allOf([withPlaces(node.of), placeNode(node.place)])
+      return allOf([withPlaces(node.of), expressionNode(node.place)])
     case 'not':
       return { op: 'not', of: withPlaces(node.of) }
     case 'and':
@@ -163,7 +164,7 @@ function exactSql(node: Node, place: Place, parameters: Parameters): string {
   const inner = (of: Node): string => exactSql(of, place, parameters)
   switch (node.op) {
     case 'seen':
-      return `(${accessSql(placeNode(node.place), place.root)} and ${inner(node.of)})`
+      return `(${accessSql(expressionNode(node.place), place.root)} and ${inner(node.of)})`
     case 'not':
       return `not (${inner(node.of)})`
     case 'linked':

@@ -1,13 +1,13 @@
 /** Conditions on lexemes, put together as a tree and written as a `tsquery`. */
-import type { Place } from '../../../objects/service.ts'
 import { badRequest } from '../../../platform/errors.ts'
+import type { Expression } from '../../../rights/service.ts'
 
 export type Node =
   | { readonly lexeme: string; readonly prefix?: boolean }
   | { readonly op: 'and' | 'or' | 'phrase'; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
   /** Only of objects in the place: where the caller sees what the condition is about. */
-  | { readonly op: 'seen'; readonly place: Place; readonly of: Node }
+  | { readonly op: 'seen'; readonly place: Expression; readonly of: Node }
   | Linked
 
 /**

@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { readPrincipals, tagsFit } from '../../src/rights/grants.ts'
-import type { Guarded, SearchFilter } from '../../src/rights/model.ts'
+import { all, any, holds, inPools, isPrivate, not, type Personal } from '../../src/rights/expression.ts'
+import { readPrincipals } from '../../src/rights/grants.ts'
+import type { Guarded } from '../../src/rights/model.ts'
 import { id, someObject, someSource } from './arbitraries.ts'
 import { grant, noon, object, pool, rightsOf } from './support.ts'
 
-/** What a search engine makes of the filter and of what it has indexed for the object. */
-function found(filter: SearchFilter, guarded: Guarded, at: number): boolean {
-  if (filter.all) return true
-  const { principals } = readPrincipals(guarded, at)
-  if (principals.some(({ who }) => filter.principals.includes(who))) return true
-  return filter.grants.some((each) => {
-    if (guarded.privateAcl && !each.reachesPrivate) return false
-    if (each.objecttypeIds && !each.objecttypeIds.includes(guarded.objecttypeId)) return false
-    if (each.poolIds === 'none' ? guarded.poolId !== null : each.poolIds && !each.poolIds.includes(guarded.poolId ?? 0))
-      return false
-    if (!tagsFit(each.tags, guarded.tags)) return false
-    const { owner } = each
-    return !owner || owner.userId === guarded.ownerUserId || owner.groupIds.includes(guarded.ownerGroupId ?? 0)
-  })
-}
+const personal = (guarded: Guarded): Personal => ({
+  granted: () => readPrincipals(guarded, noon).principals,
+  files: () => [],
+})
 
-describe('search filter', () => {
+describe('the read right as a condition', () => {
   test('agrees with may(read) for every object, whatever the grants are', () => {
     fc.assert(
       fc.property(
@@ -32,11 +22,11 @@ describe('search filter', () => {
         fc.uniqueArray(id(3), { maxLength: 2 }),
         (source, objects, userId, groupIds) => {
           const rights = rightsOf(source, { userId, groupIds })
-          const filter = rights.searchFilter()
+          const readable = rights.readable()
           const known = new Set(source.pools.map((each) => each.id))
           for (const drawn of objects) {
             const guarded = drawn.poolId !== null && !known.has(drawn.poolId) ? { ...drawn, poolId: null } : drawn
-            assert.equal(found(filter, guarded, noon), rights.may('read', guarded))
+            assert.equal(holds(readable, guarded, personal(guarded)), rights.may('read', guarded))
           }
         },
       ),
@@ -44,30 +34,40 @@ describe('search filter', () => {
     )
   })
 
+  const owned = { is: 'owner', userId: 5, groupIds: [3, 4] } as const
+  const granted = { is: 'granted', who: ['u5', 'g3', 'g4'], masks: 'any' } as const
+
   test('pools with the same grants share one condition', () => {
     const pools = [
       pool(1, null, [grant('g3', 'read')]),
       ...Array.from({ length: 50 }, (_, index) => pool(index + 2, 1)),
     ]
-    const filter = rightsOf({ pools }).searchFilter()
-    assert.ok(!filter.all)
-    assert.equal(filter.grants.length, 2)
+    const ids = pools.slice(1).map((each) => each.id)
+    assert.deepEqual(rightsOf({ pools }).readable(), any([owned, granted, all([inPools(ids), not(isPrivate)])]))
+  })
+
+  test('so do pools that have grants of their own which say the same', () => {
+    const pools = [pool(1, null), ...[2, 3, 4].map((each) => pool(each, 1, [grant(each === 3 ? 'g3' : 'u5', 'read')]))]
+    const rights = rightsOf({ pools })
+    assert.deepEqual(rights.readable(), any([owned, granted, all([inPools([2, 3, 4]), not(isPrivate)])]))
     assert.deepEqual(
-      filter.grants[1]?.poolIds,
-      pools.slice(1).map((each) => each.id),
+      rights.maskGrants(1).map(({ poolIds }) => poolIds),
+      [[2, 3, 4]],
     )
-    assert.deepEqual(filter.principals, ['u5', 'g3', 'g4'])
+    assert.equal(rights.maskGrants(1)[0]?.poolIds, rights.maskGrants(2)[0]?.poolIds)
   })
 
   test('a grant that asks for tags adds nothing where another asks for none', () => {
     const tagfilter = { all: [1], any: [], not: [] }
     const pools = [pool(1, null), pool(2, 1, [grant('g3', 'read', { tagfilter }), grant('u5', 'read')])]
-    const filter = rightsOf({ pools }).searchFilter()
-    assert.ok(!filter.all)
-    assert.deepEqual(
-      filter.grants.map((each) => each.tags),
-      [null, null],
-    )
+    assert.deepEqual(rightsOf({ pools }).readable(), any([owned, granted, all([inPools([2]), not(isPrivate)])]))
+  })
+
+  test('a sticky grant reaches private objects, and so adds to one that does not', () => {
+    const tagfilter = { all: [1], any: [], not: [] }
+    const pools = [pool(1, null), pool(2, 1, [grant('g3', 'read', { tagfilter, sticky: true }), grant('u5', 'read')])]
+    const given = any([{ is: 'tags', filter: tagfilter } as const, not(isPrivate)])
+    assert.deepEqual(rightsOf({ pools }).readable(), any([owned, granted, all([inPools([2]), given])]))
   })
 })
 

@@ -4,8 +4,13 @@ import fc from 'fast-check'
 import type { Queryable } from '../../src/platform/postgres/db.ts'
 import { holds } from '../../src/rights/expression.ts'
 import { readPrincipals } from '../../src/rights/grants.ts'
-import type { Guarded, ReadExpression, StoredGrant } from '../../src/rights/model.ts'
+import type { Expression, Guarded, OfFiles, OfObject, ReadExpression, StoredGrant } from '../../src/rights/model.ts'
 import { objectSql } from '../../src/rights/object-sql.ts'
+import { accessLexemes } from '../../src/search/postgres/document/access.ts'
+import type { AccessKind } from '../../src/search/postgres/index/access-sets.ts'
+import { type AskedSets, askedSets, expressionNode } from '../../src/search/postgres/query/access.ts'
+import { type KnownAccess, knownSetsSql } from '../../src/search/postgres/query/access-sets.ts'
+import { tsquery } from '../../src/search/postgres/query/tsquery.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { id, someObject } from './arbitraries.ts'
 import { noon } from './support.ts'
@@ -38,32 +43,49 @@ const leaf: fc.Arbitrary<ReadExpression> = fc.oneof(
     arbitrary: fc.tuple(who, masks).map(([list, given]) => ({ is: 'granted', who: list, masks: given }) as const),
   },
 )
-const { expression } = fc.letrec<{ expression: ReadExpression }>((tie) => ({
-  expression: fc.oneof(
-    { depthSize: 'small', withCrossShrink: true },
-    { weight: 3, arbitrary: leaf },
-    {
-      weight: 2,
-      arbitrary: fc
-        .tuple(fc.constantFrom('and' as const, 'or' as const), fc.array(tie('expression'), { maxLength: 3 }))
-        .map(([is, of]) => ({ is, of })),
-    },
-    { weight: 1, arbitrary: tie('expression').map((of) => ({ is: 'not' as const, of })) },
-  ),
-}))
+const marks = { class: ['image', 'video'], version: ['image.original', 'image.preview'], seer: ['u1', 'u2', 'g3'] }
+const ofFiles = fc
+  .record({ columnId: id(2), by: fc.constantFrom('class' as const, 'version' as const, 'seer' as const) })
+  .chain(
+    ({ columnId, by }): fc.Arbitrary<OfFiles> =>
+      fc.subarray(marks[by]).map((names) => ({ is: 'files', columnId, by, names })),
+  )
+
+/** Put together from such leaves. */
+function put<L>(leaves: fc.Arbitrary<Expression<L>>): fc.Arbitrary<Expression<L>> {
+  return fc.letrec<{ expression: Expression<L> }>((tie) => ({
+    expression: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      { weight: 3, arbitrary: leaves },
+      {
+        weight: 2,
+        arbitrary: fc
+          .tuple(fc.constantFrom('and' as const, 'or' as const), fc.array(tie('expression'), { maxLength: 3 }))
+          .map(([is, of]) => ({ is, of })),
+      },
+      { weight: 1, arbitrary: tie('expression').map((of) => ({ is: 'not' as const, of })) },
+    ),
+  })).expression
+}
 
 /** Type 1 has grants of its own, 2 has none. */
 const withGrants = [1]
 
-/** What is stored: a type may have lost its grants. */
-type Stored = Guarded
+/** What is stored: a type may have lost its grants. What is known of files is given. */
+interface Stored extends Guarded {
+  readonly files: readonly (Omit<OfFiles, 'is' | 'names'> & { readonly names: readonly string[] })[]
+}
+
+const someStored: fc.Arbitrary<Stored> = fc
+  .tuple(someObject, fc.array(ofFiles, { maxLength: 3 }))
+  .map(([object, files]) => ({ ...object, files }))
 
 /** As `rights` sees it. */
 const guardedOf = (stored: Stored): Guarded =>
   withGrants.includes(stored.objecttypeId) ? stored : { ...stored, acl: null, privateAcl: false }
 
 /** Read out of the rules, one sentence after the other. */
-function naive(asked: ReadExpression, stored: Stored, now: number): boolean {
+function naive(asked: Expression, stored: Stored, now: number): boolean {
   const own = stored.objecttypeId === 1
   const owner =
     stored.ownerUserId !== null
@@ -86,6 +108,11 @@ function naive(asked: ReadExpression, stored: Stored, now: number): boolean {
       return owner === `u${asked.userId}` || asked.groupIds.some((group) => owner === `g${group}`)
     case 'granted':
       return own && (stored.acl ?? []).some((grant) => isGranted(grant, asked, stored, owner, now))
+    case 'files':
+      return stored.files.some(
+        ({ columnId, by, names }) =>
+          columnId === asked.columnId && by === asked.by && asked.names.some((name) => names.includes(name)),
+      )
     case 'and':
       return !asked.of.some((each) => !naive(each, stored, now))
     case 'or':
@@ -170,26 +197,130 @@ async function bySql(
   return found.rows.map((row) => row.found)
 }
 
-test('a predicate in memory and SQL on objects say what the condition says', async () => {
+/** As the index has it, asked by its lexemes, by the numbers of its sets, and of sets that are not known yet. */
+async function byIndex(
+  db: Queryable,
+  asked: readonly Expression[],
+  objects: readonly Stored[],
+  now: number,
+): Promise<boolean[][]> {
+  const rows = objects.map((object) => lexemesOf(object, now))
+  const kept: Record<AccessKind, Map<string, number>> = { shared: new Map(), people: new Map() }
+  const numberOf = (kind: AccessKind, lexemes: readonly string[]): number => {
+    const key = [...new Set(lexemes)].sort().join(' ')
+    const number = kept[kind].get(key) ?? kept[kind].size + 1
+    kept[kind].set(key, number)
+    return number
+  }
+  const documents = rows.map(({ shared, people }, n) => ({
+    n,
+    lexemes: [...shared, ...people],
+    access_set: n % 5 === 4 ? 0 : numberOf('shared', shared),
+    people_set: n % 7 === 6 ? 0 : numberOf('people', people),
+  }))
+  const known = await knownTo(db, asked, kept)
+  const quoted = (value: string | number, type: string): string => `'${String(value).replaceAll("'", "''")}'::${type}`
+  const columns = asked.flatMap((each, m) => [
+    `d.access @@ ${quoted(tsquery(expressionNode(each)), 'tsquery')}`,
+    knownSetsSql(known[m] as KnownAccess, 'd', quoted),
+  ])
+  const found = await db.query<{ found: boolean[] }>(
+    `select array[${columns.join(', ')}]::boolean[] as found from (
+       select n, array_to_tsvector(lexemes) as access, access_set, people_set
+       from jsonb_to_recordset($1) as x(n int, lexemes text[], access_set int, people_set int)) d order by n`,
+    [JSON.stringify(documents)],
+  )
+  return found.rows.map((row) => row.found)
+}
+
+function lexemesOf(stored: Stored, now: number) {
+  const byColumn = Map.groupBy(stored.files, ({ columnId }) => columnId)
+  const names = (list: Stored['files'], wanted: OfFiles['by']) =>
+    list.flatMap(({ by, names: found }) => (by === wanted ? found : []))
+  const files = [...byColumn].map(([columnId, list]) => ({
+    columnId,
+    classes: names(list, 'class'),
+    versions: names(list, 'version'),
+    uploaders: names(list, 'seer'),
+    // Whom grants name is a matter of the files themselves.
+    files: [{ class: 'office', extension: 'pdf', versions: [] }],
+  }))
+  const { systemObjectId, objecttypeId, ownerUserId, ownerGroupId, ...rest } = stored
+  const source = {
+    ...rest,
+    id: systemObjectId,
+    objecttype: objecttypeId,
+    ownerUser: ownerUserId,
+    ownerGroup: ownerGroupId,
+    files,
+  }
+  return accessLexemes(source, withGrants.includes(objecttypeId), now)
+}
+
+/** What a reader of sets has found out, up to some of them. */
+async function knownTo(
+  db: Queryable,
+  asked: readonly Expression[],
+  kept: Record<AccessKind, ReadonlyMap<string, number>>,
+): Promise<KnownAccess[]> {
+  const queries = new Map<string, { kind: AccessKind; query: string }>()
+  const walk = (each: AskedSets): void => {
+    if (each.is === 'sets') queries.set(`${each.kind} ${each.query}`, each)
+    else for (const one of each.is === 'not' ? [each.of] : each.of) walk(one)
+  }
+  for (const each of asked) walk(askedSets(each))
+  const list = [...queries.values()].map((each, n) => ({ ...each, n }))
+  const sets = (['shared', 'people'] as const).flatMap((kind) =>
+    [...kept[kind]].map(([key, number]) => ({ kind, number, lexemes: key === '' ? [] : key.split(' ') })),
+  )
+  const { rows } = await db.query<{ n: number; ids: string }>(
+    `select q.n, coalesce(array_agg(s.number order by s.number) filter (where s.number is not null), '{}')::text as ids
+     from jsonb_to_recordset($1) as q(n int, kind text, query text)
+     left join jsonb_to_recordset($2) as s(kind text, number int, lexemes text[])
+       on s.kind = q.kind and s.number <= 8 and array_to_tsvector(s.lexemes) @@ q.query::tsquery group by 1`,
+    [JSON.stringify(list), JSON.stringify(sets)],
+  )
+  const ids = new Map(rows.map((row) => [row.n, row.ids]))
+  const numbers = new Map(list.map(({ kind, query, n }) => [`${kind} ${query}`, ids.get(n) ?? '{}']))
+  const knownOf = (each: AskedSets): KnownAccess => {
+    if (each.is === 'not') return { is: 'not', of: knownOf(each.of) }
+    if (each.is !== 'sets') return { is: each.is, of: each.of.map(knownOf) }
+    const { kind, query } = each
+    return { is: 'sets', kind, sets: { query, ids: numbers.get(`${kind} ${query}`) as string, upTo: 8 } }
+  }
+  return asked.map((each) => knownOf(askedSets(each)))
+}
+
+test('in memory, in SQL and in the index a condition says of objects what it says', async () => {
   let [yes, no] = [0, 0]
   await fc.assert(
     fc.asyncProperty(
-      fc.array(expression, { minLength: 5, maxLength: 20 }),
-      fc.array(someObject, { minLength: 5, maxLength: 20 }),
-      async (asked, drawn) => {
+      fc.array(put(leaf), { minLength: 5, maxLength: 15 }),
+      fc.array(put<OfFiles | OfObject>(fc.oneof(leaf, ofFiles)), {
+        maxLength: 10,
+      }),
+      fc.array(someStored, { minLength: 5, maxLength: 20 }),
+      async (ofObjects, withFiles, drawn) => {
         const now = Date.now()
         const objects = drawn.map((each) => moved(each, now))
-        const sql = await bySql(svc.db, asked, objects)
+        const asked: Expression[] = [...ofObjects, ...withFiles]
+        const [sql, index] = [await bySql(svc.db, ofObjects, objects), await byIndex(svc.db, asked, objects, now)]
         for (const [n, object] of objects.entries()) {
           const guarded = guardedOf(object)
-          const personal = { granted: () => readPrincipals(guarded, now).principals, files: () => [] }
+          const personal = {
+            granted: () => readPrincipals(guarded, now).principals,
+            files: (column: number, mark: OfFiles['by']) =>
+              object.files.flatMap(({ columnId, by, names }) => (columnId === column && by === mark ? names : [])),
+          }
           for (const [m, each] of asked.entries()) {
             const expected = naive(each, object, now)
             if (expected) yes++
             else no++
             const said = JSON.stringify([each, object])
             assert.equal(holds(each, guarded, personal), expected, `in memory: ${said}`)
-            assert.equal(sql[n]?.[m], expected, `SQL: ${said}`)
+            if (m < ofObjects.length) assert.equal(sql[n]?.[m], expected, `SQL: ${said}`)
+            assert.equal(index[n]?.[2 * m], expected, `lexemes: ${said}`)
+            assert.equal(index[n]?.[2 * m + 1], expected, `sets: ${said}`)
           }
         }
       },

@@ -5,15 +5,17 @@ import { hasBit, matchesIn, newBits, type ObjectTable, setBit } from '../../src/
 import {
   countBits,
   countNumbers,
+  findAccessible,
   findMatches,
-  findReadable,
   idsInOrder,
 } from '../../src/search/postgres/columns/match.ts'
+import type { KnownAccess } from '../../src/search/postgres/query/access-sets.ts'
 
 /** An object as the naive evaluation sees it; what stands in lists of two is asked for by one of two columns each. */
 interface Thing {
   readonly id: number
   readonly set: number
+  readonly people: number
   readonly fulfils: readonly [boolean, boolean]
   readonly span: { readonly first: bigint; readonly length: bigint } | undefined
   readonly number: number
@@ -28,7 +30,8 @@ const part = fc.oneof(
 )
 const thing = fc.record({
   id: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-  set: fc.nat(5),
+  set: fc.integer({ min: 1, max: 6 }),
+  people: fc.integer({ min: 1, max: 4 }),
   fulfils: fc.tuple(fc.boolean(), fc.boolean()),
   span: fc.option(fc.record({ first: part, length: fc.bigInt(0n, 3n) }), { nil: undefined }),
   number: fc.nat(3),
@@ -54,26 +57,55 @@ function partsOf(list: readonly Thing[], of: (span: NonNullable<Thing['span']>) 
   return Uint32Array.from(list.flatMap(({ span }) => halves(span ? of(span) : 0n)))
 }
 
+/** Conditions on the sets of both kinds. */
+const sets = (kind: 'shared' | 'people', numbers: number[]) =>
+  fc.subarray(numbers).map((ids): KnownAccess => ({ is: 'sets', kind, sets: { query: '', ids: `{${ids}}`, upTo: 6 } }))
+const { access } = fc.letrec<{ access: KnownAccess }>((tie) => ({
+  access: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    sets('shared', [1, 2, 3, 4, 5, 6]),
+    sets('people', [1, 2, 3, 4]),
+    fc
+      .tuple(fc.constantFrom('and' as const, 'or' as const), fc.array(tie('access'), { maxLength: 3 }))
+      .map(([is, of]): KnownAccess => ({ is, of })),
+    tie('access').map((of): KnownAccess => ({ is: 'not', of })),
+  ),
+}))
+
+function isAccessible(known: KnownAccess, each: Pick<Thing, 'set' | 'people'>): boolean {
+  if (known.is === 'sets') {
+    const number = known.kind === 'shared' ? each.set : each.people
+    return JSON.parse(known.sets.ids.replace('{', '[').replace('}', ']')).includes(number)
+  }
+  if (known.is === 'not') return !isAccessible(known.of, each)
+  return known.is === 'and'
+    ? known.of.every((one) => isAccessible(one, each))
+    : known.of.some((one) => isAccessible(one, each))
+}
+
 test('columns find, count and order what a naive evaluation does', async () => {
   await fc.assert(
     fc.asyncProperty(
       things,
-      fc.record({ readable: fc.subarray([0, 1, 2, 3, 4, 5]), both: fc.boolean(), atLeast: bound, atMost: bound }),
+      fc.record({ readable: access, both: fc.boolean(), atLeast: bound, atMost: bound }),
       fc.record({ among: fc.array(fc.nat(200)), not: fc.boolean(), without: fc.array(fc.nat(200)) }),
       fc.record({ from: fc.nat(20), length: fc.nat(30) }),
       async (unsorted, asked, listed, page) => {
         const list = unsorted.toSorted((a, b) => a.id - b.id)
-        const sets = [...new Set(list.map(({ set }) => set))]
+        const setsOf = (of: (each: Thing) => number) => {
+          const numbers = [...new Set(list.map(of))]
+          return { of: Uint16Array.from(list.map((each) => numbers.indexOf(of(each)))), numbers }
+        }
         const table: ObjectTable = {
           type: 1,
           asOf: 0,
           ids: Uint32Array.from(list.map(({ id }) => id)),
-          setOf: Uint16Array.from(list.map(({ set }) => sets.indexOf(set))),
-          sets,
+          shared: setsOf(({ set }) => set),
+          people: setsOf(({ people }) => people),
         }
         const idsAt = (places: readonly number[]): number[] => places.map((place) => list[place]?.id ?? place)
         const [among, without] = [idsAt(listed.among), idsAt(listed.without)]
-        const readable = await findReadable(table, (set) => asked.readable.includes(set))
+        const readable = await findAccessible(table, asked.readable)
         assert.ok(readable)
         const spans = list.flatMap(({ span }) => span ?? [])
         const bits = await findMatches({
@@ -108,8 +140,8 @@ test('columns find, count and order what a naive evaluation does', async () => {
           without,
         })
         const expected = list.filter(
-          ({ id, set, fulfils, span }) =>
-            asked.readable.includes(set) &&
+          ({ id, set, people, fulfils, span }) =>
+            isAccessible(asked.readable, { set, people }) &&
             fulfils[0] &&
             (fulfils[1] || !asked.both) &&
             among.includes(id) !== listed.not &&
@@ -154,6 +186,11 @@ test('columns find, count and order what a naive evaluation does', async () => {
 })
 
 test('where it is not known whether objects may be read, nothing is said', async () => {
-  const table = { type: 1, asOf: 0, ids: Uint32Array.of(5), setOf: Uint16Array.of(0), sets: [3] }
-  assert.equal(await findReadable(table, () => null), null)
+  const column = (number: number) => ({ of: Uint16Array.of(0), numbers: [number] })
+  const known: KnownAccess = { is: 'sets', kind: 'people', sets: { query: '', ids: '{3}', upTo: 5 } }
+  for (const number of [0, 6]) {
+    const table = { type: 1, asOf: 0, ids: Uint32Array.of(5), shared: column(1), people: column(number) }
+    assert.equal(await findAccessible(table, known), null)
+    assert.equal(await findAccessible(table, { is: 'not', of: known }), null)
+  }
 })

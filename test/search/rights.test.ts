@@ -92,7 +92,9 @@ test('callers find the same before their sets are known, when they are, and when
   await museum.svc.drain()
   assert.deepEqual(await among([seen, hidden], { limit: 500 }), [seen])
   const sets = async () =>
-    (await db.query<{ set: number }>('select access_set as set from search_document')).rows.map(({ set }) => set)
+    (
+      await db.query<{ set: number }>('select unnest(array[access_set, people_set]) as set from search_document')
+    ).rows.map(({ set }) => set)
   assert.ok(!(await sets()).includes(0), 'each document has a number')
   // Sets that came later than what is known.
   const [fresh, freshHidden] = [
@@ -100,12 +102,45 @@ test('callers find the same before their sets are known, when they are, and when
     await work(closed._id, { _tags: [{ _id: tag }] }),
   ]
   assert.deepEqual(await among([seen, hidden, fresh, freshHidden], { limit: 501 }), [seen, fresh])
-  await db.query('update search_document set access_set = 0')
+  await db.query('update search_document set access_set = 0, people_set = 0')
   assert.deepEqual(await among([seen, hidden, fresh, freshHidden], { limit: 502 }), [seen, fresh])
   const { rows } = await db.query<{ same: boolean }>(
-    `select bool_and(exists (select from search_access_set s where s.access = d.access)) as same from search_document d`,
+    `select bool_and(exists (select from search_access_set s, search_people_set p where s.access || p.access = d.access)) as same
+     from search_document d`,
   )
   assert.deepEqual(rows, [{ same: true }])
+})
+
+test('documents that a former release has left are found by those who may read them, by whom they name too', async () => {
+  const { db } = museum.svc
+  const closed = await createPool(people.root, {})
+  const owner = { user: { _id: people.ids.stranger } }
+  const granted = await work(closed._id, { _acl: [wireGrant(owner, 'read')] })
+  const owned = await work(closed._id, { _owner: owner })
+  const callers = [people.reader, people.stranger]
+  const expected = await Promise.all(callers.map((caller) => found(caller, { limit: 505 })))
+  for (const id of [granted, owned]) {
+    assert.ok(expected[1]?.includes(id))
+    assert.ok(!expected[0]?.includes(id))
+  }
+  const { rows: sets } = await db.query<{ shared: number; people: number }>(
+    `select count(distinct access_set)::int as shared, count(distinct people_set)::int as people
+     from search_document where access @@ $1::tsquery`,
+    [`'_p${closed._id}'`],
+  )
+  assert.deepEqual(sets, [{ shared: 1, people: 2 }], 'whom objects name makes no more sets of what they share')
+  // The sets of the former release said what is said of people, and none said that by itself.
+  await db.query(
+    `with former as (
+       insert into search_access_set (key, access) select gen_random_uuid(), access from (select distinct access from search_document) a
+       returning id, access
+     )
+     update search_document d set access_set = f.id, people_set = 0 from former f where f.access = d.access`,
+  )
+  for (const limit of [506, 507]) {
+    assert.deepEqual(await Promise.all(callers.map((caller) => found(caller, { limit }))), expected)
+    await museum.svc.drain()
+  }
 })
 
 test('sets that no document has any more are removed, also beside batches that were made with them', async (t) => {
@@ -145,6 +180,7 @@ test('sets that no document has any more are removed, also beside batches that w
   async function assertWhole(): Promise<void> {
     const { rowCount } = await db.query(
       `select from search_document d where access_set <> 0 and access_set not in (select id from search_access_set)
+         or people_set <> 0 and people_set not in (select id from search_people_set)
          or exists (select from unnest(facets) f where f is not null and f not in (select id from search_facet_set))`,
     )
     assert.equal(rowCount, 0)

@@ -7,9 +7,15 @@ export interface ObjectTable {
   readonly asOf: number
   /** System object ids, ascending. */
   readonly ids: Uint32Array
-  /** By object: place of its access set in `sets`. */
-  readonly setOf: Uint16Array
-  readonly sets: readonly number[]
+  /** What says who may see an object, without people and of people (index/access-sets.ts). */
+  readonly shared: SetColumn
+  readonly people: SetColumn
+}
+
+/** By object: place of its set among the numbers of those that occur. */
+export interface SetColumn {
+  readonly of: Uint16Array | Int32Array
+  readonly numbers: readonly number[]
 }
 
 /** Objects that fulfil a condition, as bits. */
@@ -68,8 +74,10 @@ export function bytesOfColumn(column: Column): number {
   }
 }
 
-export const bytesOfTable = ({ ids, setOf, sets }: ObjectTable): number =>
-  ids.byteLength + setOf.byteLength + 8 * sets.length
+const bytesOfSets = ({ of, numbers }: SetColumn): number => of.byteLength + 8 * numbers.length
+
+export const bytesOfTable = ({ ids, shared, people }: ObjectTable): number =>
+  ids.byteLength + bytesOfSets(shared) + bytesOfSets(people)
 
 /** Bits for so many objects, none set. */
 export const newBits = (objects: number): Uint32Array => new Uint32Array((objects + 31) >>> 5)

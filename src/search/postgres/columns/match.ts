@@ -1,5 +1,6 @@
 /** Finds, counts and orders objects by columns in memory: nanoseconds for each where PostgreSQL takes microseconds. */
 import { createYielder, type Yielder } from '../../../platform/process/cooperative-yield.ts'
+import { isAmong, type KnownAccess, type KnownSets } from '../query/access-sets.ts'
 import {
   clearBit,
   hasBit,
@@ -12,6 +13,7 @@ import {
   type OrderColumn,
   type Parts,
   placeOf,
+  type SetColumn,
   setBit,
 } from './column.ts'
 
@@ -57,37 +59,54 @@ export async function findMatches({ table, conditions, among, ranges, without }:
   return bits
 }
 
-/**
- * The objects in access sets that `mayRead`: which the caller may read, and sees there what is asked for; null: of some of them
- * that is not known.
- */
-export async function findReadable(
-  table: ObjectTable,
-  mayRead: (set: number) => boolean | null,
-): Promise<MatchColumn | null> {
-  const readable = readableSets(table, mayRead)
-  if (!readable) return null
-  const bits = allBits(table)
-  if (readable.includes(0)) {
-    await eachStretch(bits, createYielder(), (start, end) => keepReadable(bits, start, end, table.setOf, readable))
+/** The objects that fulfil a condition on who may see them; null: of some of them that is not known. */
+export async function findAccessible(table: ObjectTable, known: KnownAccess): Promise<MatchColumn | null> {
+  const bits = await accessibleBits(table, known)
+  return bits && { kind: 'matches', bits }
+}
+
+async function accessibleBits(table: ObjectTable, known: KnownAccess): Promise<Uint32Array | null> {
+  if (known.is === 'sets') return bitsOfSets(table, table[known.kind], known.sets)
+  if (known.is === 'not') {
+    const bits = await accessibleBits(table, known.of)
+    const rest = allBits(table)
+    if (bits)
+      for (let index = 0; index < rest.length; index++) rest[index] = (rest[index] as number) & ~(bits[index] as number)
+    return bits && rest
   }
-  return { kind: 'matches', bits }
+  const all = []
+  for (const each of known.of) {
+    const bits = await accessibleBits(table, each)
+    if (!bits) return null
+    all.push(bits)
+  }
+  const [first, ...others] = all
+  if (!first) return known.is === 'and' ? allBits(table) : newBits(table.ids.length)
+  for (const bits of others) (known.is === 'and' ? andBits : orBits)(first, bits)
+  return first
+}
+
+async function bitsOfSets(
+  table: ObjectTable,
+  { of, numbers }: SetColumn,
+  sets: KnownSets,
+): Promise<Uint32Array | null> {
+  const fits = new Uint8Array(numbers.length)
+  for (const [place, set] of numbers.entries()) {
+    const among = isAmong(sets, set)
+    if (among === null) return null
+    fits[place] = among ? 1 : 0
+  }
+  const bits = allBits(table)
+  if (fits.includes(0))
+    await eachStretch(bits, createYielder(), (start, end) => keepFitting(bits, start, end, of, fits))
+  return bits
 }
 
 function allBits({ ids }: ObjectTable): Uint32Array {
   const bits = newBits(ids.length).fill(-1)
   if (ids.length % 32 > 0) bits[bits.length - 1] = 2 ** (ids.length % 32) - 1
   return bits
-}
-
-function readableSets(table: ObjectTable, mayRead: (set: number) => boolean | null): Uint8Array | null {
-  const readable = new Uint8Array(table.sets.length)
-  for (const [place, set] of table.sets.entries()) {
-    const may = mayRead(set)
-    if (may === null) return null
-    readable[place] = may ? 1 : 0
-  }
-  return readable
 }
 
 function keepAmong(bits: Uint32Array, table: ObjectTable, ids: readonly number[], not: boolean): void {
@@ -106,14 +125,18 @@ function andBits(bits: Uint32Array, others: Uint32Array): void {
   for (let index = 0; index < bits.length; index++) bits[index] = (bits[index] as number) & (others[index] as number)
 }
 
+function orBits(bits: Uint32Array, others: Uint32Array): void {
+  for (let index = 0; index < bits.length; index++) bits[index] = (bits[index] as number) | (others[index] as number)
+}
+
 // The following three go through tens of thousands of objects for a search: each is a loop of its own, which calls nothing.
 
-function keepReadable(bits: Uint32Array, start: number, end: number, setOf: Uint16Array, readable: Uint8Array): void {
+function keepFitting(bits: Uint32Array, start: number, end: number, setOf: SetColumn['of'], fits: Uint8Array): void {
   for (let index = start; index < end; index++) {
     let kept = 0
     for (let word = bits[index] as number; word !== 0; word &= word - 1) {
       const bit = word & -word
-      if (readable[setOf[(index << 5) + 31 - Math.clz32(bit)] as number] === 1) kept |= bit
+      if (fits[setOf[(index << 5) + 31 - Math.clz32(bit)] as number] === 1) kept |= bit
     }
     bits[index] = kept
   }

@@ -4,13 +4,12 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
 import { lexically } from '../lexical.ts'
 import { rightsCondition } from '../query/access.ts'
-import { isAmong, type KnownSets } from '../query/access-sets.ts'
+import type { KnownAccess, KnownSets } from '../query/access-sets.ts'
 import { type ConditionContext, clauseSql } from '../query/condition.ts'
 import type { FacetColumn } from '../query/facets.ts'
 import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
 import { isOfDocument, longestCondition } from '../query/of-document.ts'
 import { orderByIndex, orderColumns } from '../query/order.ts'
-import { sightNode } from '../query/sight.ts'
 import { Parameters } from '../query/sql.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
 import type { Wanted } from './columns.ts'
@@ -18,8 +17,8 @@ import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
 export interface Needs {
   readonly type: number
-  /** Whether the caller may read the objects of an access set, and sees there what is asked for; null: everywhere. */
-  readonly access: Access | null
+  /** Where the caller may read, and sees what is asked for: all of it holds. */
+  readonly access: readonly Access[]
   readonly matches: readonly Wanted<MatchColumn>[]
   readonly ranges: readonly { readonly range: KeyRange; readonly wanted: Wanted<KeyColumn> }[]
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
@@ -34,8 +33,7 @@ export type WantedOrder = Wanted<OrderColumn> & { readonly matches: string | nul
 export interface Access {
   /** Equal where all is the same. */
   readonly key: string
-  /** null: that is not known. */
-  readonly mayRead: (set: number) => boolean | null
+  readonly known: KnownAccess
 }
 
 /** Objects of a type of which sort keys are kept: they take sixteen times what a condition does. */
@@ -63,14 +61,19 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   if (plan.limit > 0 && !plan.after && !order && facets.length === 0) return null
   const found = conditionsOf(scope.where, context)
   if (!found) return null
-  const sights = found.ranges.map(({ range: { field } }) => sightNode(plan.vision.column(field)))
-  const nodes = [rights.node, ...sights].filter((node) => node !== null)
-  const known = nodes.map((node) => plan.accessSets.known(node))
-  if (!isWhole(known)) return null
+  const sights = found.ranges.map(({ range: { field } }) => plan.vision.column(field))
+  if (sights.includes('never')) return null
+  const places = sights.flatMap((sight) => (typeof sight === 'string' ? [] : [sight.place]))
+  const asked = rights.node ? [scope.rights, ...places] : places
+  const access = asked.flatMap((expression): Access[] => {
+    const known = plan.accessSets.known(expression)
+    return known ? [{ key: `access ${keyOf(known)}`, known }] : []
+  })
+  if (access.length < asked.length) return null
   return {
     ...found,
     type,
-    access: known.length === 0 ? null : accessTo(known),
+    access,
     facets: facets.map(({ sql }) => ({
       key: `numbers ${sql}`,
       times: atOnce,
@@ -80,16 +83,16 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   }
 }
 
-const isWhole = (list: readonly (KnownSets | null)[]): list is readonly KnownSets[] => !list.includes(null)
+const digests = new WeakMap<KnownSets, string>()
 
-function accessTo(known: readonly KnownSets[]): Access {
-  return {
-    key: `readable ${hash('sha256', known.map(({ query, upTo }) => `${upTo} ${query}`).join(' '), 'base64')}`,
-    mayRead(set) {
-      const fits = known.map((sets) => isAmong(sets, set))
-      return fits.includes(false) ? false : fits.includes(null) ? null : true
-    },
-  }
+/** Up to a number, a condition is always fulfilled by the same sets. */
+function keyOf(known: KnownAccess): string {
+  if (known.is === 'not') return `not ${keyOf(known.of)}`
+  if (known.is !== 'sets') return `(${known.of.map(keyOf).join(` ${known.is} `)})`
+  const { sets, kind } = known
+  const digest = digests.get(sets) ?? hash('sha256', `${sets.upTo} ${sets.query}`, 'base64')
+  digests.set(sets, digest)
+  return `${kind} ${digest}`
 }
 
 /** Over a document, and without parameters. */

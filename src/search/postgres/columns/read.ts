@@ -15,6 +15,7 @@ import {
   type OrderColumn,
   type Parts,
   placeOf,
+  type SetColumn,
   setBit,
 } from './column.ts'
 
@@ -22,36 +23,41 @@ import {
 const mostObjects = 2_000_000
 /** Ids that are kept in 32 bits. */
 const highestId = 2 ** 31 - 1
-const mostSets = 65_535
+/** Sets whose places are kept in 16 bits. */
+const mostShort = 65_535
 
 /** null: there are too many. */
 export async function readTable(db: Queryable, type: number): Promise<ObjectTable | null> {
-  const { rows } = await db.query<{ asOf: number; ids: Buffer | null; sets: Buffer | null }>(
+  const { rows } = await db.query<{ asOf: number; ids: Buffer | null; shared: Buffer | null; people: Buffer | null }>(
     `with state as materialized (
        select ${microseconds('changed_at')} as as_of,
          (select count(*) from (select from search_document where objecttype = $1 limit $2 + 1) d) <= $2
            and (select coalesce(max(id), 0) from search_document) <= $3 as few
        from search_state
      )
-     select state.as_of as "asOf", ids, sets from state left join (
+     select state.as_of as "asOf", ids, shared, people from state left join (
        select string_agg(int4send(id::int), ''::bytea order by id) as ids,
-         string_agg(int4send(access_set), ''::bytea order by id) as sets
+         string_agg(int4send(access_set), ''::bytea order by id) as shared,
+         string_agg(int4send(people_set), ''::bytea order by id) as people
        from search_document where (select few from state) and objecttype = $1 and not deleted
      ) d on state.few`,
     [type, mostObjects, highestId],
     'search-column-objects',
   )
   const row = rows[0]
-  if (!row?.ids || !row.sets) return null
-  const numbers = await places(toNumbers(row.sets), [])
-  if (numbers.numbers.length > mostSets) return null
+  if (!row?.ids || !row.shared || !row.people) return null
   return {
     type,
     asOf: row.asOf,
     ids: new Uint32Array(toNumbers(row.ids).buffer),
-    setOf: Uint16Array.from(numbers.places),
-    sets: numbers.numbers,
+    shared: await setsIn(row.shared),
+    people: await setsIn(row.people),
   }
+}
+
+async function setsIn(bytes: Buffer): Promise<SetColumn> {
+  const { places: of, numbers } = await places(toNumbers(bytes), [])
+  return { of: numbers.length > mostShort ? of : Uint16Array.from(of), numbers }
 }
 
 /** Numbers as places in a list of those that occur. */

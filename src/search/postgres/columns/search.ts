@@ -7,7 +7,7 @@ import type { CountedText, FacetColumn } from '../query/facets.ts'
 import { readHits, type Statement, type StatementForm } from '../query/statements.ts'
 import { type MatchColumn, matchesIn, type NumberColumn, type ObjectTable, type OrderColumn } from './column.ts'
 import type { Columns, Wanted } from './columns.ts'
-import { countBits, countNumbers, findMatches, findReadable, idsInOrder } from './match.ts'
+import { countBits, countNumbers, findAccessible, findMatches, idsInOrder } from './match.ts'
 import { columnsOf, type Needs, needsOf, type WantedOrder } from './needs.ts'
 import { readSince, type Since } from './since.ts'
 
@@ -114,9 +114,12 @@ export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSea
     }
     const { conditions, ranges, numbers } = taken
     const { access, among } = needs
-    const readable = access && (await columns.made(table, access.key, () => findReadable(table, access.mayRead)))
-    if (access && !readable) return null
-    const fulfilled = readable ? [readable, ...conditions] : conditions
+    const fulfilled = [...conditions]
+    for (const { key, known } of access) {
+      const accessible = await columns.made(table, key, () => findAccessible(table, known))
+      if (!accessible) return null
+      fulfilled.push(accessible)
+    }
     const bits = await findMatches({
       table,
       conditions: fulfilled,

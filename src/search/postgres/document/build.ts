@@ -1,31 +1,14 @@
 /** One object as a search document: what of it can be found, counted and sorted by. No database here. */
-import { coversFile, type FilePrincipal, filePrincipals, readPrincipals } from '../../../rights/service.ts'
 import { collation } from '../../document/collation.ts'
 import { hash53 } from '../../document/hash.ts'
-import type { FileMarks, IndexSource } from '../../document/source.ts'
+import type { IndexSource } from '../../document/source.ts'
 import type { NestedFields, SearchField, TypeFields } from '../../plan/fields.ts'
 import { systemFacets } from '../slots.ts'
+import { accessLexemes, ownerOf } from './access.ts'
 import type { Draft, FacetSet, IndexContext, IndexDocument } from './draft.ts'
 import { addFacet, facetSet } from './facets.ts'
 import { addTitle, fieldLexemes } from './field-lexemes.ts'
-import {
-  belowPool,
-  fileMark,
-  fulltextFrom,
-  hasValue,
-  inPool,
-  LexemeSet,
-  limitedFor,
-  maskFor,
-  ofObjecttype,
-  ownedBy,
-  readableBy,
-  rowOf,
-  standsBelow,
-  withoutContainer,
-  withoutPool,
-  withTag,
-} from './lexemes.ts'
+import { belowPool, fulltextFrom, hasValue, LexemeSet, rowOf, standsBelow } from './lexemes.ts'
 import { setSortKey } from './sort-keys.ts'
 
 /** Builds documents one after the other, with the same working memory. */
@@ -33,17 +16,23 @@ export function createDocumentBuilder(context: IndexContext): (source: IndexSour
   const lexemes = new LexemeSet()
   const names = new LexemeSet()
   const access = new LexemeSet()
+  const shared = new LexemeSet()
+  const people = new LexemeSet()
   const rowLexemes: LexemeSet[] = []
   return (source) => {
     lexemes.clear()
     names.clear()
     access.clear()
+    shared.clear()
+    people.clear()
     return build({
       context,
       source,
       lexemes,
       names,
       access,
+      shared,
+      people,
       namePosition: 1,
       members: new Map(),
       sortKeys: [],
@@ -61,7 +50,7 @@ function build(draft: Draft): IndexDocument | null {
   const { source } = draft
   const type = draft.context.fields.types.get(source.objecttype)
   if (!type) return null
-  const validUntil = addSystemLexemes(draft, type.table.aclTable)
+  const validUntil = addAccess(draft, type.table.aclTable)
   draft.lexemes.add(fulltextFrom(type.fulltext.name))
   if (type.table.linkedFrom.length > 0) addTitle(draft.lexemes, source.standard['1']?.text ?? {})
   for (const id of source.parents.length > 0 ? draft.context.ancestors(source.id) : [])
@@ -78,6 +67,8 @@ function build(draft: Draft): IndexDocument | null {
     lexemes: draft.context.arena.keep(draft.lexemes.encode()),
     names: draft.context.arena.keep(draft.names.encode()),
     access: draft.context.arena.keep(draft.access.encode()),
+    shared: draft.context.arena.keep(draft.shared.encode()),
+    people: draft.context.arena.keep(draft.people.encode()),
     facets: facetSets(draft),
     sortKeys: draft.sortKeys,
     farKeys: draft.farKeys,
@@ -87,66 +78,20 @@ function build(draft: Draft): IndexDocument | null {
 }
 
 /** Where the object is, whose it is, who may read it. Gives the moment at which that changes by itself. */
-function addSystemLexemes({ lexemes, access, source, context }: Draft, aclTable: boolean): number | null {
-  const add = (lexeme: string): void => {
-    lexemes.add(lexeme)
-    access.add(lexeme)
-  }
-  add(ofObjecttype(source.objecttype))
-  if (source.poolId === null) add(withoutPool)
-  else {
-    add(inPool(source.poolId))
-    for (const id of context.poolPath(source.poolId)) lexemes.add(belowPool(id))
-  }
-  for (const tag of source.tags) add(withTag(tag))
-  const owner = ownerOf(source)
-  if (owner) add(ownedBy(owner))
-  const guarded = {
-    systemObjectId: source.id,
-    objecttypeId: source.objecttype,
-    poolId: source.poolId,
-    ownerUserId: source.ownerUser,
-    ownerGroupId: source.ownerGroup,
-    tags: source.tags,
-    acl: aclTable ? source.acl : null,
-    privateAcl: aclTable && source.privateAcl,
-  }
-  for (const marks of source.files ?? []) addFileMarks(marks, filePrincipals(guarded, context.now).principals, add)
-  if (guarded.privateAcl) add(withoutContainer)
-  if (!guarded.acl) return null
-  const { principals, validUntil } = readPrincipals(guarded, context.now)
-  for (const { who, masks } of principals) {
-    add(readableBy(who))
-    if (masks) add(limitedFor(who))
-    for (const mask of masks ?? ['*']) add(maskFor(who, mask))
-  }
-  return validUntil
-}
-
-/** Who may see the preferred files of a column: what grants on pools ask for, and whom grants on the object name. */
-function addFileMarks(
-  { columnId, classes, versions, uploaders, files }: FileMarks,
-  principals: readonly FilePrincipal[],
-  add: (lexeme: string) => void,
-): void {
-  for (const name of classes) add(fileMark(columnId, 'class', name))
-  for (const name of versions) add(fileMark(columnId, 'version', name))
-  for (const who of uploaders) for (const by of ['seer', 'originalSeer'] as const) add(fileMark(columnId, by, who))
-  for (const who of new Set(principals.map((each) => each.who))) {
-    const own = principals.filter((each) => each.who === who)
-    const covers = (file: FileMarks['files'][number], version: string): boolean =>
-      own.some(({ item }) => coversFile(item, { ...file, columnId, version }))
-    const seesOriginals = files.every((file) => covers(file, 'original'))
-    if (seesOriginals) add(fileMark(columnId, 'originalSeer', who))
-    if (seesOriginals || files.every((file) => file.versions.some((version) => covers(file, version)))) {
-      add(fileMark(columnId, 'seer', who))
+function addAccess({ lexemes, access, shared, people, source, context }: Draft, aclTable: boolean): number | null {
+  const of = accessLexemes(source, aclTable, context.now)
+  for (const [set, found] of [
+    [shared, of.shared],
+    [people, of.people],
+  ] as const) {
+    for (const lexeme of found) {
+      lexemes.add(lexeme)
+      access.add(lexeme)
+      set.add(lexeme)
     }
   }
-}
-
-function ownerOf(source: IndexSource): string | null {
-  if (source.ownerUser !== null) return `u${source.ownerUser}`
-  return source.ownerGroup === null ? null : `g${source.ownerGroup}`
+  if (source.poolId !== null) for (const id of context.poolPath(source.poolId)) lexemes.add(belowPool(id))
+  return of.validUntil
 }
 
 function readFields(draft: Draft, type: TypeFields): void {

@@ -52,6 +52,9 @@ export interface IndexDocument {
   readonly names: Buffer
   /** Another one: those of the lexemes that say where the object is, whose it is and who may read it. */
   readonly access: Buffer
+  /** Those of them that say nothing of people, and the others. */
+  readonly shared: Buffer
+  readonly people: Buffer
   readonly facets: readonly FacetSet[]
   /** Sort keys by place, counted from 1. */
   readonly sortKeys: readonly (Buffer | undefined)[]
@@ -69,6 +72,8 @@ export interface Draft {
   /** Words of title and subtitle. */
   readonly names: LexemeSet
   readonly access: LexemeSet
+  readonly shared: LexemeSet
+  readonly people: LexemeSet
   namePosition: number
   /** Members of the facets, repetitions included. */
   readonly members: Map<SearchField, (number | string)[]>

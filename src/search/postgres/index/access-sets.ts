@@ -1,14 +1,17 @@
 /**
- * What says who may see an object (`access` of its document), as a small number: objects of a collection share it again and
- * again, so searches compare the rights of a caller with the sets. A set never changes.
+ * What says who may see an object (`access` of its document), as two small numbers: objects of a collection share it again and
+ * again, so searches compare the rights of a caller with the sets. What says something of people has a number of its own: each
+ * owner would double the others. A set never changes.
  */
 import { hash } from 'node:crypto'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 
 /** Then all are forgotten, and found again by one statement. */
 const mostKnown = 20_000
-/** Advisory lock: numbers ascend in the order in which they become visible. */
-const lock = 7_310_043
+/** Tables of sets, each with its advisory lock: numbers ascend in the order in which they become visible. */
+export const accessTables = { shared: 'search_access_set', people: 'search_people_set' } as const
+const locks = { shared: 7_310_043, people: 7_310_044 } as const
+export type AccessKind = keyof typeof accessTables
 
 export interface AccessSets {
   /** Makes sure that all these have numbers; at most three statements. */
@@ -19,7 +22,7 @@ export interface AccessSets {
   number(set: Buffer): number
 }
 
-export function createAccessSets(): AccessSets {
+export function createAccessSets(kind: AccessKind): AccessSets {
   const known = new Map<string, number>()
   return {
     async load(db, sets) {
@@ -31,7 +34,7 @@ export function createAccessSets(): AccessSets {
       }
       if (missing.size === 0) return
       const names = new Map([...missing.keys()].map((name) => [hash('md5', name), name]))
-      for (const { id, key } of await intern(db, names, missing)) known.set(names.get(key) as string, id)
+      for (const { id, key } of await intern(db, kind, names, missing)) known.set(names.get(key) as string, id)
     },
     forget: () => known.clear(),
     number: (set) => known.get(nameOf(set)) as number,
@@ -47,34 +50,35 @@ interface Row {
 
 async function intern(
   db: Queryable,
+  kind: AccessKind,
   names: ReadonlyMap<string, string>,
   sets: ReadonlyMap<string, Buffer>,
 ): Promise<Row[]> {
   const wanted = [...names.keys()]
-  const existing = await find(db, wanted)
+  const existing = await find(db, kind, wanted)
   const present = new Set(existing.map(({ key }) => key))
   const fresh = wanted.filter((key) => !present.has(key))
   if (fresh.length === 0) return existing
   const lexemes = fresh.map((key) => JSON.stringify(lexemesOf(sets.get(names.get(key) as string) as Buffer)))
   const { rows } = await db.query<Row>(
     `with alone as materialized (select pg_advisory_xact_lock($3))
-     insert into search_access_set (key, access)
+     insert into ${accessTables[kind]} (key, access)
      select key::uuid, array_to_tsvector(array(select json_array_elements_text(lexemes::json)))
      from alone, unnest($1::text[], $2::text[]) as x(key, lexemes)
      on conflict (key) do nothing returning id, replace(key::text, '-', '') as key`,
-    [fresh, lexemes, lock],
-    'search-access-sets-add',
+    [fresh, lexemes, locks[kind]],
+    `search-sets-add-${kind}`,
   )
   if (rows.length === fresh.length) return [...existing, ...rows]
   // Another process was faster with some of them.
-  return find(db, wanted)
+  return find(db, kind, wanted)
 }
 
-async function find(db: Queryable, keys: readonly string[]): Promise<Row[]> {
+async function find(db: Queryable, kind: AccessKind, keys: readonly string[]): Promise<Row[]> {
   const { rows } = await db.query<Row>(
-    `select id, replace(key::text, '-', '') as key from search_access_set where key = any($1::uuid[])`,
+    `select id, replace(key::text, '-', '') as key from ${accessTables[kind]} where key = any($1::uuid[])`,
     [keys],
-    'search-access-sets-find',
+    `search-sets-find-${kind}`,
   )
   return rows
 }

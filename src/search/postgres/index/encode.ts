@@ -10,7 +10,7 @@ const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, access_set, changed_at'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, access_set, people_set, changed_at'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -51,9 +51,10 @@ let scratch = Buffer.allocUnsafeSlow(1 << 16)
 export interface SharedSets {
   readonly facets: Pick<FacetSets, 'number'>
   readonly access: Pick<AccessSets, 'number'>
+  readonly people: Pick<AccessSets, 'number'>
 }
 
-export function encode(document: IndexDocument, { facets, access }: SharedSets, arena: Arena): EncodedDocument {
+export function encode(document: IndexDocument, { facets, access, people }: SharedSets, arena: Arena): EncodedDocument {
   const nested = document.rows.map((row) => {
     const writer = new Writer(row.lexemes.length)
     writer.count(4)
@@ -65,7 +66,7 @@ export function encode(document: IndexDocument, { facets, access }: SharedSets, 
   })
   const keyBytes = [...document.sortKeys, ...document.farKeys].reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
   const writer = new Writer(document.lexemes.length + document.names.length + document.access.length + keyBytes)
-  writer.count(17)
+  writer.count(18)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)
@@ -83,7 +84,8 @@ export function encode(document: IndexDocument, { facets, access }: SharedSets, 
   writer.bytes(document.lexemes)
   const place = placeOf(document)
   writer.bigint(place)
-  writer.int(access.number(document.access))
+  writer.int(access.number(document.shared))
+  writer.int(people.number(document.people))
   // Last of all, and not known before the batch is written (`stamp`).
   writer.bigint(0)
   const row = arena.keep(writer.written())

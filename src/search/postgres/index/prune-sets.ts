@@ -9,6 +9,7 @@ import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
 import { type Db, numbersText, type Queryable } from '../../../platform/postgres/db.ts'
 import { createPeriodic, type Periodic } from '../../../platform/process/periodic.ts'
+import { accessTables } from './access-sets.ts'
 
 const job = 'search.prune-sets'
 const hour = 3_600_000
@@ -22,7 +23,8 @@ const rest = 1000
 /** Sets that documents share: their table, and the numbers that a document `d` has. */
 const kinds = [
   { table: 'search_facet_set', numbers: 'unnest(d.facets)' },
-  { table: 'search_access_set', numbers: 'd.access_set' },
+  { table: accessTables.shared, numbers: 'd.access_set' },
+  { table: accessTables.people, numbers: 'd.people_set' },
 ] as const
 type Kind = (typeof kinds)[number]
 

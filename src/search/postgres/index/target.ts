@@ -16,7 +16,7 @@ import * as store from './store.ts'
 import { createTerms } from './terms.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
-const documentsVersion = 9
+const documentsVersion = 10
 
 /** What builds documents: the version of our code and that of ICU, on which sort keys depend. */
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`
@@ -32,8 +32,9 @@ export function createPostgresTarget({
   renewal: Pick<Renewal, 'look'>
 }): IndexTarget {
   const facetSets = createFacetSets()
-  const accessSets = createAccessSets()
-  const shared = { facets: facetSets, access: accessSets }
+  const accessSets = createAccessSets('shared')
+  const peopleSets = createAccessSets('people')
+  const sets = { facets: facetSets, access: accessSets, people: peopleSets }
   const terms = createTerms()
   const arena = new Arena()
   /** How often sets were removed (prune-sets.ts) when we began to look up those that we know; null: we know none. */
@@ -44,6 +45,7 @@ export function createPostgresTarget({
     if (removals === knownRemovals) return
     facetSets.forget()
     accessSets.forget()
+    peopleSets.forget()
     knownRemovals = removals
     throw new AppError('DatabaseLockError', { name: 'search_facet_set' })
   }
@@ -62,11 +64,15 @@ export function createPostgresTarget({
     )
     await accessSets.load(
       db,
-      documents.map(({ access }) => access),
+      documents.map(({ shared }) => shared),
+    )
+    await peopleSets.load(
+      db,
+      documents.map(({ people }) => people),
     )
     await terms.flush(db)
     const indexed = await store.readIndexed(db, ids)
-    const encoded = await inTurns(documents, (document) => encode(document, shared, arena))
+    const encoded = await inTurns(documents, (document) => encode(document, sets, arena))
     const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
     const keep = new Set(encoded.map((document) => document.id))
     const gone = [...indexed.keys()].filter((id) => !keep.has(id))

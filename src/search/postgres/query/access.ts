@@ -12,8 +12,9 @@ import {
   withoutPool,
   withTag,
 } from '../document/lexemes.ts'
+import type { AccessKind } from '../index/access-sets.ts'
 import { always, type Condition, never, ofNode } from './conditions.ts'
-import { allOf, anyOf, lexeme, type Node } from './tsquery.ts'
+import { allOf, anyOf, lastingQuery, lexeme, type Node } from './tsquery.ts'
 
 /** No document has it. */
 export const nowhere: Node = lexeme('_-')
@@ -90,4 +91,62 @@ const anyLexeme = (texts: readonly string[]): Node => either(texts.map(lexeme))
 export function rightsCondition(rights: Expression): Condition {
   if (isEverything(rights)) return always
   return isNothing(rights) ? never : ofNode(expressionNode(rights))
+}
+
+/** A condition as questions about the sets of one kind each. */
+export type AskedSets =
+  | { readonly is: 'sets'; readonly kind: AccessKind; readonly query: string }
+  | { readonly is: 'and' | 'or'; readonly of: readonly AskedSets[] }
+  | { readonly is: 'not'; readonly of: AskedSets }
+
+const asked = new WeakMap<Expression, AskedSets>()
+
+export function askedSets(expression: Expression): AskedSets {
+  const known = asked.get(expression)
+  if (known) return known
+  const found = setsOf(expression)
+  asked.set(expression, found)
+  return found
+}
+
+function setsOf(expression: Expression): AskedSets {
+  const kind = kindOf(expression)
+  if (kind) return { is: 'sets', kind, query: lastingQuery(expressionNode(expression)) }
+  if (expression.is === 'not') return { is: 'not', of: askedSets(expression.of) }
+  // A single condition is of one kind.
+  const { is, of } = expression as Extract<Expression, { is: 'and' | 'or' }>
+  const byKind = Map.groupBy(of, kindOf)
+  const together = (kind: AccessKind): AskedSets[] => {
+    const own = byKind.get(kind)
+    return own ? [setsOf(own.length === 1 ? (own[0] as Expression) : { is, of: own })] : []
+  }
+  return { is, of: [...together('shared'), ...together('people'), ...(byKind.get(null) ?? []).map(askedSets)] }
+}
+
+const kinds = new WeakMap<Expression, AccessKind | 'both'>()
+
+/** Which sets say whether it holds; null: both together. What is not said of people is no question to an index of these. */
+function kindOf(expression: Expression): AccessKind | null {
+  const known = kinds.get(expression) ?? kindIn(expression) ?? 'both'
+  kinds.set(expression, known)
+  return known === 'both' ? null : known
+}
+
+function kindIn(expression: Expression): AccessKind | null {
+  switch (expression.is) {
+    case 'owner':
+    case 'granted':
+      return 'people'
+    case 'files':
+      return expression.by === 'class' || expression.by === 'version' ? 'shared' : 'people'
+    case 'not':
+      return kindOf(expression.of) === 'shared' ? 'shared' : null
+    case 'and':
+    case 'or': {
+      const [first = 'shared', ...others] = new Set(expression.of.map(kindOf))
+      return others.length === 0 ? first : null
+    }
+    default:
+      return 'shared'
+  }
 }

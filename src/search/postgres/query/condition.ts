@@ -3,6 +3,7 @@
  * answers; what they cannot is checked on what the index finds.
  */
 import type { SystemFieldName } from '../../../datamodel/model.ts'
+import type { Expression } from '../../../rights/service.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
 import type { SearchField, TypeFields } from '../../plan/fields.ts'
 import type { ChangeClause, Clause, MomentRange, SearchScope } from '../../plan/plan.ts'
@@ -58,7 +59,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   const searched = scope.objecttypes ?? [...types.keys()]
   const condition = conjunction([
     compile(scope.where, place, { ...context, searched }),
-    readable(rightsCondition(scope.rights), alias, context),
+    readable(scope.rights, alias, context),
   ])
   if (condition.never) return null
   const parts: string[] = []
@@ -82,9 +83,11 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
 }
 
 /** What the caller may read, by the numbers of the sets where these are known, else as lexemes for the index. */
-function readable(rights: Condition, alias: string, { plan, parameters }: ConditionContext): Condition {
-  const known = rights.never || !rights.node ? null : plan.accessSets.known(rights.node)
-  return known ? ofSql(knownSetsSql(known, alias, parameters)) : rights
+function readable(rights: Expression, alias: string, { plan, parameters }: ConditionContext): Condition {
+  const condition = rightsCondition(rights)
+  if (condition.never || !condition.node) return condition
+  const known = plan.accessSets.known(rights)
+  return known ? ofSql(knownSetsSql(known, alias, (value, type) => parameters.add(value, type))) : condition
 }
 
 /** A clause by itself, as a boolean expression; null: it cannot match. */

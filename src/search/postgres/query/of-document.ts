@@ -2,7 +2,7 @@
 
 /** What conditions on documents and their values are made of. */
 export const conditionColumns =
-  'id, objecttype, deleted, created_at, modified_at, facets, sort_keys, names, far_keys, lexemes, access, access_set'
+  'id, objecttype, deleted, created_at, modified_at, facets, sort_keys, names, far_keys, lexemes, access, access_set, people_set'
 
 /** Characters of conditions that take longer to be compared with a document than the index takes for many. */
 export const longestCondition = 40_000

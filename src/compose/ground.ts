@@ -9,9 +9,9 @@ import { createBus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
 import { createSnapshots } from '../platform/postgres/snapshot.ts'
+import { createStandstill } from '../platform/postgres/standstill.ts'
 import { createSignal } from '../platform/process/signal.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
-import { createStandstill } from '../platform/standstill.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
 
 /** What a service is given, and what tests give it in place of the machine's. */

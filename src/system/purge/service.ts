@@ -4,7 +4,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { type NeededRight, requireRight } from '../../platform/http/system-right.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
-import type { Standstill } from '../../platform/standstill.ts'
+import type { Standstill } from '../../platform/postgres/standstill.ts'
 import { redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import { emptyTables, isOpen } from './store.ts'
 

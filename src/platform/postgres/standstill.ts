@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { AppError } from './errors.ts'
-import { outsideDeadlines } from './limits/deadline.ts'
-import { type Bus, lockPresence } from './postgres/bus.ts'
-import type { Db, Tx } from './postgres/db.ts'
+import { AppError } from '../errors.ts'
+import { outsideDeadlines } from '../limits/deadline.ts'
+import { type Bus, lockPresence } from './bus.ts'
+import type { Db, Tx } from './db.ts'
 
 /**
  * All processes on a database stop serving while one of them does something to the whole of it. Each process that serves

@@ -13,7 +13,9 @@ const order = [
   'mail',
   'webhooks',
   'rights',
-  'auth',
+  'people',
+  'signin',
+  'oauth',
   'messages',
   'datamodel',
   'tags',
@@ -52,6 +54,9 @@ const inside = {
     'fixity',
     'moves',
   ],
+  people: ['groups', 'users'],
+  signin: ['sessions', 'pages', 'flows', 'directories', 'account', 'factors'],
+  oauth: ['grants', 'authorize'],
   objects: ['stored', 'content', 'masks', 'standard', 'render', 'read', 'save', 'delete', 'info', 'upkeep'],
 }
 

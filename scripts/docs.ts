@@ -1,11 +1,11 @@
 /** Rewrites the generated parts of the documentation, which stand between two comments. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pageTextTable } from '../src/auth/pages/texts-doc.ts'
 import { eventTypeTable } from '../src/events/types-doc.ts'
 import { configurationTable } from '../src/platform/config/doc.ts'
 import { errorTable } from '../src/platform/errors-doc.ts'
 import { bodyLimitTable } from '../src/platform/http/body/limits.ts'
+import { pageTextTable } from '../src/signin/pages/texts-doc.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
 

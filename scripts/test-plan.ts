@@ -26,7 +26,7 @@ const long = [
   'test/events/stream-many.test.ts',
   'test/objects/kill.test.ts',
   'test/datamodel/kill.test.ts',
-  'test/auth/kill.test.ts',
+  'test/signin/kill.test.ts',
   'test/platform/attack.test.ts',
   'test/platform/disk-full.test.ts',
 ]

@@ -4,6 +4,7 @@ import { composeKept } from './compose/kept.ts'
 import { composeObjects } from './compose/objects.ts'
 import { composePeople, type People } from './compose/people.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
+import { shadowedUsers } from './people/service.ts'
 import type { Config } from './platform/config/config.ts'
 import type { HttpApp } from './platform/http/http.ts'
 import type { Measure } from './platform/http/metrics.ts'
@@ -54,11 +55,11 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const objects = await composeObjects(given, ground, kept, people, workflow, opened)
   const http = await composeHttp(given, ground, kept, people, workflow, objects)
   const { jobs } = ground
-  const { auth } = people
+  const { signIn } = people
   const { index, indexer, eventRuns, search, emptyTrash } = objects
-  const newRootPassword = await auth.ensureRoot()
+  const newRootPassword = await signIn.ensureRoot()
   await sealAnew(given, ground, people, workflow)
-  const shadowed = await auth.shadowedUsers()
+  const shadowed = await shadowedUsers(given.db)
   if (shadowed.length > 0) {
     given.log.warn({ users: shadowed }, 'addresses of users are the logins of others, and do not name them')
   }
@@ -78,7 +79,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   indexer.wake()
   return {
     http,
-    measures: [...systemMeasures(given.db), ...jobs.measures, auth.failedSignIns, workflow.files.fixity.measure],
+    measures: [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure],
     search,
     newRootPassword,
     async idle(options) {
@@ -104,11 +105,11 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
 }
 
 /** Seals what is stored with the present secret key, and says what cannot be read with the keys that are here. */
-async function sealAnew({ db, log }: Given, { seal }: Ground, { auth }: People, { baseConfig, files }: Workflow) {
+async function sealAnew({ db, log }: Given, { seal }: Ground, { signIn }: People, { baseConfig, files }: Workflow) {
   if (!(await isKnownSecretKey(db, seal))) {
     log.warn('the secret key is another one than that which was used last: what that one has sealed cannot be read')
   }
-  const { apps, accounts } = await auth.reseal()
+  const { apps, accounts } = await signIn.reseal()
   const settings = await baseConfig.reseal()
   const { locations, addresses } = await files.reseal()
   if (apps > 0) log.warn({ apps }, 'authenticator apps are sealed with a key that is not here')

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { LoginPart } from '../auth/service.ts'
 import { createJobs } from '../jobs/service.ts'
 import type { SaveCallback } from '../objects/service.ts'
 import type { Config } from '../platform/config/config.ts'
@@ -13,6 +12,7 @@ import { createStandstill } from '../platform/postgres/standstill.ts'
 import { createSignal } from '../platform/process/signal.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
+import type { LoginPart } from '../signin/service.ts'
 
 /** What a service is given, and what tests give it in place of the machine's. */
 export interface Given {

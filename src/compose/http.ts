@@ -1,4 +1,3 @@
-import { registerAuthRoutes } from '../auth/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
 import { registerEventRoutes } from '../events/routes.ts'
@@ -6,15 +5,19 @@ import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
+import { registerOAuthServerRoutes } from '../oauth/server-routes.ts'
 import { registerObjectInfoRoutes } from '../objects/info/routes.ts'
 import { registerReadRoutes } from '../objects/read/routes.ts'
 import { registerObjectRoutes } from '../objects/routes.ts'
 import { registerObjecttypeRoutes } from '../objecttypes/routes.ts'
+import { registerGroupRoutes } from '../people/groups/routes.ts'
+import { registerUserRoutes } from '../people/users/routes.ts'
 import { createHttp, type HttpApp } from '../platform/http/http.ts'
 import { version } from '../platform/version.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
+import { registerSignInRoutes } from '../signin/routes.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
 import { registerPageRoutes } from '../system/pages/routes.ts'
 import { createPurgeService } from '../system/purge/service.ts'
@@ -33,7 +36,7 @@ export async function composeHttp(
   { config, db, log }: Given,
   { snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel }: Kept,
-  { auth, mail, messages }: People,
+  { signIn, oauth, users, groups, mail, messages }: People,
   workflow: Workflow,
   { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
@@ -50,9 +53,9 @@ export async function composeHttp(
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
     standstill,
-    authenticators: [auth.bearer],
-    carriers: auth.carriers,
-    unknownAddressPage: auth.unknownAddressPage,
+    authenticators: [signIn.bearer],
+    carriers: signIn.carriers,
+    unknownAddressPage: signIn.unknownAddressPage,
   })
   // Requests see all changes that this process has heard of, without waiting for any of them later.
   http.addHook('onRequest', (_request, _reply, done) => {
@@ -70,7 +73,7 @@ export async function composeHttp(
     searchBlocked: search.blocked,
     openApiForEverybody: () => baseConfig.get().openapi_spec_endpoint.active,
     searchIndex: index.target,
-    certificates: auth.certificates,
+    certificates: signIn.certificates,
     objecttypeName: (id) => datamodel.current().tablesById.get(id)?.name,
   })
   const purge = createPurgeService({
@@ -80,16 +83,20 @@ export async function composeHttp(
     allowed: config.allowPurgeAll,
     settings: () => baseConfig.get().purge,
     externalUrl: config.externalUrl,
-    rootPassword: auth.rootPassword,
+    rootPassword: signIn.rootPassword,
     jobs,
     datamodel,
   })
   registerSystemRoutes(http, { openApi, system, purge })
-  registerPageRoutes(http, { system, pages: auth.pages })
-  await registerEventStream(http, { streams, held: auth.held })
+  registerPageRoutes(http, { system, pages: signIn.pages })
+  await registerEventStream(http, { streams, held: signIn.held })
   registerEventRoutes(http, events)
   registerBaseConfigRoutes(http, workflow)
-  await registerAuthRoutes(http, { auth, lookAtPictures: workflow.files.pictures })
+  const lookAtPictures = workflow.files.pictures
+  await registerOAuthServerRoutes(http, oauth)
+  await registerSignInRoutes(http, { signIn, lookAtPictures })
+  registerUserRoutes(http, { users }, lookAtPictures)
+  registerGroupRoutes(http, { groups })
   registerMailRoutes(http, {
     db,
     mail,

@@ -1,4 +1,3 @@
-import { mailRecipients } from '../auth/mail-recipients.ts'
 import type { Model } from '../datamodel/model.ts'
 import { causesOfObjects, createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
@@ -14,6 +13,7 @@ import { createObjectService, type ObjectDeps, refreshStandards } from '../objec
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
+import { mailRecipients } from '../people/mail-recipients.ts'
 import type { Cause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
@@ -50,7 +50,7 @@ export async function composeObjects(
   { config, db, log, saveCallbacks = [] }: Given,
   ground: Ground,
   kept: Kept,
-  { principals, rights, auth, mail, messages, conventionOf }: People,
+  { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
@@ -133,7 +133,7 @@ export async function composeObjects(
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
-    callbacks: { list: saveCallbacks, viewer: auth.systemActor, show: saved.showPending },
+    callbacks: { list: saveCallbacks, viewer: signIn.systemActor, show: saved.showPending },
     events,
     languages,
     heavy,
@@ -145,7 +145,7 @@ export async function composeObjects(
     objects: objectDeps,
     log,
     policies: () => purgePolicies(janitorSettings(kept)),
-    systemActor: auth.systemActor,
+    systemActor: signIn.systemActor,
     paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
   })
   opened.defer(() => trashJanitor.close())
@@ -158,7 +158,7 @@ export async function composeObjects(
     follow: followEvents,
     runOnObjects,
     events,
-    actorsOf: auth.actorsOf,
+    actorsOf: signIn.actorsOf,
     paused: () => config.readOnly,
   })
   registerTransitionActions({
@@ -168,7 +168,7 @@ export async function composeObjects(
     webhooks,
     recipients: mailRecipients,
     objects: objectsForActions(read),
-    actorsOf: auth.actorsOf,
+    actorsOf: signIn.actorsOf,
     events,
     externalUrl: config.externalUrl,
     languages,
@@ -203,8 +203,8 @@ export async function composeObjects(
       const own = await rights.forActor(actor)
       return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
     },
-    users: auth.users.readable,
-    groups: auth.groups.readable,
+    users: users.readable,
+    groups: groups.readable,
     messages: messages.readable,
   }
   return {
@@ -265,7 +265,7 @@ export async function composeObjects(
       forActor: rights.forActor,
       containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
       findPeople: principals.find,
-      actorOf: auth.actorOfUser,
+      actorOf: signIn.actorOfUser,
       objectOf: read.guarded,
       isObjecttype: (id) => datamodel.current().tablesById.get(id)?.kind === 'object',
       hasOwnGrants: (id) => datamodel.current().tablesById.get(id)?.aclTable === true,
@@ -275,7 +275,7 @@ export async function composeObjects(
       log,
       databaseName,
       seen,
-      callers: auth.callers,
+      callers: signIn.callers,
       most: Math.floor(config.maxConnections / 2),
       mostOfCaller: config.quotaStreams,
       patience: 1000 * config.slowGrace,

@@ -1,16 +1,22 @@
-import { mailRecipients } from '../auth/mail-recipients.ts'
-import { createPrincipals } from '../auth/principals.ts'
-import { createAuth } from '../auth/service.ts'
 import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
 import { messagePart } from '../messages/sign-in.ts'
+import { createOAuthServer } from '../oauth/server.ts'
 import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
+import {
+  createGroupService,
+  createPrincipals,
+  createUserService,
+  mailRecipients,
+  type UserService,
+} from '../people/service.ts'
 import { clientConventions } from '../platform/config/versions.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import { createRightsService, presetTerms } from '../rights/service.ts'
 import { visionBytes } from '../search/service.ts'
+import { createSignInService } from '../signin/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
 
@@ -49,30 +55,44 @@ export function composePeople(
     readers: mailRecipients,
     limits: outgoingLimits(config),
   })
-  const auth = createAuth({
+  const personRights = { ...rights, groupsOfObjects }
+  const clock = () => new Date()
+  const signIn = createSignInService({
     config,
     db,
     seal,
     bus,
     events,
-    conventionOf,
     baseConfig,
     principals,
-    rights: { ...rights, groupsOfObjects },
+    rights: personRights,
+    instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
+    jobs,
+    mail,
+    ownTexts: (key) => datamodel.current().pageTexts.get(key),
+    users: (): UserService => users,
+    loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
+    clock,
+  })
+  opened.defer(() => signIn.close())
+  const { sessions } = signIn
+  const records = {
+    db,
+    events,
+    sessions,
+    principals,
+    rights: personRights,
     removal: {
-      replaceUser: (tx, from, to) => replacePerson(tx, 'user', from, to),
-      async replaceGroup(tx, from, to) {
+      replaceUser: (tx: Tx, from: number, to: number) => replacePerson(tx, 'user', from, to),
+      async replaceGroup(tx: Tx, from: number, to: number) {
         await replacePerson(tx, 'group', from, to)
         await messages.replaceGroup(tx, from, to)
       },
     },
-    instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
-    jobs,
-    mail,
-    pictures: userPictures,
-    ownTexts: (key) => datamodel.current().pageTexts.get(key),
-    loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
-  })
-  opened.defer(() => auth.close())
-  return { principals, rights, auth, mail, messages, conventionOf }
+    conventionOf,
+  }
+  const users = createUserService({ ...records, ...signIn.forUsers, baseConfig, jobs, clock, pictures: userPictures })
+  const groups = createGroupService(records)
+  const oauth = createOAuthServer({ config, db, baseConfig, signIn, clock })
+  return { principals, rights, personRights, signIn, users, groups, oauth, mail, messages, conventionOf }
 }

@@ -9,6 +9,7 @@ import { filesWithin, requeueUsers, seenUses } from '../objects/upkeep/file-uses
 import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
+import { requireMayJoin, requireMayTrust } from '../people/service.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { createPoolService } from '../pools/service.ts'
@@ -38,12 +39,12 @@ export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: K
 
 /** The rights of those of the users who may act now. */
 async function rightsOfUsers(
-  { rights, auth }: Pick<People, 'rights' | 'auth'>,
+  { rights, signIn }: Pick<People, 'rights' | 'signIn'>,
   from: Queryable,
   ids: readonly number[],
 ) {
   const callers = new Map<number, CallerRights>()
-  for (const [id, actor] of await auth.actorsOf(from, ids)) callers.set(id, await rights.forActor(actor))
+  for (const [id, actor] of await signIn.actorsOf(from, ids)) callers.set(id, await rights.forActor(actor))
   return callers
 }
 
@@ -52,7 +53,7 @@ export async function composeWorkflow(
   given: Given,
   ground: Ground,
   kept: Kept,
-  { principals, rights, auth, conventionOf }: People,
+  { principals, rights, personRights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
   const { config, db } = given
@@ -85,11 +86,11 @@ export async function composeWorkflow(
       languages,
       any: kept.anyMarks,
       masks: { ...kept.maskSettings, pools },
-      readersOf: (from, userIds) => rightsOfUsers({ rights, auth }, from, userIds),
+      readersOf: (from, userIds) => rightsOfUsers({ rights, signIn }, from, userIds),
       onGone: (users) => given.log.warn({ users }, 'captions tell nothing: whoever has set them may not act any more'),
     }),
     whoNames: rememberedPeople(principals, rights).whoNames,
-    anonymous: async () => (baseConfig.get().deep_link_access.enabled ? auth.actorOfUser(deepLinkUserId) : null),
+    anonymous: async () => (baseConfig.get().deep_link_access.enabled ? signIn.actorOfUser(deepLinkUserId) : null),
   })
   opened.defer(() => files.close())
   const webhooks = createWebhookService({
@@ -98,7 +99,7 @@ export async function composeWorkflow(
     baseConfig,
     allowPrivate: config.allowPrivateWebhooks,
     limits: outgoingLimits(config),
-    tokenFor: auth.tokenForJob,
+    tokenFor: signIn.tokenForJob,
   })
   const transitions = await createTransitionService({
     db,
@@ -120,7 +121,7 @@ export async function composeWorkflow(
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
     webhooks: webhooks.names,
-    actorsOf: auth.actorsOf,
+    actorsOf: signIn.actorsOf,
     conventionOf,
   })
   const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })
@@ -155,9 +156,10 @@ export async function composeWorkflow(
         await files.checkSettings(tx, after, sections)
         const known = new Set(before.registration.groups.map((group) => group.group_id))
         const added = after.registration.groups.map((group) => group.group_id).filter((id) => !known.has(id))
-        await auth.requireMayJoin(tx, actor, added)
+        await requireMayJoin(tx, actor, personRights, added)
         for (const section of ['ldap', 'saml', 'openid_connect'] as const) {
-          if (!isDeepStrictEqual(before[section], after[section])) await auth.requireMayTrust(tx, actor, section)
+          if (!isDeepStrictEqual(before[section], after[section]))
+            await requireMayTrust(tx, actor, personRights, section)
         }
       },
     }),

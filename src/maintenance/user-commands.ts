@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
-import { createRecovery, initialPassword, makePassword } from '../auth/service.ts'
 import { openBaseConfig } from '../config/service.ts'
 import { createEventLog } from '../events/service.ts'
 import type { Config } from '../platform/config/config.ts'
@@ -11,6 +10,7 @@ import { openDb } from '../platform/postgres/db.ts'
 import { withOwnDatabase } from '../platform/postgres/own-database.ts'
 import { createSnapshots } from '../platform/postgres/snapshot.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
+import { createRecovery, initialPassword, makePassword } from '../signin/service.ts'
 
 const help = `Usage: strongroom user <command> <login or email>
 

@@ -1,4 +1,4 @@
-import type { PrincipalNames } from '../auth/service.ts'
+import type { PrincipalNames } from '../people/service.ts'
 import type { Message, OwnMessage } from './model.ts'
 import type { MessageOutput, OwnMessageOutput } from './schema.ts'
 

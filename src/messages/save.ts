@@ -1,5 +1,5 @@
-import { type NamedBy, type Principals, type Reference, referenceOf, resolveReferences } from '../auth/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
+import { type NamedBy, type Principals, type Reference, referenceOf, resolveReferences } from '../people/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type ConventionOf } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'

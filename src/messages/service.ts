@@ -2,7 +2,7 @@
  * Messages of administrators to the members of groups: what people agree to or read at sign-in, and what front ends show.
  * A *reader* is somebody with groups and a client; a *confirmation* notes which version somebody has agreed to.
  */
-import { anybodyGroupIds } from '../auth/model.ts'
+import { anybodyGroupIds } from '../people/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion } from '../platform/config/versions.ts'
 import { AppError } from '../platform/errors.ts'

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { html } from 'ghtml'
-import { button, checkbox, type Login, type LoginPart, loginPage, type Visit } from '../auth/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Db } from '../platform/postgres/db.ts'
+import { button, checkbox, type Login, type LoginPart, loginPage, type Visit } from '../signin/service.ts'
 import { asks, type OwnMessage } from './model.ts'
 import type { MessageService } from './service.ts'
 

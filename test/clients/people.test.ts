@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createGroups, createUsers, signIn } from '../auth/support.ts'
+import { createGroups, createUsers, signIn } from '../signin/support.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 

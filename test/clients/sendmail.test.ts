@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createUsers } from '../auth/support.ts'
+import { createUsers } from '../signin/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
 import { isMailbox, mailboxOf } from '../../src/platform/values/mailbox.ts'
-import { type PostedService, startWithMail } from '../auth/account-support.ts'
-import { TestVisitor } from '../auth/sign-in-browser.ts'
-import { eventsOf } from '../auth/support.ts'
+import { type PostedService, startWithMail } from '../signin/account-support.ts'
+import { TestVisitor } from '../signin/sign-in-browser.ts'
+import { eventsOf } from '../signin/support.ts'
 import type { Json } from '../support/client.ts'
 
 /** What is no address of one mailbox, however it is meant. */

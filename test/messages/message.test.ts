@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { createGroups, createUsers, eventsOf } from '../auth/support.ts'
+import { createGroups, createUsers, eventsOf } from '../signin/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { assertDocumented, assertNamed } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { type BrowserAnswer, TestVisitor } from '../auth/sign-in-browser.ts'
-import { createGroups, createUsers } from '../auth/support.ts'
+import { type BrowserAnswer, TestVisitor } from '../signin/sign-in-browser.ts'
+import { createGroups, createUsers } from '../signin/support.ts'
 import type { Json } from '../support/client.ts'
 import { startService, type TestService } from '../support/service.ts'
 

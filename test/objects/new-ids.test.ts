@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { createUsers } from '../auth/support.ts'
+import { createUsers } from '../signin/support.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { GrantNames } from '../../src/auth/schema.ts'
+import { GrantNames } from '../../src/people/schema.ts'
 import { RightApi } from '../../src/rights/schema.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { commitModel } from '../support/seed/model.ts'

@@ -9,7 +9,7 @@ import { coversFile } from '../../src/rights/service.ts'
  * Every right and every parameter of one that somebody can be given: the test that shows what it lets, by file and the
  * beginning of its title. Rights on objects are the same in pools, object types and on objects, so they stand here once.
  */
-const people = 'auth/person-rights.test.ts'
+const people = 'people/person-rights.test.ts'
 const flags = `${people}: each switch of system.user and system.group`
 const evaluation = 'rights/evaluate.test.ts'
 const byType = `${evaluation}: a right limited to object types`
@@ -29,7 +29,7 @@ const shown: Readonly<Record<string, string>> = {
   'system.sendmail': 'clients/sendmail.test.ts: needs system.sendmail',
   'system.tagmanager': 'tags/tags.test.ts: reading needs a user, saving system.tagmanager',
   'system.rightpresetmanager': 'platform/system-right.test.ts: whoever does not have it',
-  'system.group': 'auth/group.test.ts: RIGHTS-004',
+  'system.group': 'people/group.test.ts: RIGHTS-004',
   ...Object.fromEntries(
     ['create', 'create_acl', 'create_system_rights', 'edit_acl', 'edit_system_rights'].flatMap((name) => [
       [`system.group.${name}`, flags],
@@ -37,9 +37,9 @@ const shown: Readonly<Record<string, string>> = {
     ]),
   ),
   'system.group.global_custom_bag_read': `${people}: system.user and system.group without reading`,
-  'system.user': 'auth/user.test.ts: who manages users cannot become more',
+  'system.user': 'people/user.test.ts: who manages users cannot become more',
   'system.user.read': `${people}: system.user and system.group without reading`,
-  'system.user.change_password': 'auth/session.test.ts: changing the own password needs the right',
+  'system.user.change_password': 'signin/session.test.ts: changing the own password needs the right',
   'system.message': 'messages/message.test.ts: READ-040 RIGHTS-005',
   'system.config': 'config/config.test.ts: reading leaves out',
   'system.location': 'files/locations.test.ts: only root manages them',
@@ -91,7 +91,7 @@ const shown: Readonly<Record<string, string>> = {
     ]),
   ),
   'user.link': `${people}: link on a user and on groups`,
-  'group.bag_read': 'auth/group.test.ts: one sees the groups that one is in',
+  'group.bag_read': 'people/group.test.ts: one sees the groups that one is in',
   ...Object.fromEntries(
     ['bag_write', 'acl', 'delete'].map((name) => [`group.${name}`, `${people}: ${name} on a group`]),
   ),

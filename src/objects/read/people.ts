@@ -1,4 +1,4 @@
-import type { Principals } from '../../auth/service.ts'
+import type { Principals } from '../../people/service.ts'
 import type { Principal, RightsService } from '../../rights/service.ts'
 import type { RenderDeps } from '../render/run.ts'
 

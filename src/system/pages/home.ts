@@ -1,5 +1,5 @@
 import { html } from 'ghtml'
-import type { Visit } from '../../auth/service.ts'
+import type { Visit } from '../../signin/service.ts'
 import type { Settings } from '../schema.ts'
 
 export interface HomeState {

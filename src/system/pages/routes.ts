@@ -1,9 +1,9 @@
 /** Pages for people who open an address of the service in a browser. Not part of the interface. */
 import { html } from 'ghtml'
-import type { Pages } from '../../auth/service.ts'
-import { wantsPage } from '../../auth/service.ts'
 import type { HttpApp } from '../../platform/http/http.ts'
 import { once } from '../../platform/values/once.ts'
+import type { Pages } from '../../signin/service.ts'
+import { wantsPage } from '../../signin/service.ts'
 import type { SystemService } from '../service.ts'
 import { documentationFiles, documentationPage } from './documentation.ts'
 import { healthPage, homePage } from './home.ts'

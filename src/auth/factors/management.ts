@@ -1,9 +1,0 @@
-import type { Login } from '../oauth/login/login.ts'
-
-/** Name of the step in which users deal with their own second factors. */
-export const managementStep = 'security'
-
-/** Notes of a sign-in that was begun for that. */
-export const managementNotes: Login['notes'] = { [managementStep]: { asked: true } }
-
-export const isManaged = ({ notes }: Pick<Login, 'notes'>): boolean => notes[managementStep] !== undefined

@@ -1,0 +1,115 @@
+import type { FastifyReply } from 'fastify'
+import { html } from 'ghtml'
+import type { BaseConfig } from '../../config/service.ts'
+import { button, checkbox, field, type PasswordMethod, type ProviderOffer, type Visit } from '../../signin/service.ts'
+import type { AuthorizeRequest } from './request.ts'
+
+/** Pages for those who cannot sign in yet. */
+export interface LoginOffers {
+  readonly forgotPassword: boolean
+  readonly register: boolean
+}
+
+export interface LoginPage {
+  readonly offers: LoginOffers
+  /** Whether passkeys sign in. */
+  readonly passkeys: boolean
+  /** Other servers that say who somebody is. */
+  readonly providers: readonly ProviderOffer[]
+  /** Where a proxy has put the service. */
+  readonly basePath: string
+  readonly asked: AuthorizeRequest
+  /** Who is asked for the password. */
+  readonly methods: readonly PasswordMethod[]
+  readonly config: BaseConfig
+  /** What was typed: the login, never the password. */
+  readonly login?: string | undefined
+  readonly keep?: boolean
+  readonly problem?: string | null
+  /** The problem is one of what was typed. */
+  readonly invalid?: boolean
+  readonly status?: number
+}
+
+/** The form with the methods that are on. Its hidden fields are the request of the client, which comes back with it. */
+export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
+  const { asked, config, login = '', keep = false, problem = null, invalid = false, status = 200 } = page
+  const { text, localized } = visit
+  const { label, placeholder, info } = config.login
+  const told = localized(info)
+  const content = html`!${told ? html`<p>${told}</p>` : ''}!${visit.form(
+    '/api/oauth2/auth',
+    [
+      field({
+        name: 'login',
+        label: localized(label) || text('login.login'),
+        value: login,
+        autocomplete: 'username',
+        placeholder: localized(placeholder),
+        invalid,
+        autofocus: login === '',
+      }),
+      field({
+        name: 'password',
+        type: 'password',
+        label: text('login.password'),
+        autocomplete: 'current-password',
+        maxLength: 1000,
+        invalid,
+        autofocus: login !== '',
+      }),
+      keepBox(visit, page, keep),
+      button(text('login.submit')),
+    ].join(''),
+    { ...requestFields(asked), auth_method: page.methods.join(',') },
+  )}!${otherWays(visit, page)}!${offersOf(visit, page)}`
+  return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
+}
+
+/** Ways in that ask for no password. */
+function otherWays({ text, form, localized }: Visit, page: LoginPage): string {
+  const { asked, config, passkeys, providers, basePath } = page
+  const way = (method: string, label: string): string =>
+    form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
+  // Links, since the policy of the page lets no form lead to another server.
+  const links = providers.map(({ kind, name, label }) => {
+    const fields = Object.entries({ ...requestFields(asked), auth_method: kind, provider: name })
+    const query = new URLSearchParams(fields.filter((one): one is [string, string] => Boolean(one[1])))
+    return html`<p class="way"><a class="button second" href="${basePath}/api/oauth2/auth?${query.toString()}">${localized(label) || name}</a></p>`
+  })
+  const ways = [
+    ...links,
+    ...(passkeys ? [way('passkey', text('passkey.signIn'))] : []),
+    ...(config.login.guest && !asked.managed ? [way('anonymous', text('login.guest'))] : []),
+  ]
+  return ways.length === 0 ? '' : html`<p class="or">${text('login.or')}</p>!${ways.join('')}`
+}
+
+function offersOf({ text }: Visit, { offers, basePath }: LoginPage): string {
+  const link = (name: string, label: string): string =>
+    html`<p class="more"><a href="${basePath}/api/page/${name}">${label}</a></p>`
+  return [
+    offers.forgotPassword ? link('forgotPassword', text('login.forgot')) : '',
+    offers.register ? link('register', text('login.register')) : '',
+  ].join('')
+}
+
+function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): string {
+  const { keep_login: span } = config.login
+  if (span === 'off') return ''
+  return checkbox('keep_login', text('login.keep', { days: Number.parseInt(span, 10) }), { checked })
+}
+
+/** The parameters of the client, as its request had them. */
+function requestFields({ client, destination, state, scopes, codeChallenge, managed }: AuthorizeRequest) {
+  return {
+    client_id: client.id,
+    response_type: 'code',
+    state,
+    redirect_uri: destination.given ? destination.uri : undefined,
+    scope: scopes.join(' '),
+    code_challenge: codeChallenge ?? undefined,
+    code_challenge_method: codeChallenge === null ? undefined : 'S256',
+    action: managed ? 'security' : undefined,
+  }
+}

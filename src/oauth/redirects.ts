@@ -1,0 +1,80 @@
+import type { FastifyRequest } from 'fastify'
+import { OAuthError } from '../platform/http/oauth-error.ts'
+import { matchesOrigin, redirectUriRule } from '../platform/values/redirect-uris.ts'
+import type { OAuthClient } from './clients.ts'
+
+/** Where a sign-in sends the browser in the end: known to be good. */
+export interface Destination {
+  readonly uri: string
+  /** The request named it: then the token request must name the same. */
+  readonly given: boolean
+  /** It is of the service's own origin. */
+  readonly sameOrigin: boolean
+}
+
+export interface RedirectOptions {
+  externalUrl: string
+  /** Patterns of other origins. */
+  allowed: readonly string[]
+}
+
+export type Redirects = ReturnType<typeof createRedirects>
+
+/** Which addresses a browser may be sent to. Nothing is sent anywhere before this has said yes. */
+export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
+  const external = new URL(externalUrl).origin
+
+  /** Of what a client says of the address that it has called only loopback is believed: that nobody else is led to. */
+  function isOwn(address: URL, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean {
+    if (address.origin === external) return true
+    return isLoopback(address.hostname) && address.origin === `${request.protocol}://${request.host}`
+  }
+
+  return {
+    /** Whether an origin (header `Origin`) is the service's own. */
+    isOwnOrigin: (origin: string, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean => {
+      const parsed = URL.parse(origin)
+      return parsed !== null && isOwn(parsed, request)
+    },
+
+    /**
+     * The redirect URI of a request: exactly one of those that the client has registered (RFC 9700, 2.1), which may be
+     * left out when there is one only (OAUTH-004). The default clients have none and may name any address of the
+     * service. Another origin must be allowed besides (CLIENT-014).
+     * @throws {OAuthError} `invalid_request`; the browser must not be sent anywhere.
+     */
+    destination(client: OAuthClient, given: string | undefined, request: FastifyRequest): Destination {
+      const { redirectUris } = client
+      const uri = given ?? (redirectUris.length === 1 ? redirectUris[0] : undefined)
+      if (uri === undefined) {
+        throw new OAuthError(
+          'invalid_request',
+          'The parameter redirect_uri is missing: the client has not exactly one.',
+        )
+      }
+      const expected = redirectUriRule(uri)
+      if (expected !== null) throw new OAuthError('invalid_request', `The parameter redirect_uri must be ${expected}.`)
+      if (!client.ownOrigin && !redirectUris.includes(uri)) {
+        throw new OAuthError('invalid_request', 'The redirect_uri is not one that is registered for the client.')
+      }
+      const address = new URL(uri)
+      const sameOrigin = isOwn(address, request)
+      if (!sameOrigin && !allowed.some((pattern) => matchesOrigin(pattern, address))) {
+        throw new OAuthError(
+          'invalid_request',
+          'The origin of the redirect_uri is not in svc.services.webapp.loginAllowRedirects.',
+        )
+      }
+      return { uri, given: given !== undefined, sameOrigin }
+    },
+  }
+}
+
+/** `localhost` and the addresses that lead nowhere else (RFC 6761, RFC 5735, RFC 4291). */
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+
+/** The address with parameters added; what it has already stays as it is. */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string>>): string {
+  return `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams(parameters)}`
+}

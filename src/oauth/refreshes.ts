@@ -1,0 +1,38 @@
+import { AppError } from '../platform/errors.ts'
+import type { DirectoryWords, IssuedTokens, Refresh, Session, Sessions, Word } from '../signin/service.ts'
+
+/** The directory of the user does not let the session go on. */
+export type Stopped = Exclude<Word, 'there' | 'unavailable'>
+
+export interface RefreshDependencies {
+  sessions: Pick<Sessions, 'refresh' | 'renew' | 'ownerOfRefresh'>
+  words: Pick<DirectoryWords, 'lately'>
+}
+
+export type Refreshes = ReturnType<typeof createRefreshes>
+
+/** How sessions go on: by a refresh token or by the browser, and only for whom their directory still has. */
+export function createRefreshes({ sessions, words }: RefreshDependencies) {
+  /** @throws {AppError} `ServiceUnavailable` while the directory cannot be asked; nothing is used up then */
+  async function wordOf(userId: number, remoteAddr: string): Promise<'there' | Stopped> {
+    const word = await words.lately(userId, remoteAddr)
+    if (word !== 'unavailable') return word
+    const message = 'The directory of users cannot be asked at the moment.'
+    throw new AppError('ServiceUnavailable', { directory: true }, { message })
+  }
+
+  return {
+    /** As `Sessions.refresh`; a word in place of tokens: the directory stops it, and the refresh token is not used up. */
+    async refresh(request: Refresh): Promise<IssuedTokens | Stopped | null> {
+      const userId = await sessions.ownerOfRefresh(request)
+      const word = userId === null ? 'there' : await wordOf(userId, request.remoteAddr)
+      return word === 'there' ? sessions.refresh(request) : word
+    },
+
+    /** As `Sessions.renew`. @throws {AppError} `InvalidToken` */
+    async renew(token: string, session: Session, remoteAddr: string): Promise<IssuedTokens> {
+      if ((await wordOf(session.access.user.userId, remoteAddr)) !== 'there') throw new AppError('InvalidToken')
+      return sessions.renew(token, session)
+    },
+  }
+}

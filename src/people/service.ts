@@ -1,0 +1,45 @@
+/**
+ * Who there is: users and groups. A *user* may sign in and acts; *groups* give users rights, system groups by the type of
+ * the user. *Principals* are both, as others name them.
+ */
+export { requireMayJoin, requireMayTrust } from './configured-groups.ts'
+export { principalsOfUser, reachOf } from './escalation.ts'
+export { createGroupService } from './groups/service.ts'
+export type {
+  AccountMails,
+  DueMail,
+  EndedSessions,
+  FactorHooks,
+  FactorReset,
+  FreshSignIn,
+  SessionHooks,
+  ShownFactors,
+} from './hooks.ts'
+export { localeOf } from './locales.ts'
+export { mailRecipients } from './mail-recipients.ts'
+export { nameTaken, shadowedUsers, subject } from './names.ts'
+export { createNetworks, type Networks } from './networks.ts'
+export { mayPerson, noRights } from './person-rights.ts'
+export {
+  createPrincipals,
+  type FoundPrincipals,
+  type NamedBy,
+  type PrincipalNames,
+  type Principals,
+  type Reference,
+  referenceOf,
+  resolveReferences,
+  type WantedPrincipals,
+} from './principals.ts'
+export { duplicateValue, type RemovalHooks, type RightsHooks } from './record-input.ts'
+export { type LockOut, signInObstacle } from './sign-in-obstacle.ts'
+export { mergeSystemRights, type RightParameters } from './system-rights.ts'
+export { type AccountUuids, createAccountUuids } from './users/account-uuids.ts'
+export { draftUser } from './users/draft.ts'
+export { meetsRules, ruleHint } from './users/password-rules.ts'
+export { type LookAtPictures, withPictures } from './users/pictures.ts'
+export { assertMayChange } from './users/policy.ts'
+export { groupsOf, renderGroupSummary } from './users/render.ts'
+export { createUserService, manageUsers, type UserService } from './users/service.ts'
+export * as users from './users/store.ts'
+export { findGroupSummaries, findUsers } from './users/store.ts'

@@ -1,0 +1,178 @@
+/** Users as records: reading, saving, removing. */
+
+import { type ForgottenPerson, forgetPerson } from '../../events/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { hasSystemRight, type NeededRight } from '../../platform/http/system-right.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import type { Task } from '../../platform/values/tasks.ts'
+import { effectiveOnUser } from '../effective-rights.ts'
+import { readableGroups } from '../groups/store.ts'
+import { type StoredUser, userTypes } from '../model.ts'
+import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
+import { principalsOf, readsAllUsers } from '../readable.ts'
+import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
+import type { UserDependencies } from './deps.ts'
+import { type DeletePolicy, forgetJob, removeUser } from './remove.ts'
+import { groupsOf, renderUser, type View } from './render.ts'
+import { type SaveOptions, saveUsers } from './save.ts'
+import * as store from './store.ts'
+
+/** Removing users; changing the own record does not take it. */
+export const manageUsers: NeededRight = { name: 'system.user' }
+
+export type { DeletePolicy } from './remove.ts'
+export type { SaveOptions } from './save.ts'
+
+export type Answer = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; users: UserOutput[] }
+
+export type UserService = ReturnType<typeof createUserService>
+
+export function createUserService(deps: UserDependencies) {
+  const { db, principals, rights } = deps
+  deps.jobs.register<ForgottenPerson>(forgetJob, (person) => forgetPerson(db, person), 'standard')
+
+  /** Users as the actor may see them, in the given order, with a constant number of statements. */
+  async function render(from: Queryable, actor: Actor, users: readonly StoredUser[]): Promise<UserOutput[]> {
+    const manages = hasSystemRight(actor, 'system.user')
+    const groups = await store.findGroupSummaries(from, [...new Set(users.flatMap((user) => user.groupIds))])
+    const names = await principals.ownerNames(from, users, actor.languages)
+    const ids = users.map(({ id }) => id)
+    const held = actor.isRoot ? new Map<number, ReadonlySet<PersonRight>>() : await rightsById(from, 'user', ids, actor)
+    const links = !manages && [...held.values()].some((one) => one.has('link'))
+    const groupIds = links ? groups.map(({ id }) => id) : []
+    const linkable = [...(await rightsById(from, 'group', groupIds, actor))].filter(([, one]) => one.has('link'))
+    const lists = users.map(({ id, acl }) => (manages || held.get(id)?.has('acl') ? acl : []))
+    const acls = lists.some(({ length }) => length > 0) ? await rights.renderAcls(from, lists, actor.languages) : []
+    const factors = new Map(
+      (
+        await deps.factors.shown(
+          from,
+          users.filter(({ id }) => manages || id === actor.userId).map(({ id }) => id),
+        )
+      ).map((one) => [one.userId, one]),
+    )
+    return users.map((user, index) => {
+      const view: View = manages ? 'manager' : user.id === actor.userId ? 'self' : 'other'
+      const factor = factors.get(user.id) ?? null
+      return renderUser(user, {
+        ...{ view, factor, groups, names, languages: actor.languages },
+        acl: acls[index] ?? [],
+        rights: held.get(user.id) ?? noRights,
+        effective: effectiveOnUser(
+          actor,
+          user,
+          held.get(user.id) ?? noRights,
+          groupsOf(user, groups).map(({ systemRights }) => systemRights),
+        ),
+        linkable: new Set(linkable.map(([id]) => id)),
+      })
+    })
+  }
+
+  const readerOf = (actor: Actor) =>
+    readsAllUsers(actor) ? null : { userId: actor.userId, principals: principalsOf(actor) }
+
+  /** Who is in a group is for those who may read the group. */
+  async function groupsKnownTo(actor: Actor, ids: readonly number[]): Promise<readonly number[]> {
+    const reader = readerOf(actor)
+    return reader ? [...(await readableGroups(db, ids, { ...reader, groupIds: actor.groupIds }))] : ids
+  }
+
+  async function byIds(actor: Actor, ids: readonly number[]): Promise<UserOutput[]> {
+    const users = new Map((await store.findUsers(db, ids)).map((user) => [user.id, user]))
+    const ordered = ids.map((id) => users.get(id)).filter((user) => user !== undefined)
+    return render(db, actor, ordered)
+  }
+
+  return {
+    /** A page of the users that the actor may read, by id. */
+    async list(actor: Actor, query: UserQuery): Promise<UserOutput[]> {
+      assertNoHash(query)
+      const types = query.type === undefined ? null : listOf(query.type)
+      const unknown = types?.find((type) => !(userTypes as readonly string[]).includes(type))
+      if (unknown !== undefined) throw badRequest('type is not a user type', { name: 'type', value: unknown })
+      const users = await store.listUsers(db, {
+        limit: query.limit,
+        offset: query.offset,
+        types,
+        hiddenTypes: ['anonymous', 'collection'],
+        groupIds:
+          query.group_ids === undefined ? null : await groupsKnownTo(actor, idsOf(query.group_ids, 'group_ids')),
+        changedSince: dateOf(query.changed_since, 'changed_since'),
+        archivedSince: dateOf(query.archived_since, 'archived_since'),
+        reader: readerOf(actor),
+      })
+      return render(db, actor, users)
+    },
+
+    /** @throws {AppError} `UserNotFound`, also when the actor may not read it. */
+    async read(actor: Actor, id: number, query: { include_password?: boolean } = {}): Promise<UserOutput[]> {
+      assertNoHash(query)
+      const [user] = await store.findUsers(db, [id])
+      const reader = readerOf(actor)
+      const readable = reader === null || (await store.readableUsers(db, [id], reader)).has(id)
+      if (!user || !readable) throw new AppError('UserNotFound', { _id: id })
+      return render(db, actor, [user])
+    },
+
+    /** Those of the users that a caller may read, for any number of callers; of those that are gone, all for who manages users. */
+    async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
+      const found = await store.readersOfUsers(db, ids)
+      return (actor) => {
+        if (readerOf(actor) === null) return new Set(ids)
+        const principals = new Set(principalsOf(actor))
+        return new Set(
+          found.flatMap(({ id, readers }) =>
+            id === actor.userId || readers.some((who) => principals.has(who)) ? id : [],
+          ),
+        )
+      }
+    },
+
+    /** Creates and updates users, all or none. */
+    async save(actor: Actor, inputs: readonly UserInput[], options: SaveOptions): Promise<Answer> {
+      const result = await saveUsers(deps, actor, inputs, options)
+      return result.kind === 'confirm' ? result : { kind: 'done', users: await byIds(actor, result.ids) }
+    },
+
+    async remove(actor: Actor, id: number, policy: DeletePolicy | undefined): Promise<Answer> {
+      const result = await removeUser(deps, actor, id, policy)
+      return result.kind === 'confirm' ? result : { kind: 'done', users: await render(db, actor, [result.user]) }
+    },
+
+    /** A user as it sees itself, for its session. */
+    own: async (actor: Actor): Promise<UserOutput | null> => (await byIds(actor, [actor.userId]))[0] ?? null,
+  }
+}
+
+/** Password hashes never leave the service, not even for root: they are worth an offline attack. */
+function assertNoHash(query: { include_password?: boolean }): void {
+  if (query.include_password) throw new AppError('UrlParameterNotSupported', { param: 'include_password' })
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function idsOf(text: string, name: string): number[] {
+  return listOf(text).map((item) => {
+    const id = Number(item)
+    if (!/^\d{1,15}$/.test(item) || id < 1)
+      throw badRequest(`${name} must be ids separated by commas`, { name, value: item })
+    return id
+  })
+}
+
+/** Years that PostgreSQL and people agree on. */
+function dateOf(text: string | undefined, name: string): Date | null {
+  if (text === undefined || text === '') return null
+  const date = new Date(text)
+  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(date.getTime())) {
+    throw badRequest(`${name} must be a datetime (ISO 8601)`, { name, value: text.slice(0, 100) })
+  }
+  return date
+}

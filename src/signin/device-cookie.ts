@@ -1,0 +1,23 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { cookieValues, hostCookieName, hostCookieValues, setCookie } from './cookies.ts'
+import { identifierWord } from './request-token.ts'
+
+const name = `${identifierWord}-device`
+/** Seconds: a year. */
+const lifetime = 31_536_000
+
+/**
+ * What a browser keeps from an earlier sign-in. It proves nobody: it only keeps the failures of others apart. One that a
+ * neighbouring host has put there covers none of ours.
+ */
+export function deviceOf(request: Pick<FastifyRequest, 'headers'>): string | null {
+  const all = [...hostCookieValues(request, name), ...cookieValues(request, name)]
+  return all.find((value) => /^[\w-]{43}$/.test(value)) ?? null
+}
+
+/** Lets the browser keep it. */
+export function keepDevice(reply: FastifyReply, device: string): void {
+  const own = hostCookieName(reply.request, name)
+  // A name that begins with __Host- takes no path but the root.
+  setCookie(reply, own, device, { maxAge: lifetime, ...(own === name ? { path: '/api/oauth2' } : {}) })
+}

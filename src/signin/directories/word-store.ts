@@ -1,0 +1,51 @@
+import type { UserType } from '../../people/model.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+
+/** Who has said something of a user: LDAP, or one of the providers. */
+export interface Speaker {
+  readonly kind: 'ldap' | 'openid' | 'saml'
+  /** Empty: LDAP. */
+  readonly provider: string
+  /** By which name LDAP finds the entry; null: another kind. */
+  readonly name: string | null
+}
+
+/**
+ * What the directory of a user says of them. `gone`: it no longer has them; `refused`: what it says cannot be used here;
+ * `stale`: the provider was asked too long ago, and is asked by its people alone; `unavailable`: no server answers.
+ */
+export type Word = 'there' | 'gone' | 'refused' | 'stale' | 'unavailable'
+
+/** Keeps that a directory has just said who somebody is. Nothing for user 0, who is asked for in the name of nobody. */
+export async function keepWord(tx: Tx, userId: number, { kind, provider, name }: Speaker): Promise<void> {
+  await tx.query(
+    `insert into directory_word (user_id, kind, provider, name, said_at)
+     select id, $2, $3, $4, now() from "user" where id = $1
+     on conflict (user_id) do update
+       set kind = excluded.kind, provider = excluded.provider, name = excluded.name, said_at = excluded.said_at`,
+    [userId, kind, provider, name],
+    'directory_word_keep',
+  )
+}
+
+export interface StoredWord {
+  readonly type: UserType
+  readonly kind: Speaker['kind'] | null
+  readonly provider: string | null
+  /** As it was typed, else what the record has. */
+  readonly name: string | null
+  /** Null: it has never said anything. */
+  readonly minutesAgo: number | null
+}
+
+export async function findWord(from: Queryable, userId: number): Promise<StoredWord | null> {
+  const { rows } = await from.query<StoredWord>(
+    `select u.type, w.kind, w.provider, coalesce(w.name, u.login, u.email) as name,
+       extract(epoch from now() - w.said_at)::float8 / 60 as "minutesAgo"
+     from "user" u left join directory_word w
+       on w.user_id = u.id and (w.kind = 'ldap') = (u.type = 'ldap') where u.id = $1`,
+    [userId],
+    'directory_word',
+  )
+  return rows[0] ?? null
+}

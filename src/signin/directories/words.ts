@@ -1,0 +1,62 @@
+import type { BaseConfigService } from '../../config/service.ts'
+import { networkOf } from '../../platform/limits/callers.ts'
+import { createLimiter } from '../../platform/limits/limiter.ts'
+import type { Db } from '../../platform/postgres/db.ts'
+import type { Sessions } from '../sessions/service.ts'
+import type { Directories } from './service.ts'
+import type { SingleSignOn } from './single-sign-on.ts'
+import { findWord, type StoredWord, type Word } from './word-store.ts'
+
+export interface WordDependencies {
+  db: Db
+  baseConfig: BaseConfigService
+  sessions: Pick<Sessions, 'endOfUsers'>
+  directories: Pick<Directories, 'stillHas'>
+  singleSignOn: Pick<SingleSignOn, 'validHours'>
+}
+
+export type DirectoryWords = ReturnType<typeof createDirectoryWords>
+
+/** Questions to LDAP at a time, and those that wait. */
+const places = { places: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
+
+/** Whether directories still have their users, for whatever lets these in without asking the directory itself. */
+export function createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn }: WordDependencies) {
+  const limiter = createLimiter(places)
+
+  async function ofLdap(userId: number, { name, minutesAgo }: StoredWord, remoteAddr: string, enough: number) {
+    const { connections, unreachable_minutes } = baseConfig.get().ldap
+    // Nobody can say any more whether they are still there.
+    if (connections.length === 0 || name === null) return 'refused'
+    const saidWithin = (minutes: number): boolean => minutesAgo !== null && minutesAgo < minutes
+    if (saidWithin(enough)) return 'there'
+    const word = await limiter.run(() => directories.stillHas(userId, name), networkOf(remoteAddr))
+    return word === 'unavailable' && saidWithin(unreachable_minutes) ? 'there' : word
+  }
+
+  function ofProvider({ kind, provider, minutesAgo }: StoredWord): Word {
+    if (kind === null || kind === 'ldap' || minutesAgo === null) return 'stale'
+    const hours = singleSignOn.validHours(kind, provider ?? '')
+    return hours !== null && minutesAgo < hours * 60 ? 'there' : 'stale'
+  }
+
+  async function ask(userId: number, remoteAddr: string, enough: number): Promise<Word> {
+    const stored = await findWord(db, userId)
+    if (stored?.type === 'sso') return ofProvider(stored)
+    if (stored?.type !== 'ldap') return 'there'
+    const word = await ofLdap(userId, stored, remoteAddr, enough)
+    if (word === 'gone') {
+      await db.transaction((tx) => sessions.endOfUsers(tx, [{ userId, reason: 'left_directory' }], remoteAddr))
+    }
+    return word
+  }
+
+  return {
+    /** Before somebody signs in otherwise than by the directory. Whoever is gone has no session any more afterwards. */
+    now: (userId: number, remoteAddr: string): Promise<Word> => ask(userId, remoteAddr, 0),
+
+    /** Before a session goes on: what was said some minutes ago will do. */
+    lately: (userId: number, remoteAddr: string): Promise<Word> =>
+      ask(userId, remoteAddr, baseConfig.get().ldap.recheck_minutes),
+  }
+}

@@ -1,0 +1,36 @@
+import type { Login } from '../flows/login.ts'
+import { type FactorMethod, isFactorMethod } from './methods.ts'
+
+/** Name of the step, under which a sign-in keeps what its pages need. */
+export const stepName = 'twoFactor'
+
+export interface FactorNotes {
+  /** What the user has proved in this sign-in. */
+  readonly proved: FactorMethod | null
+  /** Secret of the authenticator app that is just being set up, sealed. */
+  readonly secret: Buffer | null
+  /** Nobody has typed a login: a passkey is to say who it is. */
+  readonly byPasskey: boolean
+}
+
+export function notesOf({ notes }: Pick<Login, 'notes'>): FactorNotes {
+  const kept = notes[stepName]
+  if (typeof kept !== 'object' || kept === null) return { proved: null, secret: null, byPasskey: false }
+  const { proved, secret, byPasskey } = kept as Readonly<Record<string, unknown>>
+  return {
+    proved: isFactorMethod(proved) ? proved : null,
+    secret: typeof secret === 'string' ? Buffer.from(secret, 'base64') : null,
+    byPasskey: byPasskey === true,
+  }
+}
+
+/** As they are stored. */
+export function storedNotes({ proved, secret, byPasskey }: Partial<FactorNotes>): object {
+  return { proved: proved ?? null, secret: secret?.toString('base64') ?? null, byPasskey: byPasskey ?? false }
+}
+
+/** Those of a sign-in that begins with a passkey. */
+export const passkeyNotes: Login['notes'] = { [stepName]: storedNotes({ byPasskey: true }) }
+
+/** The second factor of a sign-in; null: none was asked for. */
+export const provedFactor = (login: Pick<Login, 'notes'>): FactorMethod | null => notesOf(login).proved

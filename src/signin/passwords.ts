@@ -1,0 +1,81 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { createLimiter } from '../platform/limits/limiter.ts'
+import { normalized } from '../platform/values/text.ts'
+
+const derive = promisify(argon2)
+
+interface Cost {
+  /** KiB */
+  memory: number
+  passes: number
+  parallelism: number
+}
+
+/** About 30 ms here. @see RFC 9106; OWASP password storage: 19 MiB, two passes, one lane. */
+const cost: Cost = { memory: 19 * 1024, passes: 2, parallelism: 1 }
+const tagLength = 32
+
+/** Verified in place of the hash that a user does not have, so that both cost the same. */
+const decoy = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+export interface Watch {
+  /** Who has a share of the places: a network. */
+  share?: string
+  before?: () => Promise<void>
+  /** Whether it is right for another reason. */
+  otherwise?: () => Promise<boolean>
+  failed?: () => Promise<void>
+}
+
+export type Passwords = ReturnType<typeof createPasswords>
+
+/** Password hashes (argon2id, PHC strings). At most `places` are computed at a time: each takes 19 MiB. */
+export function createPasswords({ places = 2, maxWaiting = 200, maxWaitingOfShare = 100 } = {}) {
+  const limiter = createLimiter({ places, maxWaiting, maxWaitingOfShare })
+
+  return {
+    hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password)),
+
+    /**
+     * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this
+     * password's turn, and what it throws ends the verification; `otherwise` and `failed` run before it is the next one's
+     * turn. So failures can be counted exactly, however many come at once.
+     */
+    verify: (
+      password: string,
+      hash: string | null,
+      { share, before, otherwise, failed }: Watch = {},
+    ): Promise<boolean> =>
+      limiter.run(async () => {
+        await before?.()
+        const fits = (await verifyPassword(password, hash)) || ((await otherwise?.()) ?? false)
+        if (!fits) await failed?.()
+        return fits
+      }, share),
+  }
+}
+
+async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const tag = await digest(password, salt, cost, tagLength)
+  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${encode(salt)}$${encode(tag)}`
+}
+
+async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+  const [, , , parameters = '', salt = '', tag = ''] = (hash ?? decoy).split('$')
+  const [memory, passes, parallelism] = (/^m=(\d+),t=(\d+),p=(\d+)$/.exec(parameters) ?? []).slice(1).map(Number)
+  if (memory === undefined || passes === undefined || parallelism === undefined) return false
+  const expected = Buffer.from(tag, 'base64')
+  const actual = await digest(password, Buffer.from(salt, 'base64'), { memory, passes, parallelism }, expected.length)
+  return timingSafeEqual(actual, expected) && hash !== null
+}
+
+function digest(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost, length: number) {
+  const message = normalized(password, 'NFKC')
+  return derive('argon2id', { message, nonce, parallelism, tagLength: length, memory, passes })
+}
+
+function encode(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '')
+}

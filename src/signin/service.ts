@@ -1,0 +1,328 @@
+/**
+ * Who is calling: sessions, their tokens, and all ways to sign in. A *session* is one sign-in; its *tokens* prove it with
+ * each request. An *actor* is a user within a request: what every service takes first.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { BaseConfigService } from '../config/service.ts'
+import type { EventLog, HeldToken } from '../events/service.ts'
+import type { Jobs } from '../jobs/service.ts'
+import type { MailService } from '../mail/service.ts'
+import { rootUserId } from '../people/model.ts'
+import {
+  createAccountUuids,
+  meetsRules,
+  type Principals,
+  type RightsHooks,
+  ruleHint,
+  type UserService,
+} from '../people/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Config } from '../platform/config/config.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { Form } from '../platform/http/form.ts'
+import type { Measure } from '../platform/http/metrics.ts'
+import { outgoingLimits } from '../platform/outgoing/limits.ts'
+import type { Bus } from '../platform/postgres/bus.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { Seal } from '../platform/secrets/seal.ts'
+import { withoutEnd } from '../platform/values/text.ts'
+import { createChangePassword } from './account/change-password.ts'
+import { createAccounts } from './account/service.ts'
+import { browserHashesOf } from './browser-id.ts'
+import { ldapCertificates } from './directories/certificates.ts'
+import { createDirectoryCheck } from './directories/check.ts'
+import { createDirectories } from './directories/service.ts'
+import { createSingleSignOn } from './directories/single-sign-on.ts'
+import { createDirectoryWords } from './directories/words.ts'
+import { createMailCodes } from './factors/mail-codes.ts'
+import { factorPart, managementPart } from './factors/part.ts'
+import { createPasskeyRecords } from './factors/passkeys/records.ts'
+import { createPasskeys } from './factors/passkeys/service.ts'
+import { resealFactors } from './factors/reseal.ts'
+import { createFactors, factorsOf, resetFactors } from './factors/service.ts'
+import { createLoginFlows } from './flows/flows.ts'
+import type { LoginPart } from './flows/part.ts'
+import { createFreshSignIn } from './fresh-sign-in.ts'
+import { initialPassword } from './initial-password.ts'
+import { createKeepLogins } from './keep-login.ts'
+import type { OwnTexts } from './pages/language.ts'
+import { createPages, type Visit, wantsPage } from './pages/service.ts'
+import { createPasswords } from './passwords.ts'
+import { carryingHeaders, tokenOf } from './request-token.ts'
+import { ensureRoot } from './root.ts'
+import { createSessionInfo } from './sessions/info.ts'
+import { createOwnSessions } from './sessions/own.ts'
+import { createSessions, type Sessions } from './sessions/service.ts'
+import { createSignIn } from './sign-in.ts'
+import { createStrangers } from './strangers.ts'
+import { createThrottle } from './throttle.ts'
+
+export { browserHashesOf, mintBrowserId } from './browser-id.ts'
+export { deviceOf, keepDevice } from './device-cookie.ts'
+export { DirectoryUnavailable } from './directories/model.ts'
+export { adoptDirectorySession } from './directories/sessions.ts'
+export type { ProviderName, ProviderOffer, SingleSignOn } from './directories/single-sign-on.ts'
+export type { Word } from './directories/word-store.ts'
+export type { DirectoryWords } from './directories/words.ts'
+export { passkeyNotes, provedFactor } from './factors/notes.ts'
+export { type SealedElsewhere, sealedElsewhere } from './factors/sealed-elsewhere.ts'
+export { type LoginFlows, userAgentOf } from './flows/flows.ts'
+export type { Login, NewLogin } from './flows/login.ts'
+export { loginPage } from './flows/login-page.ts'
+export { managementNotes } from './flows/management.ts'
+export type { LoginPart } from './flows/part.ts'
+export { type LoginStep, orderedSteps } from './flows/step.ts'
+export { guestUserId } from './guest.ts'
+export { initialPassword } from './initial-password.ts'
+export type { KeepLogins } from './keep-login.ts'
+export { button, checkbox, field } from './pages/fields.ts'
+export { pageErrors } from './pages/routes.ts'
+export { type Pages, type Visit, wantsPage } from './pages/service.ts'
+export { createRecovery } from './recovery.ts'
+export { identifierWord, tokenOf } from './request-token.ts'
+export { makePassword } from './root.ts'
+export type { IssuedTokens, Refresh, Session, Sessions } from './sessions/service.ts'
+export { findAccess } from './sessions/store.ts'
+export { newToken, tokenHash } from './sessions/token.ts'
+export { type PasswordMethod, passwordMethods, type SignedIn, type SignIn } from './sign-in.ts'
+export type { Strangers } from './strangers.ts'
+export type { Throttle } from './throttle.ts'
+
+export interface SignInDependencies {
+  config: Pick<
+    Config,
+    | 'dataDir'
+    | 'externalUrl'
+    | 'identifierAliases'
+    | 'outgoingAnswerLimit'
+    | 'outgoingTimeout'
+    | 'quotaSignIns'
+    | 'rootPassword'
+  >
+  db: Db
+  seal: Seal
+  bus: Bus
+  events: EventLog
+  baseConfig: BaseConfigService
+  principals: Principals
+  rights: RightsHooks
+  /** What clients want to know of the instance: names, address, version. */
+  instance: () => object
+  jobs: Pick<Jobs, 'enqueue' | 'register'>
+  mail: MailService
+  ownTexts: OwnTexts
+  /** Users as records; they are made behind this, as their changes end sessions. */
+  users: () => Pick<UserService, 'own'>
+  /** What other capabilities add to the sign-in on the pages. */
+  loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
+  clock: () => Date
+}
+
+export type SignInService = ReturnType<typeof createSignInService>
+
+/** Routes that a user who must set a new password can still call. */
+const routesBeforePasswordChange: ReadonlySet<string> = new Set([
+  '/api/v1/user/session',
+  '/api/v1/user/change_password',
+])
+
+export function createSignInService(dependencies: SignInDependencies) {
+  const { config, db, seal, bus, events, baseConfig, principals, rights, jobs, mail, ownTexts, clock } = dependencies
+  const { externalUrl, identifierAliases: aliases } = config
+  const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
+  const limits = outgoingLimits(config)
+  const passwords = createPasswords()
+  const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
+  const sessions = createSessions({ db, bus, events, baseConfig, clock })
+  const initial = initialPassword(config.dataDir)
+  const verified = async (userId: number): Promise<void> => {
+    if (userId === rootUserId) await initial.forget()
+  }
+  const strangers = createStrangers({ db, most: config.quotaSignIns })
+  const passkeys = createPasskeys({ db, strangers, baseConfig, externalUrl })
+  const accountUuids = createAccountUuids(seal)
+  const mailCodes = createMailCodes({ db, baseConfig, mail, seal })
+  const directories = createDirectories({ db, events, baseConfig, sessions, principals, limits, clock })
+  const providers = { db, seal, baseConfig, directories, sessions, externalUrl, basePath, limits }
+  const singleSignOn = createSingleSignOn(providers)
+  const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
+  const proofs = { passkeys, mailCodes, seal }
+  const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
+  const proof = { passwords, throttle, accountUuids, sessions, verified, mustPassFactor: factors.mustPass, directories }
+  const signIn = createSignIn({ db, events, ...proof, clock })
+  const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
+  const checkDirectory = createDirectoryCheck({
+    db,
+    events,
+    baseConfig,
+    people: directories.people,
+    singleSignOn,
+    throttle,
+    limits,
+  })
+  const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
+  // Those of this folder come first; each stands in the folder of what it is about.
+  const loginParts = [
+    singleSignOn.part,
+    factorPart(factors),
+    accounts.part,
+    ...dependencies.loginParts(sessions.actorOfUser),
+    managementPart(factors),
+  ]
+  const steps = () => loginParts.map(({ step }) => step)
+  const pages = createPages({ baseConfig, basePath, ownTexts })
+  const keepLogins = createKeepLogins({ db, baseConfig, aliases })
+  const flows = createLoginFlows({ db, strangers, basePath, steps })
+  const freshSignIn = createFreshSignIn({ baseConfig })
+  const changePassword = createChangePassword({ db, events, baseConfig, sessions, passwords, throttle })
+  const own: UserService['own'] = (actor) => dependencies.users().own(actor)
+  const sessionInfo = createSessionInfo({ db, baseConfig, users: { own }, instance: dependencies.instance })
+  const ownSessions = createOwnSessions({ db, sessions })
+  const passkeyRecords = createPasskeyRecords({ db, factors, rights, freshSignIn })
+
+  /** The session behind a request. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
+  async function sessionOf(request: FastifyRequest) {
+    const token = tokenOf(request, aliases)
+    if (token === null) throw new AppError('InvalidToken')
+    return sessions.resolve(token, () => browserHashesOf(request, aliases))
+  }
+
+  return {
+    aliases,
+    basePath,
+    sessions,
+    ownSessions,
+    passkeyRecords,
+    changePassword,
+    sessionOf,
+    signIn,
+    singleSignOn,
+    passkeys,
+    accounts,
+    flows,
+    steps,
+    keepLogins,
+    words,
+    strangers,
+    throttle,
+    asksDirectory: directories.asksForPasswords,
+    /** What changes of users ask of their sign-in. */
+    forUsers: {
+      freshSignIn,
+      accountUuids,
+      hashPassword: passwords.hash,
+      mails: accounts.post,
+      factors: { shown: factorsOf, reset: resetFactors },
+    },
+    pages,
+    /** What a person sees at an address that nothing has; null: a program asks. */
+    unknownAddressPage: (request: FastifyRequest, reply: FastifyReply, error: AppError) =>
+      request.method === 'GET' && wantsPage(request) ? pages.sendError(request, reply, error) : null,
+    comeBack: (visit: Visit, query: Form, search: string) => singleSignOn.comeBack(visit, query, search, flows),
+    saml: {
+      metadata: singleSignOn.samlMetadata,
+      take: (visit: Visit, form: Form) => singleSignOn.takeAssertion(visit, form, flows),
+      goOn: (visit: Visit, query: Form) => singleSignOn.goOn(visit, query, flows),
+      signOut: singleSignOn.takeSignOut,
+    },
+    checkDirectory,
+    /** Certificates that sign-ins depend on. */
+    certificates: async () => [...ldapCertificates(baseConfig.get().ldap), ...(await singleSignOn.certificates())],
+    ownTexts,
+    pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
+    carriers: carryingHeaders(aliases),
+
+    /** The session of the request's token, and whose it is. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
+    async session(request: FastifyRequest) {
+      const session = await sessionOf(request)
+      const actor = sessions.actorOf(session, request.ip)
+      return { actor, info: await sessionInfo(actor, session, tokenOf(request, aliases) ?? '') }
+    },
+
+    /**
+     * An `Authenticator`: the caller by the bearer token; `null` when the request carries none.
+     * @throws {AppError} `InvalidToken` when the token is rejected (AUTH-004, AUTH-006); `PasswordChangedRequired`
+     * while the user has to set a new password first.
+     */
+    async bearer(request: FastifyRequest): Promise<Actor | null> {
+      const token = tokenOf(request, aliases)
+      if (token === null) return null
+      const session = await sessions.resolve(token, () => browserHashesOf(request, aliases))
+      if (
+        session.access.user.requirePasswordChange &&
+        !routesBeforePasswordChange.has(request.routeOptions.url ?? '')
+      ) {
+        throw new AppError('PasswordChangedRequired')
+      }
+      return sessions.actorOf(session, request.ip)
+    },
+
+    /** What a connection that stays open keeps of its token, so as to ask `callers` later; null: it carries none. */
+    held(request: FastifyRequest): HeldToken | null {
+      const token = tokenOf(request, aliases)
+      return token === null ? null : { key: sessions.keyOf(token), remoteAddr: request.ip }
+    },
+
+    /** Who is behind the tokens that are still good; one statement for all that are not in memory. */
+    async callers(held: readonly HeldToken[]): Promise<Map<HeldToken, Actor>> {
+      const open = await sessions.stillOpen(held.map(({ key }) => key))
+      return new Map(
+        held.flatMap((one): [HeldToken, Actor][] => {
+          const session = open.get(one.key)
+          if (!session || session.access.user.requirePasswordChange) return []
+          return [[one, sessions.actorOf(session, one.remoteAddr)]]
+        }),
+      )
+    },
+
+    /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
+    ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
+
+    /** What becomes of the password of root when the instance is purged. */
+    rootPassword: {
+      /** Hash of a new one. @throws {AppError} `ServerGeneric` where it does not meet the rules for passwords. */
+      hash(password: string): Promise<string> {
+        const rules = baseConfig.get().password
+        if (meetsRules(password, rules)) return passwords.hash(password)
+        throw badRequest(ruleHint(rules, baseConfig.databaseLanguages()), { name: 'set_password' })
+      },
+      requireFreshSignIn: freshSignIn,
+      /** The one that the first start has made up is shown no longer. */
+      replaced: initial.forget,
+    },
+
+    /** Seals with the present key what is not yet; how many authenticator apps and accounts no key opens. */
+    reseal: async () => ({
+      apps: await resealFactors(db, seal),
+      accounts: await db.transaction((tx) => accountUuids.reseal(tx)),
+    }),
+
+    failedSignIns: {
+      name: 'sign_ins_failed',
+      help: 'Failed sign-ins of this process since its start.',
+      read: signIn.failures,
+    } satisfies Measure,
+
+    /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
+    actorOfUser: sessions.actorOfUser,
+
+    /** Those of the users who may sign in now, and root in any case: whoever runs the service does what it set up. */
+    actorsOf: sessions.actorsWhoMayAct,
+
+    /** The actor of work that nobody asked for: the user `root`. */
+    async systemActor(): Promise<Actor> {
+      const root = await sessions.actorOfUser(rootUserId)
+      if (!root) throw new Error('there is no user root')
+      return root
+    },
+
+    /** A fresh access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
+    async tokenForJob(userId: number): Promise<string | null> {
+      if (!(await sessions.actorOfUser(userId))) return null
+      const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }
+      return (await sessions.open(signIn)).accessToken
+    },
+
+    close: () => sessions.close(),
+  }
+}

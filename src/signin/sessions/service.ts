@@ -1,0 +1,385 @@
+/**
+ * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256
+ * is stored; it leads to a session, the session to a user, and both to the `Actor` of a request.
+ */
+
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import type { BaseConfigService } from '../../config/service.ts'
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import { rootUserId } from '../../people/model.ts'
+import type { EndedSessions } from '../../people/service.ts'
+import { signInObstacle } from '../../people/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
+import type { Bus } from '../../platform/postgres/bus.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
+import { forgetKept } from '../keep-login.ts'
+import { actorFrom, compileAccess } from './access.ts'
+import { createSessionCache, type Session } from './cache.ts'
+import * as store from './store.ts'
+import { newToken, tokenHash, tokenKey } from './token.ts'
+
+export type { Session } from './cache.ts'
+
+export type Sessions = ReturnType<typeof createSessions>
+
+export interface SessionDependencies {
+  db: Db
+  bus: Bus
+  events: EventLog
+  baseConfig: BaseConfigService
+  clock?: () => Date
+}
+
+/** Tokens as they are handed out; this is the only moment at which they are known. */
+export interface IssuedTokens {
+  accessToken: string
+  refreshToken: string | null
+  /** Seconds. */
+  expiresIn: number
+  scopes: readonly string[]
+}
+
+export interface SignIn {
+  userId: number
+  clientId: string
+  scopes: readonly string[]
+  /** How the user proved to be who they are: `native`, … */
+  method: string
+  /** What was typed; logged. */
+  login?: string | undefined
+  /** The second factor besides; logged. */
+  twoFactor?: string | null
+  /** The server elsewhere that has said who it is; logged. */
+  idp?: string | null
+  remoteAddr: string
+  /** The program that it was opened with, as it names itself. */
+  userAgent?: string | null
+  /** The browser id that must come with its tokens; null: any, or none. */
+  browserHash?: Buffer | null
+}
+
+export interface Refresh {
+  refreshToken: string
+  clientId: string
+  /** Null: as before. */
+  scopes: readonly string[] | null
+  remoteAddr: string
+  /** Of the browser ids that came with it. */
+  browserHashes: readonly Buffer[]
+}
+
+const topic = 'sessions'
+
+/** Seconds in which a used refresh token gives its successor once more. */
+const refreshGrace = 10
+
+/** Made by whoever has the used token, and from the stored seed alone by nobody. */
+function successorOf(refreshToken: string, seed: Buffer): string {
+  return createHmac('sha256', seed).update(refreshToken).digest('base64url')
+}
+
+export function createSessions({ db, bus, events, baseConfig, clock = () => new Date() }: SessionDependencies) {
+  const cache = createSessionCache({
+    async load(key) {
+      const row = await store.findByAccessToken(db, Buffer.from(key, 'base64url'))
+      // People look there for what they do not know; to the minute is enough.
+      if (row?.notSeenLately) await outsideDeadlines(() => store.touch(db, row.sessionId))
+      return row
+    },
+    loadAll: async (keys) => {
+      const rows = await store.findByAccessTokens(
+        db,
+        keys.map((key) => Buffer.from(key, 'base64url')),
+      )
+      return new Map(rows.map((row) => [row.hash.toString('base64url'), row]))
+    },
+    now: () => clock().getTime(),
+  })
+  const unsubscribe = bus.subscribe(topic, (payload) => {
+    if (payload.startsWith('s:')) cache.forgetSession(payload.slice(2))
+    else if (payload.startsWith('u:')) cache.forgetUsers(new Set(payload.slice(2).split(',').map(Number)))
+    else cache.forgetAll()
+  })
+
+  function newTokens(
+    scopes: readonly string[],
+    refreshToken: string | null,
+  ): { issued: IssuedTokens; stored: store.NewTokens } {
+    const { access_token: accessSeconds, refresh_token: refreshSeconds } = baseConfig.get().oauth2.expirations
+    const accessToken = newToken()
+    return {
+      issued: { accessToken, refreshToken, expiresIn: accessSeconds, scopes },
+      stored: {
+        accessHash: tokenHash(accessToken),
+        refreshHash: refreshToken === null ? null : tokenHash(refreshToken),
+        scopes,
+        accessSeconds,
+        refreshSeconds,
+      },
+    }
+  }
+
+  async function actorsOf(
+    source: Db | Tx,
+    userIds: readonly number[],
+    remoteAddr: string,
+  ): Promise<Map<number, Actor>> {
+    const rows = await store.findAccess(source, [...new Set(userIds)])
+    const languages = baseConfig.databaseLanguages()
+    return new Map(rows.map((row) => [row.userId, actorFrom(compileAccess(row), remoteAddr, languages)]))
+  }
+
+  /** Tells all processes after the commit that sessions of these users must be read again. */
+  function changed(tx: Tx, userIds: Iterable<number>): Promise<void> {
+    const payload = `u:${[...userIds].join(',')}`
+    return bus.publish(tx, topic, payload.length < 6000 ? payload : '')
+  }
+
+  /** Opens a session in the caller's transaction; null when the user may not sign in now. */
+  async function openWithin(tx: Tx, signIn: SignIn): Promise<{ sessionId: string; issued: IssuedTokens } | null> {
+    const { userId, clientId, scopes, method, remoteAddr, userAgent = null, browserHash = null } = signIn
+    const user = (await store.findAccess(tx, [userId]))[0]
+    if (!user || signInObstacle(user, clock())) return null
+    const { issued, stored } = newTokens(scopes, scopes.includes('offline') ? newToken() : null)
+    const sessionId = randomUUID()
+    const { login, twoFactor = null, idp } = signIn
+    const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash, twoFactor }
+    await store.insertSession(tx, session, stored)
+    await store.markSeen(tx, userId)
+    await store.removeEnded(tx)
+    const opened = { id: sessionId, clientId }
+    const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages(), opened)
+    const info = {
+      method,
+      client: clientId,
+      groups: actor.groupIds,
+      ...(login === undefined ? {} : { login }),
+      ...(twoFactor ? { two_factor: twoFactor } : {}),
+      ...(idp ? { idp } : {}),
+    }
+    await events.append(tx, [{ type: 'USER_LOGIN', actor, basetype: 'user', objectId: userId, info }])
+    return { sessionId, issued }
+  }
+
+  return {
+    /**
+     * @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, bound to another browser than those that
+     * the request names, or its user may not sign in now.
+     */
+    async resolve(token: string, browserHashes: () => readonly Buffer[]): Promise<Session> {
+      const session = await cache.get(tokenKey(token))
+      if (!session || !isBoundTo(session.browserHash, browserHashes)) throw new AppError('InvalidToken')
+      if (signInObstacle(session.access.user, clock())) throw new AppError('InvalidToken')
+      return session
+    },
+
+    /** The sessions of the tokens with these keys that are still good, with one statement. */
+    async stillOpen(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
+      const sessions = await cache.getAll(keys)
+      const now = clock()
+      return new Map([...sessions].filter(([, { access }]) => !signInObstacle(access.user, now)))
+    },
+
+    keyOf: tokenKey,
+
+    actorOf: (session: Session, remoteAddr: string): Actor =>
+      actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages(), session),
+
+    /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
+    actorOfUser: async (userId: number, remoteAddr = '', from: Db | Tx = db): Promise<Actor | null> =>
+      (await actorsOf(from, [userId], remoteAddr)).get(userId) ?? null,
+
+    /** Those of the users who may sign in now, as actors, and root in any case. */
+    async actorsWhoMayAct(from: Queryable, userIds: readonly number[]): Promise<ReadonlyMap<number, Actor>> {
+      const now = clock()
+      const rows = await store.findAccess(from, userIds)
+      const able = rows.filter((row) => row.userId === rootUserId || !signInObstacle(row, now))
+      const languages = baseConfig.databaseLanguages()
+      return new Map(able.map((row) => [row.userId, actorFrom(compileAccess(row), '', languages)]))
+    },
+
+    openWithin,
+
+    /** Opens a session for a user who has proved to be who they are. `alongside` joins the transaction. */
+    open(signIn: SignIn, alongside: (tx: Tx) => Promise<void> = async () => {}): Promise<IssuedTokens> {
+      return db.transaction(async (tx) => {
+        await alongside(tx)
+        const opened = await openWithin(tx, signIn)
+        if (!opened) throw new AppError('InvalidToken')
+        return opened.issued
+      })
+    },
+
+    /**
+     * New tokens for a refresh token, which is used up. A used one that comes again was stolen by somebody: the whole
+     * session ends; but two tabs may refresh at once, so for some seconds it gives the same successor again.
+     * `null` when the token is no good.
+     * @throws {AppError} `ServerGeneric` when more scopes are asked for than the session has.
+     * @see RFC 9700 section 4.14.2
+     */
+    async refresh(request: Refresh): Promise<IssuedTokens | null> {
+      const hash = tokenHash(request.refreshToken)
+      const issued = await db.transaction(async (tx) => {
+        const seed = randomBytes(32)
+        const first = await store.useRefreshToken(tx, hash, seed, request)
+        const rotated = first ?? (await store.findJustUsed(tx, hash, request, refreshGrace))
+        if (!rotated) return null
+        const user = (await store.findAccess(tx, [rotated.userId]))[0]
+        if (!user || signInObstacle(user, clock())) return null
+        const scopes = request.scopes ?? rotated.scopes
+        const excess = scopes.find((scope) => !rotated.scopes.includes(scope))
+        if (excess !== undefined) throw new AppError('ServerGeneric', { scope: excess })
+        const next = scopes.includes('offline') ? successorOf(request.refreshToken, rotated.seed) : null
+        const tokens = newTokens(scopes, next)
+        if (!first && next !== null && !(await store.hasToken(tx, tokenHash(next)))) return null
+        const stored = first ? tokens.stored : { ...tokens.stored, refreshHash: null }
+        await Promise.all([
+          store.addTokens(tx, { id: rotated.sessionId, scopes: rotated.scopes }, stored),
+          store.markSeen(tx, rotated.userId),
+        ])
+        return tokens.issued
+      })
+      if (!issued) await endStolen(hash, request)
+      return issued
+    },
+
+    /** Whose refresh token it is, if it is one of this client that may still do; null: it is not. */
+    async ownerOfRefresh({ refreshToken, clientId }: Refresh): Promise<number | null> {
+      const found = await store.findToken(db, tokenHash(refreshToken))
+      if (found?.kind !== 'r' || found.clientId !== clientId) return null
+      return (found.usedSecondsAgo ?? 0) > refreshGrace ? null : found.userId
+    },
+
+    /** Ends the session of a token of either kind (logout). `false` when there is no such token of this client. */
+    async revoke(token: string, clientId: string | null, remoteAddr: string): Promise<boolean> {
+      const found = await store.findToken(db, tokenHash(token))
+      if (!found || (clientId !== null && found.clientId !== clientId)) return false
+      await end(found, remoteAddr)
+      return true
+    },
+
+    /** Ends a session that is no longer to be trusted. */
+    async endSession(sessionId: string, remoteAddr: string, reason: string): Promise<void> {
+      const found = await store.findSession(db, sessionId)
+      if (found) await end(found, remoteAddr, reason)
+    },
+
+    /** Ends these sessions, in the caller's transaction. */
+    async endSessions(tx: Tx, sessionIds: readonly string[], remoteAddr: string, reason: string): Promise<void> {
+      if (sessionIds.length === 0) return
+      await logEnded(tx, await store.revokeByIds(tx, sessionIds), remoteAddr, reason)
+    },
+
+    /** Ends all sessions of a user but one, and forgets the browsers that stay signed in but that one's. */
+    async endOthers(userId: number, kept: Session, remoteAddr: string): Promise<number> {
+      return db.transaction(async (tx) => {
+        const ended = await store.revokeOthers(tx, userId, kept.id)
+        const own = kept.access.user.userId === userId && kept.browserHash ? [kept.browserHash] : []
+        await forgetKept(tx, [userId], own)
+        await logEnded(tx, ended, remoteAddr, 'signed_out')
+        return ended.length
+      })
+    },
+
+    /** Ends the sessions that are bound to a browser: who uses it has signed out there. */
+    async endOfBrowsers(browserHashes: readonly Buffer[], remoteAddr: string): Promise<void> {
+      if (browserHashes.length === 0) return
+      await db.transaction(async (tx) => {
+        await logEnded(tx, await store.revokeOfBrowsers(tx, browserHashes), remoteAddr, 'logout')
+      })
+    },
+
+    /** What is behind a token of either kind; null when it is unknown, expired, revoked, used, or its user shut out. */
+    async inspect(token: string) {
+      const found = await store.inspectToken(db, tokenHash(token))
+      return found && !signInObstacle(found.user, clock()) ? found : null
+    },
+
+    /**
+     * A refresh by the browser alone: a new access token for one that is valid and bound to it, as long as a refresh
+     * token would last from the sign-in on. The old one goes on for a minute, for requests on their way.
+     * @throws {AppError} `InvalidToken`
+     */
+    async renew(token: string, session: Session): Promise<IssuedTokens> {
+      const last = session.authenticatedAt.getTime() + 1000 * baseConfig.get().oauth2.expirations.refresh_token
+      if (session.browserHash === null || clock().getTime() > last) throw new AppError('InvalidToken')
+      const tokens = newTokens(session.scopes, null)
+      return db.transaction(async (tx) => {
+        if (!(await store.replaceAccessToken(tx, tokenHash(token), session.id))) throw new AppError('InvalidToken')
+        await store.addTokens(tx, { id: session.id, scopes: session.scopes }, tokens.stored)
+        return tokens.issued
+      })
+    },
+
+    /** The client of a refresh token whose session is bound to a browser; null when there is no such. */
+    clientOfBoundRefresh: (refreshToken: string): Promise<string | null> =>
+      store.findBoundRefresh(db, tokenHash(refreshToken)),
+
+    changed,
+
+    /** All processes read all sessions again: a group changed, and with it the rights of unknown many. */
+    allChanged: (tx: Tx): Promise<void> => bus.publish(tx, topic, ''),
+
+    /** Ends all sessions of users, in the caller's transaction; logs a USER_LOGOUT for each who had one. */
+    async endOfUsers(tx: Tx, ended: readonly EndedSessions[], remoteAddr: string): Promise<void> {
+      if (ended.length === 0) return
+      const ids = ended.map((one) => one.userId)
+      const open = await store.revokeOfUsers(tx, ids)
+      await forgetKept(tx, ids)
+      const actors = await actorsOf(tx, [...open], remoteAddr)
+      const logouts = ended
+        .filter((one) => open.has(one.userId))
+        .map(({ userId, reason }): NewEvent => {
+          const info = { scope: 'user', user_id: userId, ...(reason ? { reason } : {}) }
+          return { type: 'USER_LOGOUT', actor: actors.get(userId) ?? null, basetype: 'user', objectId: userId, info }
+        })
+      await events.append(tx, logouts)
+      await changed(tx, ids)
+    },
+
+    close: unsubscribe,
+  }
+
+  function isBoundTo(browserHash: Buffer | null, presented: () => readonly Buffer[]): boolean {
+    return browserHash === null || presented().some((hash) => hash.equals(browserHash))
+  }
+
+  /** A used refresh token: whoever has the other copy must not keep the session either. */
+  async function endStolen(hash: Buffer, { clientId, remoteAddr }: Refresh): Promise<void> {
+    const found = await store.findToken(db, hash)
+    if (found?.kind !== 'r' || found.clientId !== clientId) return
+    if (found.usedSecondsAgo !== null && found.usedSecondsAgo > refreshGrace)
+      await end(found, remoteAddr, 'token_reuse')
+  }
+
+  function end(found: store.FoundSession, remoteAddr: string, reason?: string): Promise<void> {
+    return db.transaction(async (tx) => {
+      const open = await store.revokeSessions(tx, [found.sessionId])
+      if (open.length > 0) await logEnded(tx, [found], remoteAddr, reason)
+    })
+  }
+
+  /** Logs that sessions have ended, and tells all processes. */
+  async function logEnded(tx: Tx, ended: readonly store.FoundSession[], remoteAddr: string, reason?: string) {
+    if (ended.length === 0) return
+    const users = ended.map(({ userId }) => userId)
+    const actors = await actorsOf(tx, users, remoteAddr)
+    const logouts = ended.map(({ userId, method, clientId, bound }): NewEvent => {
+      const info = {
+        method,
+        client: clientId,
+        scope: 'session',
+        user_id: userId,
+        bound_browser: bound,
+        ...(reason ? { reason } : {}),
+      }
+      return { type: 'USER_LOGOUT', actor: actors.get(userId) ?? null, basetype: 'user', objectId: userId, info }
+    })
+    await events.append(tx, logouts)
+    const [only, ...more] = ended
+    if (only && more.length === 0) await bus.publish(tx, topic, `s:${only.sessionId}`)
+    else await changed(tx, new Set(users))
+  }
+}

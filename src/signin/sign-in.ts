@@ -1,0 +1,245 @@
+import type { EventLog } from '../events/service.ts'
+import { identityKey, passwordUserTypes } from '../people/model.ts'
+import type { AccountUuids } from '../people/service.ts'
+import { signInObstacle } from '../people/service.ts'
+import { AppError } from '../platform/errors.ts'
+import { siteOf } from '../platform/limits/callers.ts'
+import { createLimiter } from '../platform/limits/limiter.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
+import type { RefusalReason } from './directories/model.ts'
+import type { Directories, DirectoryAnswer } from './directories/service.ts'
+import type { Passwords } from './passwords.ts'
+
+import type { Sessions } from './sessions/service.ts'
+import { newToken } from './sessions/token.ts'
+import { type Attempt, countedTogether, type OpenAttempt, type Throttle } from './throttle.ts'
+
+export interface Credentials {
+  login: string
+  password: string
+  clientId: string
+  remoteAddr: string
+  /** What the browser keeps from an earlier sign-in; null: nothing. */
+  device: string | null
+  /** Nothing comes behind the password: it does not do for who must prove more. */
+  passwordOnly?: boolean
+  /** Who is asked whether the password is right, the directory first where it is named first; undefined: all. */
+  methods?: readonly PasswordMethod[]
+}
+
+/** The standard order. `native`: passwords of this instance; `email`: UUIDs of those who have none; `ldap`: the directory. */
+export const passwordMethods = ['native', 'email', 'ldap'] as const
+export type PasswordMethod = (typeof passwordMethods)[number]
+
+/** The password was right, but what the directory says of its owner cannot be used here. */
+export interface Refused {
+  refused: RefusalReason
+}
+
+/** Who has signed in, and how they proved it. */
+export interface SignedIn {
+  userId: number
+  method: string
+  /** What the browser is to keep, so that failures of others do not count for it. */
+  device: string
+  /** Joins the transaction that opens the session: the failures before are forgotten, the browser is remembered. */
+  remember(tx: Queryable): Promise<void>
+}
+
+interface Candidate {
+  id: number
+  passwordHash: string | null
+  accountUuid: Buffer | null
+  archived: boolean
+  loginDisabled: boolean
+  loginValidFrom: string | null
+  loginValidTo: string | null
+  emailUnconfirmed: boolean
+}
+
+export type SignIn = ReturnType<typeof createSignIn>
+
+export interface SignInDependencies {
+  db: Db
+  events: EventLog
+  passwords: Passwords
+  throttle: Throttle
+  accountUuids: Pick<AccountUuids, 'isRight'>
+  sessions: Sessions
+  /** Told who has proved to be who they are, before they get a session. */
+  verified?: (userId: number) => Promise<void>
+  /** Whether a user, from there, must prove more than a password. Asked for user 0 in the name of nobody. */
+  mustPassFactor: (userId: number, remoteAddr: string) => Promise<boolean>
+  directories: Pick<Directories, 'asksForPasswords' | 'verify'>
+  clock?: () => Date
+}
+
+/** Questions to a directory at a time, and those that wait: it may be slow, and tries are counted one after the other. */
+const directoryPlaces = { places: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
+
+/**
+ * Checks logins and passwords against the users of this instance, and where they are of none against the directory. Login
+ * or email name the user.
+ */
+export function createSignIn({
+  db,
+  events,
+  passwords,
+  throttle,
+  accountUuids,
+  sessions,
+  verified = async () => {},
+  mustPassFactor,
+  directories,
+  clock = () => new Date(),
+}: SignInDependencies) {
+  const limiter = createLimiter(directoryPlaces)
+  let failures = 0
+
+  async function recordFailure(
+    credentials: Credentials,
+    open: OpenAttempt,
+    user: Candidate | null,
+    error: string,
+  ): Promise<void> {
+    failures++
+    const { clientId, remoteAddr } = credentials
+    const [method] = credentials.methods ?? passwordMethods
+    // Asked for nobody too: an unknown login takes as long.
+    const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
+    await db.transaction(async (tx) => {
+      const attempt = await throttle.failed(tx, open)
+      // What was typed is kept for known users only: people type passwords into the wrong field.
+      const info = { method, client: clientId, attempt, error, ...(user ? { login: credentials.login } : {}) }
+      await events.append(tx, [
+        { type: 'USER_LOGIN_FAILED', actor, info, ...(user ? { basetype: 'user', objectId: user.id } : {}) },
+      ])
+    })
+  }
+
+  /**
+   * The user of these credentials; `null` when they are wrong or the user may not sign in. An unknown login costs as
+   * much time as a wrong password, with a directory too.
+   * @throws {AppError} `TooManyAttempts` while they are blocked from there; `ServiceUnavailable` when they are wrong here
+   * and the directory cannot be asked.
+   */
+  async function verify(credentials: Credentials): Promise<SignedIn | Refused | null> {
+    const loginKey = identityKey(credentials.login)
+    const { methods = passwordMethods } = credentials
+    const user = await findCandidate(db, loginKey)
+    const { remoteAddr, device } = credentials
+    const account = user ? `user ${user.id}` : `name ${loginKey}`
+    const attempt: Attempt = { account, userId: user?.id ?? null, remoteAddr, device }
+    const share = siteOf(remoteAddr)
+    const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
+    const [first, ...others] = methods
+    if (asksDirectory && first === 'ldap' && others.length > 0) {
+      return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt), share)
+    }
+    // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
+    const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
+    let open: OpenAttempt | undefined
+    const wrong = user ? 'wrong password' : 'unknown login'
+    const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
+    const uuid = methods.includes('email') ? (user?.accountUuid ?? null) : null
+    let method: PasswordMethod = 'native'
+    // A UUID is looked at in its turn, like a password, and after as much work.
+    const fitsUuid = async (): Promise<boolean> => {
+      if (user === null || uuid === null) return false
+      method = 'email'
+      return accountUuids.isRight(user.id, uuid, credentials.password)
+    }
+    const fits = await passwords.verify(credentials.password, hash, {
+      share,
+      before: async () => {
+        open = await throttle.open(db, attempt)
+      },
+      otherwise: fitsUuid,
+      failed: async () => {
+        if (open && !asksDirectory) await recordFailure(credentials, open, user, wrong)
+      },
+    })
+    const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
+    if (user && open && obstacle === null) {
+      await verified(user.id)
+      return signedIn(user.id, method, open, attempt)
+    }
+    // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
+    if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong), share)
+    if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong)
+    return null
+  }
+
+  async function byDirectory(
+    credentials: Credentials,
+    attempt: Attempt,
+    user: Candidate | null,
+    error: string,
+  ): Promise<SignedIn | Refused | null> {
+    const { open, answer, found } = await askDirectory(credentials, attempt)
+    if (found) return found
+    const why = { user: 'second factor required', nobody: error, refused: 'refused', unavailable: error }[answer.kind]
+    await recordFailure(credentials, open, user, why)
+    return toldBy(answer)
+  }
+
+  /** The directory was named before others (CLIENT-020), who are asked when it says no: they count the failure. */
+  async function directoryFirst(credentials: Credentials, attempt: Attempt): Promise<SignedIn | Refused | null> {
+    const { answer, found } = await askDirectory(credentials, attempt)
+    return found ?? (await verify(credentials)) ?? toldBy(answer)
+  }
+
+  /** `found`: who may sign in by what the directory says. */
+  async function askDirectory({ login, password, remoteAddr, passwordOnly }: Credentials, attempt: Attempt) {
+    // Others may have failed while this one waited.
+    let open = await throttle.open(db, attempt)
+    // A directory finds one entry by many spellings: the entry counts, and is asked about before its password is tried.
+    const answer = await directories.verify(login, password, async (entry) => {
+      const ofEntry = await throttle.open(db, { ...attempt, account: `entry ${identityKey(entry)}` })
+      open = countedTogether(ofEntry, open)
+    })
+    // Asked whatever the answer was: its time must not tell which one it was.
+    const userId = 'userId' in answer ? answer.userId : (attempt.userId ?? 0)
+    const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
+    const isIn = answer.kind === 'user' && !tooLittle
+    return { open, answer, found: isIn ? signedIn(userId, 'ldap', open, { ...attempt, userId }) : null }
+  }
+
+  /** What somebody learns whom neither the directory nor this instance lets in. */
+  function toldBy(answer: DirectoryAnswer): Refused | null {
+    if (answer.kind === 'unavailable') {
+      const message = 'The directory of users cannot be asked at the moment.'
+      throw new AppError('ServiceUnavailable', { directory: true }, { message })
+    }
+    // Who may not sign in is told no more than who has a wrong password.
+    return answer.kind === 'refused' && answer.reason !== 'locked' ? { refused: answer.reason } : null
+  }
+
+  function signedIn(userId: number, method: PasswordMethod, open: OpenAttempt, attempt: Attempt): SignedIn {
+    // Never one that somebody else may have put there.
+    const device = (open.knownDevice && attempt.device) || newToken()
+    return { userId, method, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
+  }
+
+  return {
+    verify,
+
+    /** How many sign-ins of this process have failed. */
+    failures: (): number => failures,
+  }
+}
+
+/** A login comes before an email: one user's email may be another's login. */
+async function findCandidate(db: Queryable, loginKey: string): Promise<Candidate | null> {
+  const { rows } = await db.query<Candidate>(
+    // A password that an account had before it went over to a directory is no longer one.
+    `select id, case when type = any($2) then password_hash end as "passwordHash", account_uuid as "accountUuid", archived_at is not null as archived,
+       login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
+       login_valid_to::text as "loginValidTo",
+       confirm_email and email_confirmed_at is null as "emailUnconfirmed"
+     from "user" where login_key = $1 or email_key = $1 order by (login_key = $1) desc nulls last limit 1`,
+    [loginKey, passwordUserTypes],
+    'sign_in_candidate',
+  )
+  return rows[0] ?? null
+}

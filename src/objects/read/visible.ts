@@ -2,8 +2,8 @@ import type { Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { headsWhere } from '../stored/load.ts'
+import { readableSql } from '../stored/readable-sql.ts'
 import type { Head } from '../stored/rows.ts'
-import { readableSql } from './readable-sql.ts'
 
 const smallestChunk = 1000
 const largestChunk = 5000

@@ -1,7 +1,7 @@
 import type { Model } from '../../datamodel/model.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
-import { readableSql } from '../read/readable-sql.ts'
+import { readableSql } from './readable-sql.ts'
 
 /** Children of `x.id` that are not in the trash. The second part is what the index on parents knows. */
 const child = `o.parents @> array[x.id] and o.parents <> '{}' and o.deleted_at is null`

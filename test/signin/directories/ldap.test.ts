@@ -383,6 +383,22 @@ test('CLIENT-020 auth_method says who is asked, in the order of the list; withou
   assert.equal((await signIn(svc, 'anna', 'pw-anna')).status, 400)
 })
 
+test('CLIENT-022 auth_method=ldap is available while an LDAP connection is configured, and only then; there are no licences', async () => {
+  const page = async (auth_method: string): Promise<readonly [number, boolean]> => {
+    const { status, body } = await new TestVisitor(svc).authorize({ auth_method })
+    return [status, body.includes('ldap is not available')]
+  }
+  await configure()
+  await root().post(`${path}/connections`, [])
+  assert.deepEqual(await page('ldap'), [400, true])
+  assert.equal((await page('ldap,native'))[0], 200, 'in a list it is passed over')
+  await configure()
+  assert.deepEqual(await page('ldap'), [200, false])
+  assert.equal((await signIn(svc, 'anna', 'pw-anna')).status, 200)
+  await root().post(`${path}/connections`, [])
+  assert.deepEqual(await page('ldap'), [400, true])
+})
+
 test('no login gets into a filter: what arrives is one entry by its name, or nobody', async () => {
   await configure()
   await root().post('/config/system/config/password/blockclient/attempts', 0)

@@ -4,6 +4,9 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY . .
+# There is no repository here: docker build --build-arg BUILD_COMMIT=$(git rev-parse HEAD) --build-arg BUILD_COMMIT_TIME=$(git log -1 --format=%cI)
+ARG BUILD_COMMIT=""
+ARG BUILD_COMMIT_TIME=""
 RUN npm pack --pack-destination /tmp
 
 FROM node:26-slim

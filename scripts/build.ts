@@ -3,7 +3,7 @@
  * beside itself (scripts and styles of pages, data, a font) goes along as it is.
  */
 import { execFileSync } from 'node:child_process'
-import { cp, glob, mkdir, rm } from 'node:fs/promises'
+import { cp, glob, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
@@ -16,4 +16,22 @@ execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: r
 for await (const file of glob('**/*.{js,css,json,html,svg,ttf,txt}', { cwd: join(root, 'src') })) {
   await mkdir(dirname(join(dist, file)), { recursive: true })
   await cp(join(root, 'src', file), join(dist, file))
+}
+await writeFile(join(dist, 'build.json'), `${JSON.stringify(build())}\n`)
+
+/** What the package is made of, and when; the commit only where the files are those of one. */
+function build(): { date: string; commit?: string; commitTime?: string } {
+  const date = new Date().toISOString().slice(0, 10)
+  // In the build of the image there is no repository: who starts it may say what it is made of.
+  const [commit, commitTime] = [process.env.BUILD_COMMIT, process.env.BUILD_COMMIT_TIME]
+  if (commit && commitTime) return { date, commit, commitTime: new Date(commitTime).toISOString() }
+  try {
+    const git = (...args: string[]): string =>
+      execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    if (git('status', '--porcelain') !== '') return { date }
+    const [hash, time = ''] = git('log', '-1', '--format=%H %cI').split(' ')
+    return hash ? { date, commit: hash, commitTime: new Date(time).toISOString() } : { date }
+  } catch {
+    return { date }
+  }
 }

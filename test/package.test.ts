@@ -11,6 +11,9 @@ import { until } from './support/until.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 
+/** What the package is said to be made of. */
+const made = { BUILD_COMMIT: '0123456789abcdef0123456789abcdef01234567', BUILD_COMMIT_TIME: '2026-01-02T03:04:05.000Z' }
+
 /** Bytes that the files of a folder take. */
 async function sizeOf(folder: string): Promise<number> {
   const { stdout } = await run('du', ['-sk', folder])
@@ -26,6 +29,7 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
   const env = {
     ...Object.fromEntries(Object.entries(inherited).filter(([name]) => !/^(npm_|SVC_)/i.test(name))),
     PATH: `${join(process.execPath, '..')}:${process.env.PATH}`,
+    ...made,
   }
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder.path], { cwd: root, env })
   const tarball = join(folder.path, stdout.trim().split('\n').at(-1) ?? '')
@@ -64,6 +68,9 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
       const answer = await fetch(url + path, { headers: { accept: 'text/html' } })
       assert.equal(answer.status, 200, `${path}: ${await answer.text()}`)
     }
+    const told = (await (await fetch(`${url}/api/v1/settings`)).json()) as Record<string, unknown>
+    assert.match(String(told.version_release_date), /^\d{4}-\d\d-\d\d$/)
+    assert.deepEqual([told.build_commit, told.build_commit_time], [made.BUILD_COMMIT, made.BUILD_COMMIT_TIME])
   } finally {
     // As service managers do: everybody in the group, also the command that hands its signal on.
     process.kill(-(service.pid ?? 0), 'SIGTERM')

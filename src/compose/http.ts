@@ -13,7 +13,7 @@ import { registerObjecttypeRoutes } from '../objecttypes/routes.ts'
 import { registerGroupRoutes } from '../people/groups/routes.ts'
 import { registerUserRoutes } from '../people/users/routes.ts'
 import { createHttp, type HttpApp } from '../platform/http/http.ts'
-import { version } from '../platform/version.ts'
+import { build, version } from '../platform/version.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
@@ -68,6 +68,7 @@ export async function composeHttp(
     config,
     db,
     version,
+    build,
     instanceName: baseConfig.instanceTitle,
     configName: () => baseConfig.get().name.internal_name,
     searchBlocked: search.blocked,

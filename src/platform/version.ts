@@ -1,3 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 
 export const { version } = manifest
+
+/** What the package was made of (scripts/build.ts); `commit` only where that is known. */
+export interface Build {
+  /** The day. */
+  readonly date: string
+  readonly commit?: string
+  readonly commitTime?: string
+}
+
+/** Null: it runs from a checkout, which may be anything. */
+export const build: Build | null = readBuild()
+
+function readBuild(): Build | null {
+  try {
+    return JSON.parse(readFileSync(join(import.meta.dirname, '..', 'build.json'), 'utf8')) as Build
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}

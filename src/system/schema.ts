@@ -28,6 +28,13 @@ export const Settings = Type.Object(
     instance: Type.String({ description: 'The part after @ in global object ids.' }),
     version: Type.String(),
     version_full: Type.String(),
+    version_release_date: Type.Optional(
+      Type.String({ format: 'date', description: 'Day on which the package was made; a checkout has none.' }),
+    ),
+    build_commit: Type.Optional(
+      Type.String({ description: 'The commit that the package was made of, where that is known.' }),
+    ),
+    build_commit_time: Type.Optional(Type.String({ format: 'date-time', description: 'When that was committed.' })),
     external_url: Type.String(),
     startup_time: Type.String({ format: 'date-time' }),
     num_cpu: Type.Integer(),
@@ -57,6 +64,12 @@ const TypeStats = Type.Object(
     indexed_count: Type.Integer(),
     not_indexed_count: Type.Integer({ description: 'Not in the index yet.' }),
     error_count: Type.Integer({ description: 'Could not be indexed.' }),
+    avg_size: Type.Optional(
+      Type.Integer({
+        description: 'Of object types: bytes of the content of an object as JSON, on average of some thousands.',
+      }),
+    ),
+    total_size: Type.Optional(Type.Integer({ description: 'That for all of them.' })),
   },
   { ...open, title: 'TypeStats' },
 )

@@ -4,6 +4,7 @@ import type { Config } from '../platform/config/config.ts'
 import { AppError } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import type { Db } from '../platform/postgres/db.ts'
+import type { Build } from '../platform/version.ts'
 import type { HomeState } from './pages/home.ts'
 import type { Settings, SystemStats, TypeStats } from './schema.ts'
 import * as store from './store.ts'
@@ -26,6 +27,8 @@ export interface SystemDeps {
   config: Config
   db: Db
   version: string
+  /** What the package was made of; null: it runs from a checkout. */
+  build: Build | null
   /** Name of the instance in the base configuration; empty when none is set. */
   instanceName: () => string
   /** Internal name of the instance in the base configuration; empty when none is set. */
@@ -60,6 +63,7 @@ export function createSystemService(deps: SystemDeps) {
         instance: config.databaseName,
         version,
         version_full: `strongroom ${version} (Node ${process.versions.node})`,
+        ...(deps.build ? builtFrom(deps.build) : {}),
         external_url: config.externalUrl,
         startup_time: started.toISOString(),
         num_cpu: availableParallelism(),
@@ -93,14 +97,17 @@ export function createSystemService(deps: SystemDeps) {
         deps.certificates(),
         store.countFiles(db),
       ])
-      const objecttypes = counts.map(({ objecttype, total, failed }) =>
-        typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, {
+      const all = counts.reduce((sum, { total }) => sum + total, 0)
+      const sizes = await store.averageSizes(db, all)
+      const objecttypes = counts.map(({ objecttype, total, failed }) => ({
+        ...typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, {
           total,
           // Both are counted at moments of their own.
           indexed: Math.min(total, indexed.get(objecttype) ?? 0),
           failed,
         }),
-      )
+        ...sizeStats(total, sizes.get(objecttype)),
+      }))
       return {
         objecttypes,
         // Base types are searched in their own tables: what is stored is found.
@@ -132,6 +139,18 @@ export function createSystemService(deps: SystemDeps) {
     requireOpenApiAccess(actor: Actor | null): void {
       if (!actor && !deps.openApiForEverybody()) throw new AppError('InsufficientRights')
     },
+  }
+}
+
+/** Of a type of which the sample has no object, nothing is known. */
+function sizeStats(total: number, average: number | undefined): Partial<TypeStats> {
+  return average === undefined ? {} : { avg_size: average, total_size: average * total }
+}
+
+function builtFrom({ date, commit, commitTime }: Build): Partial<Settings> {
+  return {
+    version_release_date: date,
+    ...(commit && commitTime ? { build_commit: commit, build_commit_time: commitTime } : {}),
   }
 }
 

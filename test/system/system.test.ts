@@ -18,6 +18,8 @@ suite('system', () => {
       ['museum', 'museum', 'https://museum.example', true, false],
     )
     assert.match(body.version, /^\d+\.\d+\.\d+/)
+    // A checkout may be anything: only a package says what it was made of (test/package.test.ts).
+    for (const name of ['version_release_date', 'build_commit', 'build_commit_time']) assert.ok(!(name in body), name)
     assert.ok(Date.parse(body.startup_time) <= Date.now())
   })
 
@@ -50,10 +52,32 @@ test('the status counts objects by type, in the index and not', async () => {
   const people = [payload('person', { name: 'Ada' }), payload('person', { name: 'Grace' })]
   assert.equal((await root.post('/db/person', people, { skip_index: true })).status, 200)
   const { body } = await root.get('/system/status')
-  assert.deepEqual(
-    body.objecttypes.find((type: { type_name: string }) => type.type_name === 'person'),
-    { type_name: 'person', total_count: 2, indexed_count: 0, not_indexed_count: 2, error_count: 0 },
+  const { avg_size, total_size, ...counts } = body.objecttypes.find(
+    (type: { type_name: string }) => type.type_name === 'person',
   )
+  assert.deepEqual(counts, {
+    type_name: 'person',
+    total_count: 2,
+    indexed_count: 0,
+    not_indexed_count: 2,
+    error_count: 0,
+  })
+  const { rows } = await museum.svc.db.query<{ bytes: number }>(
+    'select sum(octet_length(content::text))::int8 as bytes from object_version',
+  )
+  assert.equal(avg_size, Math.round((rows[0]?.bytes ?? 0) / 2))
+  assert.equal(total_size, 2 * avg_size)
+  // Of many a sample is enough.
+  const name = (at: number): string => 'x'.repeat(100 + (at % 2))
+  for (let at = 0; at < 6000; at += 1000) {
+    const more = Array.from({ length: 1000 }, (_, index) => payload('topic', { name: name(index) }))
+    assert.equal((await root.post('/db/topic', more, { skip_index: true, skip_events: true })).status, 200)
+  }
+  const { objecttypes } = (await root.get('/system/status')).body
+  const topic = objecttypes.find((type: { type_name: string }) => type.type_name === 'topic')
+  const one = JSON.stringify({ 1: name(0) }).length
+  assert.ok(Math.abs(topic.avg_size - one) < 20, `${topic.avg_size} bytes`)
+  assert.equal(topic.total_size, 6000 * topic.avg_size)
   assert.equal(body.indices_objects.objects.person, 0)
   assert.equal(body.total_not_indexed, 0)
 })

@@ -145,7 +145,12 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
       headers: Type.Object(Version),
       response: { 200: Nothing },
     },
-    config: { access: 'user', writes: false, errors: ['TusVersion', 'ResourceNotFound'] },
+    config: {
+      access: 'user',
+      writes: false,
+      errors: ['TusVersion', 'ResourceNotFound'],
+      neverKept: 'it changes with each piece',
+    },
     handler: async (request, reply) => {
       speak(request, reply)
       return tellOf(request, reply)

@@ -149,8 +149,17 @@ export function openDb(options: DbOptions): Db {
       transaction(pool, options.onError, options.guarded ? (tx) => marked(work, tx) : work, settings),
     sibling: ({ maxConnections, settings }) =>
       openDb({ ...options, maxConnections, settings: { ...options.settings, ...settings } }),
-    close: () => pool.end(),
+    close: () => endPool(pool),
   }
+}
+
+/**
+ * Ends the pool when those who wait for a connection have had theirs. The pool would forget them: they would be told after half
+ * a minute that it took too long, when nobody is there any more to hear of it.
+ */
+async function endPool(pool: pg.Pool): Promise<void> {
+  while (pool.waitingCount > 0) await sleep(5)
+  await pool.end()
 }
 
 /**

@@ -2,12 +2,14 @@ import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import { recordExamples } from './examples.ts'
 import { findWaitedFor, note, type Options, type Report, type Sent } from './findings.ts'
-import { type Judgement, judge, judgeTogether, type Limits } from './judge.ts'
+import { runHolders } from './holder-campaign.ts'
+import { judge, judgeTogether, type Limits } from './judge.ts'
 import { type Dictionary, mutate } from './mutate.ts'
 import { narrowed } from './narrow.ts'
 import { createRandom, type Random } from './random.ts'
 import { wireOf } from './request.ts'
 import { assembled, type Origin, type Stage, seedsOf, startOrigin } from './stage.ts'
+import { pickOperation, shrunk, tally } from './steps.ts'
 import { curlLine, type WireRequest } from './wire.ts'
 import type { World } from './world.ts'
 
@@ -25,6 +27,7 @@ export async function fuzz(given: Options): Promise<Report> {
   const options = { ...given, hidden: origin.world.pictures.hidden.id }
   const words = dictionaryOf(origin.world, origin.description)
   const examples = await recordExamples(origin)
+  await origin.addHolders()
   const report: Report = {
     examples,
     requests: 0,
@@ -37,8 +40,9 @@ export async function fuzz(given: Options): Promise<Report> {
   }
   const end = performance.now() + (options.seconds ?? Number.POSITIVE_INFINITY) * 1000
   for (let first = 0; first < options.requests && performance.now() < end; ) {
+    first += await runHolders(origin, words, options, report, first, end)
     const left = Math.min(options.epoch, options.requests - first)
-    first += await runEpoch(origin, words, options, report, first, left, end)
+    if (left > 0) first += await runEpoch(origin, words, options, report, first, left, end)
     options.say(
       `${first} requests: ${report.carriedOut} carried out, ${report.refused} refused, ${report.findings.length} findings`,
     )
@@ -46,7 +50,7 @@ export async function fuzz(given: Options): Promise<Report> {
   return report
 }
 
-function dictionaryOf(world: World, { keys, values }: Description): Dictionary {
+export function dictionaryOf(world: World, { keys, values }: Description): Dictionary {
   const ids = [world.pools, world.groups, world.users, world.tags, world.objects, world.ids, world.objecttypes].flatMap(
     (map) => Object.values(map),
   )
@@ -255,63 +259,10 @@ async function burst(
   return stage.service.ended() || broken.length > 0 || answers.some(({ lost }) => lost)
 }
 
-function pickOperation(operations: readonly DescribedOperation[], random: Random): DescribedOperation {
-  const heavy = ['saveObjects', 'search', 'deleteObjects', 'savePools', 'saveGroups', 'saveTransitions', 'listEvents']
-  if (random.chance(0.3)) {
-    const id = random.pick(heavy)
-    const found = operations.find((one) => one.operationId === id)
-    if (found) return found
-  }
-  const any = random.pick(operations)
-  // A hash of a password costs as much as a hundred other requests.
-  return costly.includes(any.operationId) && random.chance(0.8) ? random.pick(operations) : any
-}
-
-const costly = [
-  'createToken',
-  'authorize',
-  'authorizeWithForm',
-  'introspectToken',
-  'refreshBrowserSession',
-  'endOtherSessions',
-  'endOneSession',
-  'revokeToken',
-  'changePassword',
-  'deleteUser',
-  'saveUsers',
-  'runTransition',
-]
-
 function pickCaller({ callers }: Stage, own: Caller, random: Random): Caller {
   const place = random.next()
   if (own !== callers.root) return place < 0.7 ? own : callers.limited
   if (place < 0.45) return callers.root
   if (place < 0.65) return callers.masked
   return place < 0.94 ? callers.limited : callers.nobody
-}
-
-function tally(report: Report, found: Judgement, { operationId }: DescribedOperation): void {
-  report.requests++
-  if (found.carriedOut) report.carriedOut++
-  else report.refused++
-  if (found.milliseconds > report.slowest.milliseconds) {
-    report.slowest = { milliseconds: Math.round(found.milliseconds), operationId }
-  }
-}
-
-/** The request with as few of its changes as still fail in the same way. */
-async function shrunk(
-  changes: readonly number[],
-  build: (kept: readonly number[]) => WireRequest,
-  look: (wire: WireRequest) => Promise<Judgement>,
-  found: Judgement,
-): Promise<WireRequest> {
-  let kept = changes
-  for (const change of changes) {
-    if (kept.length === 1) break
-    const fewer = kept.filter((one) => one !== change)
-    const again = await look(build(fewer))
-    if (again.failure?.kind === found.failure?.kind) kept = fewer
-  }
-  return build(kept)
 }

@@ -1,9 +1,9 @@
 import type { Example } from '../src/system/openapi/examples.ts'
 import type { DescribedOperation, Description } from './description.ts'
 import { wireOf } from './request.ts'
+import { secret } from './secrets.ts'
 import { seeds } from './seeds.ts'
 import { assembled, type Origin, type Stage, seedsOf } from './stage.ts'
-import { secret } from './world.ts'
 
 /** Operations whose plain request is answered by an error, with its status. */
 const refusals: Readonly<Record<string, number>> = {
@@ -140,7 +140,7 @@ function stable(value: unknown, key = ''): unknown {
   if (typeof value !== 'string') return value
   // The description is read by everybody: what the marked secrets are is not to be found in it.
   const text = value
-    .replaceAll(secret, 'reserved')
+    .replaceAll(new RegExp(`${secret}[a-z]*`, 'g'), 'reserved')
     // How long a step has taken.
     .replace(/^\d+ ms: /, '0 ms: ')
     .replace(/(x-svc-signature=|\/|^)[0-9a-z]{6}-[\w-]{32}(?=\/|$)/, '$1tpaaaa-signature')

@@ -11,6 +11,8 @@ export interface Options extends Omit<Limits, 'hidden'> {
   seed: number
   /** Requests until the world is put back to its beginning, and the service started anew. */
   epoch: number
+  /** Requests before each epoch by callers who have one right each, on a world of their own. */
+  holders: number
   /** Most bytes that the service may grow by during an epoch, garbage aside. */
   growth: number
   /** Sends no more requests after as many seconds. */
@@ -100,7 +102,7 @@ async function happensAlone(
   kind: string,
 ): Promise<boolean> {
   await using stage = await origin.stage()
-  const [again, sent] = onStage(stage, by, wire)
+  const [again, sent] = await onStage(stage, by, wire)
   const found = await judge(stage.service, again, operation, sent, origin.description, options)
   return found.failure?.kind === kind
 }
@@ -147,16 +149,15 @@ async function onOwnWorlds(
 ): Promise<boolean> {
   for (let attempt = 0; attempt < 2; attempt++) {
     await using stage = await origin.stage()
-    const [again, sent] = onStage(stage, by, wire)
+    const [again, sent] = await onStage(stage, by, wire)
     if (!(await isSo(stage.service, again, sent))) return false
   }
   return true
 }
 
 /** The same caller there, and the request with its token. */
-function onStage({ callers }: Stage, by: Caller, wire: WireRequest): [Caller, WireRequest] {
-  const { limited, masked, root } = callers
-  const again = [limited, masked, root].find((one) => one.name === by.name) ?? callers.nobody
+async function onStage(stage: Stage, by: Caller, wire: WireRequest): Promise<[Caller, WireRequest]> {
+  const again = (await stage.called(by.name)) ?? stage.callers.nobody
   const renewed = (text: string): string => (by.token && again.token ? text.replaceAll(by.token, again.token) : text)
   const headers = Object.fromEntries(Object.entries(wire.headers).map(([name, value]) => [name, renewed(value)]))
   const bytes = wire.bytes ? { bytes: Buffer.from(renewed(wire.bytes.toString('latin1')), 'latin1') } : {}

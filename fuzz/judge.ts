@@ -1,9 +1,10 @@
 import type { Caller } from './caller.ts'
 import type { DescribedOperation, Description } from './description.ts'
+import { shownTo } from './holders.ts'
 import type { Turn } from './probe.ts'
+import { secretIn } from './secrets.ts'
 import type { FuzzedService } from './service.ts'
 import type { WireAnswer, WireRequest } from './wire.ts'
-import { marks } from './world.ts'
 
 export interface Limits {
   /** Milliseconds that an answer may take. */
@@ -108,7 +109,7 @@ function codeOf(body: Buffer): string {
 function leakOf({ body, headers }: WireAnswer, by: Caller): Judgement['failure'] {
   if (by.name === 'root') return null
   const text = `${JSON.stringify(headers)}${body.toString('utf8')}`
-  const place = Math.max(...marks.map((mark) => text.indexOf(mark)))
+  const place = secretIn(text, shownTo(by.name))
   if (place < 0) return null
   return { kind: 'leak', detail: `it tells ${JSON.stringify(text.slice(Math.max(0, place - 60), place + 20))}` }
 }
@@ -122,7 +123,8 @@ function pictureLeakOf(
 ): Judgement['failure'] {
   const address = decodedPath(wire.target)
   const shown = status >= 200 && status < 300 && /^\/api\/v1\/eas\/(download|iiif|zoom)\/+0*(\d+)/.exec(address)
-  if (by.name === 'root' || wire.bytes || !shown || Number(shown[2]) !== hidden) return null
+  if (by.name === 'root' || shownTo(by.name).includes('file') || wire.bytes || !shown || Number(shown[2]) !== hidden)
+    return null
   return { kind: 'leak', detail: 'it shows a picture' }
 }
 

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz`: sends changed requests of every endpoint to a service of its own, and fails on answers that should
- * not be. Options: --requests, --seed, --epoch, --slow and --turn (milliseconds that an answer may
+ * not be. Options: --requests, --seed, --epoch, --holders, --slow and --turn (milliseconds that an answer may
  * take, and for which others may wait), --growth (MB).
  */
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '20000' },
     seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
     epoch: { type: 'string', default: '5000' },
+    holders: { type: 'string', default: '500' },
     slow: { type: 'string', default: '3000' },
     turn: { type: 'string', default: '500' },
     growth: { type: 'string', default: '150' },
@@ -34,6 +35,7 @@ const report = await fuzz({
   requests: number('requests'),
   seed,
   epoch: number('epoch'),
+  holders: number('holders'),
   slow: number('slow'),
   turn: number('turn'),
   growth: number('growth') * 1e6,

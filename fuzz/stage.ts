@@ -1,10 +1,12 @@
 import type { OpenApiDocument } from '../src/system/openapi/model.ts'
 import { type Caller, caller, signIn } from './caller.ts'
 import { type DescribedOperation, type Description, readDescription } from './description.ts'
+import { rightsOf } from './gained.ts'
+import { addHolders, isHolder } from './holders.ts'
 import { moreSeeds } from './more-seeds.ts'
 import type { FuzzRequest } from './request.ts'
 import { type Scene, type Seed, type SeedRequest, seeds } from './seeds.ts'
-import { dropBeginning, type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
+import { type Beginning, dropBeginning, type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
 import { buildWorld, password, type World } from './world.ts'
 
 /** The callers of an epoch and what seeds need. */
@@ -12,6 +14,10 @@ export interface Stage extends AsyncDisposable {
   service: FuzzedService
   callers: Record<'root' | 'limited' | 'masked' | 'nobody', Caller>
   scene: Scene
+  /** The caller of that name, signed in when asked first; null when they can no longer sign in. */
+  called(name: string): Promise<Caller | null>
+  /** Signs in anew when asked next. */
+  signedOut(name: string): void
   /** A valid request: the first one, or that of another use of the operation. */
   seedOf(operation: DescribedOperation, use?: number): Promise<{ request: SeedRequest; own: Caller }>
   /** The seed was used up: the next one is made anew. */
@@ -22,6 +28,8 @@ export interface Origin extends AsyncDisposable {
   world: World
   description: Description
   stage(): Promise<Stage>
+  /** From now on the world has callers with one right each. */
+  addHolders(): Promise<void>
 }
 
 /** Makes the world once; every epoch begins with a copy of it. */
@@ -38,11 +46,24 @@ export async function startOrigin(settings: Readonly<Record<string, string>> = {
     await service[Symbol.asyncDispose]()
   }
   const description = readDescription(document)
+  let beginning: Beginning = service
   return {
     world,
     description,
-    stage: async () => setStage(await startFuzzedService(service, settings), world),
-    [Symbol.asyncDispose]: () => dropBeginning(service),
+    stage: async () => setStage(await startFuzzedService(beginning, settings), world),
+    async addHolders() {
+      const next = await startFuzzedService(beginning)
+      try {
+        const root = await signIn(next.url, 'root', rootPassword)
+        world.holders = await addHolders(root, world)
+        world.rights = await rightsOf(root, world, world.holders)
+      } finally {
+        await next[Symbol.asyncDispose]()
+      }
+      await dropBeginning(beginning)
+      beginning = next
+    },
+    [Symbol.asyncDispose]: () => dropBeginning(beginning),
   }
 }
 
@@ -62,11 +83,19 @@ async function setStage(service: FuzzedService, world: World): Promise<Stage> {
     fresh: () => ++last,
     signIn: (login, word) => signIn(url, login, word),
   }
+  const holders = new Map<string, Promise<Caller | null>>()
   const made = new Map<string, { request: SeedRequest; own: Caller; uses: number }>()
   return {
     service,
     callers,
     scene,
+    async called(name) {
+      if (!isHolder(name)) return Object.values(callers).find((one) => one.name === name) ?? callers.nobody
+      const known = holders.get(name) ?? signIn(url, name, password).catch(() => null)
+      holders.set(name, known)
+      return known
+    },
+    signedOut: (name) => void holders.delete(name),
     async seedOf({ operationId }, use = 0) {
       const key = `${operationId} ${use}`
       const known = made.get(key)

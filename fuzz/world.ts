@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '../test/support/client.ts'
 import { link, museum, payload } from '../test/support/seed/museum.ts'
 import type { Caller } from './caller.ts'
+import type { RightsByLogin } from './gained.ts'
+import type { Holder } from './holders.ts'
 import { chessboard } from './picture.ts'
+import { secretDate, secretNumber, secretOf } from './secrets.ts'
 
 /** What the seeds speak of: ids by name. Made through the front door, once for a run. */
 export interface World {
@@ -18,6 +21,9 @@ export interface World {
   ids: Record<string, number>
   /** With renditions and a pyramid: that of the bridge, and one that nobody but root may see. */
   pictures: { bridge: Picture; hidden: Picture }
+  /** Those with one right each, and what they may do in the beginning; none before they are added. */
+  holders: readonly Holder[]
+  rights: RightsByLogin
 }
 
 export interface Picture {
@@ -27,12 +33,6 @@ export interface Picture {
 
 export const password = 'Fuzz-password-1'
 
-/** Stands in everything that the callers with few rights may not see; in no request of theirs. */
-export const secret = 'zq7secret'
-const secretNumber = 7310917
-const secretDate = '1371-07-13'
-/** How any of it shows in an answer. */
-export const marks: readonly string[] = [secret, `${secretNumber}`, secretDate]
 /** All that the caller who is limited by masks sees of a work. */
 export const narrowMask = 'work__title_only'
 
@@ -53,7 +53,7 @@ export async function buildWorld(root: Caller): Promise<World> {
   const transition = await addTransition(root, people.groups.staff, tags.done)
   const pictures = {
     bridge: await addPicture(root, 'bridge.png', 'as shown'),
-    hidden: await addPicture(root, `${secret}.png`, secret),
+    hidden: await addPicture(root, `${secretOf('file')}.png`, secretOf('file')),
   }
   await describedInTheLog(root, 2)
   const { objects, ids } = await addObjects(root, pools, tags.draft, pictures)
@@ -70,6 +70,8 @@ export async function buildWorld(root: Caller): Promise<World> {
     objects,
     ids,
     pictures,
+    holders: [],
+    rights: {},
   }
 }
 
@@ -126,7 +128,7 @@ async function addHalf(root: Caller, above: number, workType: number, picture: n
     _pool: { pool: { _id: pool._id } },
     title: en('Half seen'),
     inventory: `QZ${secretNumber}`,
-    note: `${secret} note`,
+    note: `${secretOf('record')} note`,
     width: secretNumber,
     price: secretNumber,
     weight: secretNumber,
@@ -136,7 +138,7 @@ async function addHalf(root: Caller, above: number, workType: number, picture: n
     period: { from: secretDate, to: '1372' },
     location: { type: 'Point', coordinates: [-0.7310917, 51] },
     image: [{ _id: picture }],
-    '_nested:work__material': [{ name: secret, amount: secretNumber }],
+    '_nested:work__material': [{ name: secretOf('record'), amount: secretNumber }],
   }
   const [object] = await root.call('POST', '/db/work?await_index=30', [payload('work', block)])
   return { user, pool: pool._id, object: object._system_object_id, id: object.work._id }
@@ -154,7 +156,13 @@ async function commitMuseum(root: Caller): Promise<void> {
 async function addPeople(root: Caller): Promise<Pick<World, 'groups'> & { users: Omit<World['users'], 'masked'> }> {
   const [staff, hidden] = await root.call('POST', '/group', [
     { group: { name: 'staff', displayname: en('Staff') } },
-    { group: { name: `g ${secret}`, displayname: en(`Group ${secret}`), comment: secret } },
+    {
+      group: {
+        name: `g ${secretOf('group')}`,
+        displayname: en(`Group ${secretOf('group')}`),
+        comment: secretOf('group'),
+      },
+    },
   ])
   const [limited, other, changer] = await root.call('POST', '/user', [
     {
@@ -164,11 +172,11 @@ async function addPeople(root: Caller): Promise<Pick<World, 'groups'> & { users:
     },
     {
       user: {
-        login: `u-${secret}`,
-        email: `${secret}@example.org`,
-        first_name: secret,
-        remarks: secret,
-        phone: secret,
+        login: `u-${secretOf('user')}`,
+        email: `${secretOf('user')}@example.org`,
+        first_name: secretOf('user'),
+        remarks: secretOf('user'),
+        phone: secretOf('user'),
       },
       _password: password,
     },
@@ -200,7 +208,12 @@ async function addPools(root: Caller, staff: number): Promise<Omit<World['pools'
   ])
   const [closed] = await root.call('POST', '/pool', [
     {
-      pool: { _id_parent: rootPool, name: en(`Closed ${secret}`), description: en(secret), comment: secret },
+      pool: {
+        _id_parent: rootPool,
+        name: en(`Closed ${secretOf('pool')}`),
+        description: en(secretOf('pool')),
+        comment: secretOf('pool'),
+      },
       _private_acl: true,
     },
   ])
@@ -262,8 +275,8 @@ async function addObjects(
   }
   const to = (type: string, name: string) => link(type, objects[name] ?? 0)
   await add('person', {
-    blake: { name: `Blake ${secret}`, reference: `${secret}-1`, born: { value: '1757' } },
-    turner: { name: `Turner ${secret}`, reference: `${secret}-2` },
+    blake: { name: `Blake ${secretOf('person')}`, reference: `${secretOf('person')}-1`, born: { value: '1757' } },
+    turner: { name: `Turner ${secretOf('person')}`, reference: `${secretOf('person')}-2` },
   })
   await add('place', { europe: { name: { 'en-US': 'Europe', 'de-DE': 'Europa' }, code: 'EU' } })
   await add('place', { london: { name: en('London'), code: 'LON', 'lookup:_id_parent': { code: 'EU' } } })
@@ -300,17 +313,17 @@ async function addObjects(
     {
       vault: {
         ...inPool(pools.closed),
-        title: { 'en-US': `Vault ${secret}`, 'de-DE': secret },
+        title: { 'en-US': `Vault ${secretOf('record')}`, 'de-DE': secretOf('record') },
         inventory: 'X77',
-        note: secret,
+        note: secretOf('record'),
         width: 777,
         image: [{ _id: pictures.hidden.id }],
         creator: to('person', 'blake'),
         place: to('place', 'london'),
-        '_nested:work__material': [{ name: secret, amount: 3 }],
+        '_nested:work__material': [{ name: secretOf('record'), amount: 3 }],
       },
     },
-    { _comment: secret },
+    { _comment: secretOf('record') },
   )
   await add('loan', { loan: { borrower: 'Tate', due: { value: '2030-01-01' }, work: to('work', 'bridge') } })
   return { objects, ids }

@@ -12,6 +12,7 @@ test('changed requests of every endpoint are carried out or refused: nothing fai
     requests,
     seed: 20261121,
     epoch: requests,
+    holders: 300,
     // Another test may have the processor.
     slow: 20_000,
     turn: 500,

@@ -96,6 +96,7 @@ export interface SignInDependencies {
     | 'identifierAliases'
     | 'outgoingAnswerLimit'
     | 'outgoingTimeout'
+    | 'quotaSessions'
     | 'quotaSignIns'
     | 'rootPassword'
   >
@@ -133,7 +134,7 @@ export function createSignInService(dependencies: SignInDependencies) {
   const limits = outgoingLimits(config)
   const passwords = createPasswords()
   const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
-  const sessions = createSessions({ db, bus, events, baseConfig, clock })
+  const sessions = createSessions({ db, bus, events, baseConfig, clock, most: config.quotaSessions })
   const initial = initialPassword(config.dataDir)
   const verified = async (userId: number): Promise<void> => {
     if (userId === rootUserId) await initial.forget()

@@ -76,6 +76,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaUploadBytes: 2 ** 40,
     quotaSignIns: 1000,
     quotaMails: 500,
+    quotaSessions: 1000,
     quotaStreams: 20,
     slowGrace: 60,
     leastRate: 1000,

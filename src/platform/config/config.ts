@@ -69,6 +69,8 @@ export interface Config {
   readonly quotaSignIns: number
   /** Recipients to whom one user sends mail by hand within an hour. */
   readonly quotaMails: number
+  /** Sessions of one user. */
+  readonly quotaSessions: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

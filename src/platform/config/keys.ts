@@ -215,6 +215,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     500,
     'Recipients to whom one user may send mail by hand (`POST /system/sendmail`) within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
   ),
+  quotaSessions: key(
+    'svc.quotas.sessions',
+    'SVC_QUOTA_SESSIONS',
+    integer(10, 1_000_000),
+    1000,
+    'Sessions that one user may have; a further sign-in ends the one that was not used for the longest time.',
+  ),
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',

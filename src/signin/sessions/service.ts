@@ -29,6 +29,8 @@ export interface SessionDependencies {
   bus: Bus
   events: EventLog
   baseConfig: BaseConfigService
+  /** Sessions of one user; any number when not said. */
+  most?: number
   clock?: () => Date
 }
 
@@ -80,7 +82,7 @@ function successorOf(refreshToken: string, seed: Buffer): string {
   return createHmac('sha256', seed).update(refreshToken).digest('base64url')
 }
 
-export function createSessions({ db, bus, events, baseConfig, clock = () => new Date() }: SessionDependencies) {
+export function createSessions({ db, bus, events, baseConfig, most, clock = () => new Date() }: SessionDependencies) {
   const cache = createSessionCache({
     async load(key) {
       const row = await store.findByAccessToken(db, Buffer.from(key, 'base64url'))
@@ -149,6 +151,8 @@ export function createSessions({ db, bus, events, baseConfig, clock = () => new 
     await store.insertSession(tx, session, stored)
     await store.markSeen(tx, userId)
     await store.removeEnded(tx)
+    const oldest = most === undefined ? [] : await store.removeOldest(tx, userId, sessionId, most)
+    await logEnded(tx, oldest, remoteAddr, 'too_many_sessions')
     const opened = { id: sessionId, clientId }
     const actor = actorFrom(compileAccess(user), remoteAddr, baseConfig.databaseLanguages(), opened)
     const info = {

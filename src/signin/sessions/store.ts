@@ -407,6 +407,24 @@ export async function removeEnded(tx: Tx): Promise<void> {
   )
 }
 
+/**
+ * Keeps `most` sessions of a user, this one among them: removes those that have ended, then those that were not used for the longest
+ * time. Nobody waits: what another sign-in removes at this moment is left to it. Gives those that were open.
+ */
+export async function removeOldest(tx: Tx, userId: number, keptId: string, most: number): Promise<FoundSession[]> {
+  const { rows } = await tx.query<FoundSession & { open: boolean }>(
+    `with old as (
+       select id from oauth_session where user_id = $1 and id <> $2
+       order by revoked_at is null desc, last_used_at desc, id offset $3 limit 20
+     ), free as (select s.id from oauth_session s join old using (id) for update of s skip locked)
+     delete from oauth_session s where id in (select id from free)
+     returning ${foundSession}, s.revoked_at is null and s.expires_at > now() as open`,
+    [userId, keptId, most - 1],
+    'sessions_remove_oldest',
+  )
+  return rows.filter(({ open }) => open)
+}
+
 export async function markSeen(tx: Tx, userId: number): Promise<void> {
   await tx.query(
     `update "user" set last_seen_at = now()

@@ -100,6 +100,7 @@ export async function composeWorkflow(
     allowPrivate: config.allowPrivateWebhooks,
     limits: outgoingLimits(config),
     tokenFor: signIn.tokenForJob,
+    places: config.jobsWebhook,
   })
   const transitions = await createTransitionService({
     db,

@@ -5,7 +5,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import type { Person } from '../rights/service.ts'
 import type { WebhookService } from '../webhooks/service.ts'
-import { type EffectJob, type EffectObject, effectJobNames } from './effects.ts'
+import { attempts, type EffectJob, type EffectObject, effectJobNames } from './effects.ts'
 import { transitionMail } from './mail-text.ts'
 import { type Action, rootUserId, verdictOf } from './model.ts'
 import type { SetterDeps } from './setters.ts'
@@ -34,7 +34,7 @@ export interface ActionObjects {
 
 export interface ActionOptions {
   db: Db
-  jobs: Pick<Jobs, 'register'>
+  jobs: Pick<Jobs, 'register' | 'enqueue'>
   mail: MailService
   webhooks: WebhookService
   /** Addresses of users, and of the users of groups; users without one are left out. */
@@ -52,26 +52,65 @@ export interface ActionOptions {
 export function registerTransitionActions(options: ActionOptions): void {
   const { jobs } = options
   jobs.register<EffectJob<'email'>>(effectJobNames.email, (job, { jobId }) => sendMails(options, job, jobId))
-  const call = async (job: EffectJob<'webhook'>, { jobId, attempt, signal }: JobContext): Promise<void> => {
-    const setter = await setterOf(options, job)
-    if (!setter) return tellWithheld(options, job, 'user', job.objects)
-    const objects = await options.objects.render(setter, idsOf(job.objects))
-    const told = toldOf(job.objects, setter, new Set(objects.map((object) => object._system_object_id as number)))
-    if (told.length < job.objects.length) {
-      if (attempt === 1) await tellWithheld(options, job, 'right', leftOut(job.objects, told))
-      if (told.length === 0) return
+  const call = async (job: EffectJob<'webhook'>, context: JobContext): Promise<void> => {
+    const leave = await options.webhooks.place(job.action.name, context.signal)
+    if (!leave) return putOff(options, job, context)
+    try {
+      await callWebhook(options, job, context)
+    } finally {
+      leave()
     }
-    const info = webhookInfo({ ...job, objects: told }, options.externalUrl, setter)
-    const outcome = await options.webhooks.call({
-      name: job.action.name,
-      userId: job.actor?.userId ?? null,
-      id: String(jobId),
-      payload: { info, objects },
-      signal,
-    })
-    if (outcome === 'failed') throw new Error(`webhook ${job.action.name} failed`)
   }
   jobs.register(effectJobNames.webhook, call, 'webhook')
+}
+
+/** Seconds that a call is put off at most. */
+const longestPause = 60
+
+/** Others get their turn; the call keeps its id and the attempts that it had. */
+async function putOff({ db, jobs }: ActionOptions, job: EffectJob<'webhook'>, context: JobContext): Promise<void> {
+  // What stops is tried again as it is.
+  context.signal.throwIfAborted()
+  const before = job.putOff ?? { id: context.jobId, times: 0, attempts: 0 }
+  const had = before.attempts + context.attempt - 1
+  const later = { ...before, times: before.times + 1, attempts: had }
+  const pause = Math.min(longestPause, 2 ** before.times)
+  await db.transaction((tx) =>
+    jobs.enqueue(
+      tx,
+      effectJobNames.webhook,
+      { ...job, putOff: later },
+      {
+        runAt: new Date(Date.now() + pause * 1000),
+        maxAttempts: Math.max(1, attempts.webhook - had),
+      },
+    ),
+  )
+}
+
+async function callWebhook(
+  options: ActionOptions,
+  job: EffectJob<'webhook'>,
+  { jobId, attempt, signal }: JobContext,
+): Promise<void> {
+  const isFirst = attempt === 1 && !job.putOff?.attempts
+  const setter = await setterOf(options, job)
+  if (!setter) return tellWithheld(options, job, 'user', job.objects)
+  const objects = await options.objects.render(setter, idsOf(job.objects))
+  const told = toldOf(job.objects, setter, new Set(objects.map((object) => object._system_object_id as number)))
+  if (told.length < job.objects.length) {
+    if (isFirst) await tellWithheld(options, job, 'right', leftOut(job.objects, told))
+    if (told.length === 0) return
+  }
+  const info = webhookInfo({ ...job, objects: told }, options.externalUrl, setter)
+  const outcome = await options.webhooks.call({
+    name: job.action.name,
+    userId: job.actor?.userId ?? null,
+    id: String(job.putOff?.id ?? jobId),
+    payload: { info, objects },
+    signal,
+  })
+  if (outcome === 'failed') throw new Error(`webhook ${job.action.name} failed`)
 }
 
 /**

@@ -38,6 +38,16 @@ export interface EffectJob<Kind extends RemoteAction['type'] = RemoteAction['typ
   readonly objects: readonly EffectObject[]
   /** The entries of the event log for which an event transition ran. */
   readonly events?: readonly EffectEvent[]
+  /** It was put off, since the receiver is slow. */
+  readonly putOff?: PutOff
+}
+
+export interface PutOff {
+  /** The id of the call, which the job had first. */
+  readonly id: number
+  readonly times: number
+  /** Attempts before. */
+  readonly attempts: number
 }
 
 export interface EffectEvent {
@@ -50,7 +60,7 @@ export const effectJobNames = { email: 'transition.email', webhook: 'transition.
 
 /** A webhook call carries at most this many objects: they are rendered in full and sent in one body. */
 const webhookBatch = 200
-const attempts = { email: 5, webhook: 12 } as const
+export const attempts = { email: 5, webhook: 12 } as const
 
 /** The jobs for the effects of a plan; `written` says what was stored, null where the change was refused. */
 export function effectJobs(

@@ -12,6 +12,7 @@ import { opened, type Secret } from '../platform/secrets/sealed-texts.ts'
 import { withoutSecrets } from '../platform/secrets/secret-forms.ts'
 import { scrubAddress, scrubbed, scrubText } from '../platform/secrets/secrets.ts'
 import { assertStorable } from '../platform/values/text.ts'
+import { createReceivers } from './receivers.ts'
 
 export interface WebhookOptions {
   db: Db
@@ -20,6 +21,8 @@ export interface WebhookOptions {
   /** Configuration `allowPrivateWebhooks`. */
   allowPrivate: boolean
   limits: OutgoingLimits
+  /** Calls that this process makes at the same time. */
+  places: number
   /** Makes an access token for a user; null: there is no such user. */
   tokenFor: (userId: number) => Promise<string | null>
 }
@@ -47,7 +50,18 @@ const longestResponse = 1024 * 1024
 /** Characters of an answer that go into the log. */
 const maxLogged = 16_384
 
-export function createWebhookService({ db, events, baseConfig, allowPrivate, limits, tokenFor }: WebhookOptions) {
+export function createWebhookService({
+  db,
+  events,
+  baseConfig,
+  allowPrivate,
+  limits,
+  places,
+  tokenFor,
+}: WebhookOptions) {
+  const receivers = createReceivers(places)
+  const find = (wanted: string) => baseConfig.get().transition_webhook.webhooks.find(({ name }) => name === wanted)
+
   async function log(webhook: object, answer: object, error?: string): Promise<void> {
     const info = { webhook, ...answer, ...(error === undefined ? {} : { error }) }
     await events.append(db, [{ type: error === undefined ? 'WEBHOOK' : 'WEBHOOK_ERROR', actor: null, info }])
@@ -79,9 +93,16 @@ export function createWebhookService({ db, events, baseConfig, allowPrivate, lim
     /** Names of the configured webhooks. */
     names: (): ReadonlySet<string> => new Set(baseConfig.get().transition_webhook.webhooks.map(({ name }) => name)),
 
+    /** Takes a place for a call of the webhook; null: its receiver is slow and has its share, so the call should come later. */
+    place(name: string, signal: AbortSignal): Promise<(() => void) | null> {
+      const url = find(name)?.url
+      const host = typeof url === 'string' ? URL.parse(url)?.host : url?.shown
+      return receivers.enter(host ?? name, signal)
+    },
+
     /** Calls a webhook once and logs the outcome (`WEBHOOK`, `WEBHOOK_ERROR`). */
     async call(call: WebhookCall): Promise<WebhookOutcome> {
-      const webhook = baseConfig.get().transition_webhook.webhooks.find(({ name }) => name === call.name)
+      const webhook = find(call.name)
       if (!webhook) {
         await log({ name: call.name }, {}, 'the base configuration has no such webhook')
         return 'refused'

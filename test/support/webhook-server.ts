@@ -14,6 +14,8 @@ export interface ReceivedCall {
 export interface WebhookServer extends AsyncDisposable {
   readonly url: string
   readonly calls: ReceivedCall[]
+  /** Breaks all connections: calls without an answer fail. */
+  drop(): void
   /** The answer to the next calls; a text is a body of status 200. */
   answer: (call: ReceivedCall) => { status?: number; headers?: Record<string, string>; body?: string } | 'hang'
 }
@@ -43,6 +45,7 @@ export async function startWebhookServer(): Promise<WebhookServer> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
+    drop: () => server.closeAllConnections(),
     get answer() {
       return state.answer
     },

@@ -344,6 +344,33 @@ test('a receiver that does not answer keeps no mail waiting', async () => {
   await museum.svc.db.query('delete from graphile_worker._private_jobs')
 })
 
+test('a receiver that does not answer keeps no call to another one waiting, and gets its own later', async () => {
+  {
+    await using slow = await startWebhookServer()
+    slow.answer = () => 'hang'
+    const { body } = await root.get('config')
+    const { webhooks } = body.system.config.transition_webhook
+    const both = [...webhooks, { name: 'slow', url: slow.url, method: 'POST', timeout: 300 }]
+    const answer = await root.post('config', { system: { config: { transition_webhook: { webhooks: both } } } })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    await define({ actions: [{ type: 'webhook', info: { name: 'slow' } }] })
+    // More than the lane works on at the same time.
+    for (let n = 0; n < 6; n++) await create([`Slow ${n}`])
+    await until(() => slow.calls.length > 0)
+    await define({ actions: [webhook] })
+    await create(['Other'])
+    await until(() => receiver.calls.length > 0)
+    assert.equal(slow.calls.length, 1)
+    slow.answer = () => ({ body: '{}' })
+    slow.drop()
+    await drain()
+    const ids = slow.calls.map((call) => call.headers['x-svc-webhook-id'])
+    assert.equal(new Set(ids).size, 6)
+    // The one that was cut off is tried again.
+    assert.equal(ids.length, 7)
+  }
+})
+
 test('redirects are not followed, and answers are not read without end', async () => {
   await define({ actions: [webhook] })
   receiver.answer = () => ({ status: 307, headers: { location: `${receiver.url}/elsewhere` } })

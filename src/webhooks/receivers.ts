@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Milliseconds from which on a call that is not answered makes its receiver a slow one. */
+const slowAfter = 1000
+const look = 20
+
+export type Receivers = ReturnType<typeof createReceivers>
+
+/** The calls that run here, by receiver: one that is slow has at most half of the places, so that others get their calls. */
+export function createReceivers(places: number) {
+  const share = Math.max(1, Math.floor(places / 2))
+  const running = new Map<string, Set<{ readonly since: number }>>()
+
+  return {
+    /**
+     * Takes a place for a call; the function gives it back. Null: the receiver has its share and is slow, so that the call should
+     * come later. Where it is quick, a place of its share is waited for.
+     */
+    async enter(receiver: string, signal: AbortSignal): Promise<(() => void) | null> {
+      const calls = running.get(receiver) ?? new Set()
+      running.set(receiver, calls)
+      while (calls.size >= share) {
+        const [oldest] = calls
+        if (signal.aborted || (oldest && performance.now() - oldest.since >= slowAfter)) return null
+        await sleep(look)
+      }
+      // It may have been forgotten while this waited.
+      running.set(receiver, calls)
+      const call = { since: performance.now() }
+      calls.add(call)
+      return () => {
+        calls.delete(call)
+        if (calls.size === 0) running.delete(receiver)
+      }
+    },
+  }
+}

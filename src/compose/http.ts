@@ -12,12 +12,16 @@ import { registerObjectRoutes } from '../objects/routes.ts'
 import { registerObjecttypeRoutes } from '../objecttypes/routes.ts'
 import { registerGroupRoutes } from '../people/groups/routes.ts'
 import { registerUserRoutes } from '../people/users/routes.ts'
-import { createHttp, type HttpApp } from '../platform/http/http.ts'
+import { apiSurface } from '../platform/http/api-surface.ts'
+import type { HttpApp } from '../platform/http/http.ts'
+import { createHttp } from '../platform/http/server.ts'
+import { onSurface } from '../platform/http/surface.ts'
 import { build, version } from '../platform/version.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { registerSignInRoutes } from '../signin/routes.ts'
+import { pageSurface } from '../signin/service.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
 import { registerPageRoutes } from '../system/pages/routes.ts'
 import { createPurgeService } from '../system/purge/service.ts'
@@ -40,6 +44,7 @@ export async function composeHttp(
   workflow: Workflow,
   { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
+  const api = apiSurface({ authenticators: [signIn.bearer], carriers: signIn.carriers })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -53,9 +58,7 @@ export async function composeHttp(
     timeLimits: { read: 1000 * config.readTimeLimit, write: 1000 * config.writeTimeLimit },
     readOnly: () => config.readOnly,
     standstill,
-    authenticators: [signIn.bearer],
-    carriers: signIn.carriers,
-    unknownAddressPage: signIn.unknownAddressPage,
+    elsewhere: pageSurface(signIn.pages, api),
   })
   // Requests see all changes that this process has heard of, without waiting for any of them later.
   http.addHook('onRequest', (_request, _reply, done) => {
@@ -88,33 +91,35 @@ export async function composeHttp(
     jobs,
     datamodel,
   })
-  registerSystemRoutes(http, { openApi, system, purge })
-  registerPageRoutes(http, { system, pages: signIn.pages })
-  await registerEventStream(http, { streams, held: signIn.held })
-  registerEventRoutes(http, events)
-  registerBaseConfigRoutes(http, workflow)
-  const lookAtPictures = workflow.files.pictures
-  await registerOAuthServerRoutes(http, oauth)
-  await registerSignInRoutes(http, { signIn, lookAtPictures })
-  registerUserRoutes(http, { users }, lookAtPictures)
-  registerGroupRoutes(http, { groups })
-  registerMailRoutes(http, {
-    db,
-    mail,
-    instanceName: () => baseConfig.instanceTitle() || config.databaseName,
-    most: config.quotaMails,
+  await onSurface(http, api, async (scope) => {
+    registerSystemRoutes(scope, { openApi, system, purge })
+    await registerPageRoutes(scope, { system, pages: signIn.pages })
+    await registerEventStream(scope, { streams, held: signIn.held })
+    registerEventRoutes(scope, events)
+    registerBaseConfigRoutes(scope, workflow)
+    const lookAtPictures = workflow.files.pictures
+    await registerOAuthServerRoutes(scope, oauth)
+    await registerSignInRoutes(scope, { signIn, lookAtPictures })
+    registerUserRoutes(scope, { users }, lookAtPictures)
+    registerGroupRoutes(scope, { groups })
+    registerMailRoutes(scope, {
+      db,
+      mail,
+      instanceName: () => baseConfig.instanceTitle() || config.databaseName,
+      most: config.quotaMails,
+    })
+    registerMessageRoutes(scope, { messages })
+    registerDatamodelRoutes(scope, datamodel)
+    registerObjecttypeRoutes(scope, workflow)
+    registerRightRoutes(scope, { ...workflow, explain, invalid })
+    registerPoolRoutes(scope, workflow)
+    registerTagRoutes(scope, workflow)
+    registerTransitionRoutes(scope, { ...workflow, runOnObjects })
+    await registerFileRoutes(scope, { ...workflow, nameInObject })
+    registerReadRoutes(scope, { read })
+    registerObjectRoutes(scope, { objects })
+    registerObjectInfoRoutes(scope, { info })
+    registerSearchRoutes(scope, { search })
   })
-  registerMessageRoutes(http, { messages })
-  registerDatamodelRoutes(http, datamodel)
-  registerObjecttypeRoutes(http, workflow)
-  registerRightRoutes(http, { ...workflow, explain, invalid })
-  registerPoolRoutes(http, workflow)
-  registerTagRoutes(http, workflow)
-  registerTransitionRoutes(http, { ...workflow, runOnObjects })
-  registerFileRoutes(http, { ...workflow, nameInObject })
-  registerReadRoutes(http, { read })
-  registerObjectRoutes(http, { objects })
-  registerObjectInfoRoutes(http, { info })
-  registerSearchRoutes(http, { search })
   return http
 }

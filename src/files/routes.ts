@@ -37,14 +37,14 @@ import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
 
-export function registerFileRoutes(
+export async function registerFileRoutes(
   http: HttpApp,
   { files, nameInObject }: { files: FileService; nameInObject: NameInObject },
-): void {
+): Promise<void> {
   registerFixityRoutes(http, files)
   registerLocationRoutes(http, files)
   registerMoveRoutes(http, files)
-  registerImageRoutes(http, { files })
+  await registerImageRoutes(http, files)
   registerArchiveRoutes(http, { files })
 
   for (const [method, operationId] of [
@@ -99,7 +99,7 @@ export function registerFileRoutes(
 
   registerDerivedRoutes(http, { files })
   registerRemoteRoutes(http, { files })
-  registerResumableRoutes(http, files)
+  await registerResumableRoutes(http, files)
 
   http.get(
     '/api/v1/eas',

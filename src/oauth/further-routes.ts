@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError, badRequest } from '../platform/errors.ts'
-import { type Form, readParameters } from '../platform/http/form.ts'
+import { AppError } from '../platform/errors.ts'
+import { readParameters } from '../platform/http/form.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
-import { OAuthError } from '../platform/http/oauth-error.ts'
-import { browserHashesOf, type Pages, pageErrors, type Sessions, tokenOf } from '../signin/service.ts'
+import { onSurface } from '../platform/http/surface.ts'
+import { browserHashesOf, forPeople, type Pages, type Sessions, tokenOf } from '../signin/service.ts'
 import type { Logout } from './logout.ts'
 import { Metadata, metadataOf } from './metadata.ts'
 import type { Refreshes } from './refreshes.ts'
+import { noStore } from './surface.ts'
 import { TokenResponse, tokenAnswer } from './token-answer.ts'
 import type { TokenInfo } from './token-info.ts'
 
@@ -23,7 +24,6 @@ export interface FurtherRoutes {
 
 const tags = ['oauth2']
 const consumes = ['application/x-www-form-urlencoded']
-const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const
 
 const RefreshRequest = Type.Object(
   {
@@ -35,15 +35,6 @@ const RefreshRequest = Type.Object(
 )
 
 const AnyForm = Type.Object({}, { additionalProperties: true })
-
-/** Here errors have the usual form. @throws {AppError} `ServerGeneric` */
-function formOf(body: unknown): Form {
-  try {
-    return readParameters(body)
-  } catch (error) {
-    throw error instanceof OAuthError ? badRequest(error.message, { error: error.code }) : error
-  }
-}
 
 /** A form without fields is often sent as no body at all. */
 async function emptyBody(request: FastifyRequest): Promise<void> {
@@ -127,7 +118,7 @@ export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRou
       preValidation: emptyBody,
     },
     async (request, reply) => {
-      const form = formOf(request.body)
+      const form = readParameters(request.body)
       const issued = await refreshInBrowser(request, form.get('refresh_token'))
       reply.headers(noStore)
       return tokenAnswer(issued)
@@ -157,8 +148,7 @@ export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRou
 
 /** At both addresses; RFC 6749 says nothing of it. */
 async function registerLogout(app: HttpApp, { logout, pages }: FurtherRoutes): Promise<void> {
-  await app.register(async (scope: HttpApp) => {
-    scope.setErrorHandler(pageErrors(pages))
+  await onSurface(app, { ...forPeople(pages, app.surface), name: 'sign-out' }, (scope) => {
     const config = { access: 'public', writes: false, body: 'none', bodyOptional: true, outlivesClient: true } as const
     const schema = {
       tags,

@@ -2,9 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { readForm } from '../platform/http/form.ts'
 import type { HttpApp } from '../platform/http/http.ts'
-import { OAuthError } from '../platform/http/oauth-error.ts'
+import { onSurface } from '../platform/http/surface.ts'
 import { browserHashesOf, deviceOf, keepDevice, tokenOf, userAgentOf } from '../signin/service.ts'
 import type { OAuth } from './service.ts'
+import { noStore, oauthSurface } from './surface.ts'
 import { TokenResponse, tokenAnswer } from './token-answer.ts'
 import type { TokenInfo } from './token-info.ts'
 
@@ -64,27 +65,18 @@ const NoContent = Type.Unsafe<undefined>({ description: 'no content' })
 
 const Failure = Type.Object({ error: Type.String(), error_description: Type.String() }, { additionalProperties: true })
 
-/** The OAuth2 endpoints, in a scope of their own: RFC 6749 prescribes another error body than the envelope. */
+/** The OAuth2 endpoints. */
 export async function registerOAuthRoutes(
   app: HttpApp,
   { oauth, tokenInfo, aliases }: { oauth: OAuth; tokenInfo: TokenInfo; aliases: readonly string[] },
 ): Promise<void> {
-  await app.register(async (scope: HttpApp) => {
-    scope.setErrorHandler((error, _request, reply) => {
-      if (!(error instanceof OAuthError)) throw error
-      return reply
-        .status(error.status)
-        .headers({ ...error.headers, ...noStore })
-        .send({ error: error.code, error_description: error.message })
-    })
-
+  await onSurface(app, oauthSurface(app.surface), (scope) => {
     const tags = ['oauth2']
     // Nobody has signed in yet, so nobody may send much.
     // A failed sign-in counts, whether its client waits for the answer or not.
     const config = {
       access: 'public',
       writes: false,
-      oauthErrors: true,
       body: 'none',
       outlivesClient: true,
     } as const
@@ -173,5 +165,3 @@ export async function registerOAuthRoutes(
     )
   })
 }
-
-const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const

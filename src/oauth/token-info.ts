@@ -34,7 +34,7 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
     if (form.has('client_id') || /^basic /i.test(authorization ?? '')) {
       // A wrong client is nobody, however it came: here it is no part of a grant, where a form of it is a 400.
       const client = await clients.authenticate(authorization, form, remoteAddr).catch((error: unknown) => {
-        if (error instanceof OAuthError && error.code === 'invalid_client' && error.status !== 429) return null
+        if (error instanceof OAuthError && error.error === 'invalid_client' && error.status !== 429) return null
         throw error
       })
       // Everybody knows the clients that are there from the start.

@@ -2,7 +2,7 @@
  * Who is calling: sessions, their tokens, and all ways to sign in. A *session* is one sign-in; its *tokens* prove it with
  * each request. An *actor* is a user within a request: what every service takes first.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog, HeldToken } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -46,7 +46,7 @@ import { createFreshSignIn } from './fresh-sign-in.ts'
 import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
 import type { OwnTexts } from './pages/language.ts'
-import { createPages, type Visit, wantsPage } from './pages/service.ts'
+import { createPages, type Visit } from './pages/service.ts'
 import { createPasswords } from './passwords.ts'
 import { carryingHeaders, tokenOf } from './request-token.ts'
 import { ensureRoot } from './root.ts'
@@ -76,8 +76,8 @@ export { guestUserId } from './guest.ts'
 export { initialPassword } from './initial-password.ts'
 export type { KeepLogins } from './keep-login.ts'
 export { button, checkbox, field } from './pages/fields.ts'
-export { pageErrors } from './pages/routes.ts'
 export { type Pages, type Visit, wantsPage } from './pages/service.ts'
+export { forPeople, pageSurface } from './pages/surface.ts'
 export { createRecovery } from './recovery.ts'
 export { identifierWord, tokenOf } from './request-token.ts'
 export { makePassword } from './root.ts'
@@ -216,9 +216,6 @@ export function createSignInService(dependencies: SignInDependencies) {
       factors: { shown: factorsOf, reset: resetFactors },
     },
     pages,
-    /** What a person sees at an address that nothing has; null: a program asks. */
-    unknownAddressPage: (request: FastifyRequest, reply: FastifyReply, error: AppError) =>
-      request.method === 'GET' && wantsPage(request) ? pages.sendError(request, reply, error) : null,
     comeBack: (visit: Visit, query: Form, search: string) => singleSignOn.comeBack(visit, query, search, flows),
     saml: {
       metadata: singleSignOn.samlMetadata,

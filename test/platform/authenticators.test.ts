@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pino } from 'pino'
 import type { Actor } from '../../src/platform/actor.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { type Authenticator, createHttp } from '../../src/platform/http/http.ts'
+import { apiSurface } from '../../src/platform/http/api-surface.ts'
+import { type Authenticator, onSurface } from '../../src/platform/http/surface.ts'
+import { bareHttp } from '../support/bare-http.ts'
 
 /** Callers say who they are in a header of its own, as those of a share do with name and password. */
 function byHeader(name: string, callerOf: (value: string) => Actor): Authenticator {
@@ -23,33 +24,20 @@ const callerNamed = (login: string): Actor => ({
   session: null,
 })
 
-test('a route asks its authenticators in turn: the first that knows the caller, or refuses, decides', async () => {
-  const http = await createHttp({
-    log: pino({ level: 'silent' }),
-    bodyLimit: 1e6,
-    requestTimeout: 30,
-    maxConnections: 10,
-    maxConnectionsOfNetwork: 10,
-    mostUntaken: 1e6,
-    pace: { grace: 30, leastRate: 1 },
-    corsOrigins: [],
-    trustedProxies: [],
-    timeLimits: { read: 1000, write: 1000 },
-    readOnly: () => false,
-    standstill: { word: null, enter() {} },
-    carriers: ['Authorization'],
-    authenticators: [byHeader('x-everywhere', callerNamed)],
-  })
+test('the routes of a surface ask its authenticators in turn: the first that knows the caller, or refuses, decides', async () => {
+  const usual = apiSurface({ authenticators: [byHeader('x-everywhere', callerNamed)], carriers: ['Authorization'] })
+  const http = await bareHttp(usual)
   const share = byHeader('x-share', callerNamed)
   const refusing = byHeader('x-refused', () => {
     throw new AppError('InvalidToken')
   })
-  const schema = { hide: true }
-  const access = { access: 'user', writes: false } as const
-  http.get('/usual', { schema, config: access }, async ({ actor }) => ({ login: actor?.login }))
-  http.get('/share', { schema, config: { ...access, authenticators: [share, refusing] } }, async ({ actor }) => ({
-    login: actor?.login,
-  }))
+  const config = { access: 'user', writes: false } as const
+  await onSurface(http, usual, (scope) => {
+    scope.get('/usual', { config }, async ({ actor }) => ({ login: actor?.login }))
+  })
+  await onSurface(http, { ...usual, authenticators: [share, refusing] }, (scope) => {
+    scope.get('/share', { config }, async ({ actor }) => ({ login: actor?.login }))
+  })
   const call = async (url: string, headers: Record<string, string>) => {
     const answer = (await http.inject({ url, headers })).json()
     return answer.login ?? answer.code

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { HttpApp } from '../../platform/http/http.ts'
+import { onSurface } from '../../platform/http/surface.ts'
 import type { FileService } from '../service.ts'
 import { formatNames, type IiifVersion, infoType, mostPixels, qualities, wantedVersion } from './iiif.ts'
 import type { Cut } from './service.ts'
@@ -52,7 +53,17 @@ const known = Type.Unsafe<undefined>({ description: 'It is as the caller knows i
 
 const place = '`{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}`'
 
-export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<FileService, 'images'> }): void {
+type Images = Pick<FileService, 'images'>
+
+/** Viewers of any origin may show the pictures. */
+export async function registerImageRoutes(app: HttpApp, files: Images): Promise<void> {
+  await onSurface(app, { ...app.surface, name: 'images', origins: 'any' }, (scope) => {
+    iiifRoutes(scope, files)
+    zoomRoutes(scope, files)
+  })
+}
+
+function iiifRoutes(http: HttpApp, files: Images): void {
   const description =
     `level 2. ${place}, then nothing (303 to the description), ` +
     '`/info.json`, or `/{region}/{size}/{rotation}/{quality}.{format}`. The signature is that of the `url` of the ' +
@@ -66,7 +77,6 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
   const config = {
     access: 'optional',
     writes: false,
-    anyOrigin: true,
     errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'TooManyHeavyRequests'],
   } as const
   interface ImageRequest extends FastifyRequest {
@@ -116,7 +126,9 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     compress: false,
     handler: async (request, reply) => answer(request, reply, 2),
   })
+}
 
+function zoomRoutes(http: HttpApp, files: Images): void {
   http.route({
     method: ['GET', 'HEAD'],
     url: '/api/v1/eas/zoom/*',
@@ -136,7 +148,6 @@ export function registerImageRoutes(http: HttpApp, { files }: { files: Pick<File
     config: {
       access: 'optional',
       writes: false,
-      anyOrigin: true,
       errors: ['InsufficientRights', 'ResourceNotFound', 'UrlParameterNotSupported', 'TooManyHeavyRequests'],
     },
     compress: false,

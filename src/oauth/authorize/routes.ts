@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { type Form, readForm, readParameters } from '../../platform/http/form.ts'
 import type { HttpApp } from '../../platform/http/http.ts'
-import { OAuthError } from '../../platform/http/oauth-error.ts'
-import { type Pages, pageErrors, wantsPage } from '../../signin/service.ts'
+import { onSurface } from '../../platform/http/surface.ts'
+import { forPeople, type Pages } from '../../signin/service.ts'
+import { oauthSurface } from '../surface.ts'
 import type { Authorize } from './service.ts'
 
 const parameter = (description: string) => Type.Optional(Type.Unknown({ description }))
@@ -55,20 +56,11 @@ export async function registerAuthorizeRoutes(
   app: HttpApp,
   { authorize, pages }: { authorize: Authorize; pages: Pages },
 ): Promise<void> {
-  await app.register(async (scope: HttpApp) => {
-    const asPage = pageErrors(pages)
-    scope.setErrorHandler((error, request, reply) => {
-      if (wantsPage(request)) return asPage(error, request, reply)
-      if (!(error instanceof OAuthError)) throw error
-      const { status, headers, code, message } = error
-      return reply
-        .status(status)
-        .headers({ ...headers, 'Cache-Control': 'no-store' })
-        .send({ error: code, error_description: message })
-    })
+  const surface = { ...forPeople(pages, oauthSurface(app.surface)), name: 'sign-in' }
+  await onSurface(app, surface, (scope) => {
     const tags = ['oauth2']
     // A failed sign-in counts, whether its client waits for the answer or not.
-    const config = { access: 'public', writes: false, oauthErrors: true, body: 'none', outlivesClient: true } as const
+    const config = { access: 'public', writes: false, body: 'none', outlivesClient: true } as const
     const text =
       'RFC 6749, authorization code grant: answers the sign-in page until somebody has signed in; then redirects to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), or with 303 to a page that has to be passed before (`/api/page/…`). A request that is wrong is answered 400 and leads nowhere.'
 

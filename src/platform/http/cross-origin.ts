@@ -4,12 +4,8 @@ import { type KnownRoute, methodsAt, unknownAddress } from './unknown-address.ts
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Pages of all origins may read the answers, without credentials: pictures for viewers of others. */
-    anyOrigin?: boolean
     /** The plugin of the configured origins leaves the route alone: filled in here. */
     cors?: false
-    /** Further headers of an answer to OPTIONS: what a protocol wants to tell of itself there. */
-    optionsHeaders?: Readonly<Record<string, string>>
   }
 }
 
@@ -46,7 +42,8 @@ export function createCrossOrigin(origins: readonly string[]) {
   const methods: string[] = []
 
   function learn(route: RouteOptions): void {
-    const { anyOrigin = false, optionsHeaders: headers = {} } = route.config ?? {}
+    const { origins: whose, optionsHeaders: headers = {} } = route.config?.surface ?? {}
+    const anyOrigin = whose === 'any'
     // They have the one header that they need: the plugin would name the caller's origin and allow credentials.
     if (anyOrigin) route.config = { ...route.config, cors: false }
     for (const method of [route.method].flat()) {
@@ -57,7 +54,7 @@ export function createCrossOrigin(origins: readonly string[]) {
   }
 
   function onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-    if (request.routeOptions.config.anyOrigin) reply.header('Access-Control-Allow-Origin', '*')
+    if (request.routeOptions.config.surface?.origins === 'any') reply.header('Access-Control-Allow-Origin', '*')
     if (request.method !== 'OPTIONS') done()
     else answer(request, reply, done)
   }

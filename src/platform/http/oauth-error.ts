@@ -1,3 +1,5 @@
+import { AppError } from '../errors.ts'
+
 /** Error codes of RFC 6749 section 5.2, RFC 6750 and RFC 7009. */
 export type OAuthErrorCode =
   | 'invalid_request'
@@ -9,21 +11,28 @@ export type OAuthErrorCode =
   | 'invalid_scope'
   | 'temporarily_unavailable'
 
-/** A failure of an OAuth2 endpoint: answered as `error`, `error_description` in place of the envelope (OAUTH-021). */
-export class OAuthError extends Error {
-  readonly code: OAuthErrorCode
-  readonly status: number
+/**
+ * A failure that RFC 6749 has a name for: OAuth2 endpoints answer it as `error`, `error_description` (OAUTH-021), others
+ * in their own form, with the name among the parameters.
+ */
+export class OAuthError extends AppError {
+  readonly error: OAuthErrorCode
   readonly headers: Readonly<Record<string, string>>
+  readonly #status: number
 
   constructor(
-    code: OAuthErrorCode,
-    description: string,
+    error: OAuthErrorCode,
+    message: string,
     { status = 400, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
   ) {
-    super(description)
+    super('ServerGeneric', { error }, { message })
     this.name = 'OAuthError'
-    this.code = code
-    this.status = status
+    this.error = error
     this.headers = headers
+    this.#status = status
+  }
+
+  override get status(): number {
+    return this.#status
   }
 }

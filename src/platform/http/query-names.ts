@@ -121,7 +121,7 @@ export function learnQueryNames(route: RouteOptions): void {
  * A parameter that is known has its effect or is refused (decision 26), and one that nobody knows has none: a misspelled `dry_run` must not delete. So a request that writes is
  * refused, one that reads is answered with the name in `X-Svc-Ignored`.
  */
-export async function checkQueryNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export function checkQueryNames(request: FastifyRequest, reply: FastifyReply): void {
   assertUtf8(request.raw.url ?? '')
   const { queryNames, unknownQuery, refusedQuery, idleQuery, filterNames } = request.routeOptions.config
   if (!queryNames) return

@@ -3,8 +3,9 @@ import { Type } from 'typebox'
 import { AppError } from '../../platform/errors.ts'
 import { type Form, readForm, readParameters } from '../../platform/http/form.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
-import { pageErrors } from '../pages/routes.ts'
+import { onSurface } from '../../platform/http/surface.ts'
 import type { Pages, Visit } from '../pages/service.ts'
+import { pageSurface } from '../pages/surface.ts'
 import { checkDirectories, type createDirectoryCheck } from './check.ts'
 import { openidCallback, samlContinue } from './single-sign-on.ts'
 
@@ -25,14 +26,13 @@ const config = { access: 'public', writes: false, body: 'none', outlivesClient: 
 
 /** Where other servers send browsers back to; they stand beside the interface, not in its description. */
 export async function registerDirectoryRoutes(app: HttpApp, { pages, comeBack, saml }: DirectoryRoutes): Promise<void> {
-  await app.register(async (scope: HttpApp) => {
-    scope.setErrorHandler(pageErrors(pages))
+  await onSurface(app, pageSurface(pages, app.surface), (scope) => {
     scope.get(
       openidCallback,
       {
         // Providers may add parameters of their own.
-        schema: { hide: true, querystring: Type.Object({ state: parameter, code: parameter, error: parameter }) },
-        config: { ...config, unknownQuery: 'name' },
+        schema: { querystring: Type.Object({ state: parameter, code: parameter, error: parameter }) },
+        config,
       },
       async (request, reply) => {
         const query = readParameters(request.query)
@@ -41,11 +41,11 @@ export async function registerDirectoryRoutes(app: HttpApp, { pages, comeBack, s
       },
     )
     // A response with an encrypted assertion and many attributes is larger than other forms.
-    scope.post('/api/saml/acs', { schema: { hide: true }, config: { ...config, body: 'one' } }, (request, reply) =>
+    scope.post('/api/saml/acs', { config: { ...config, body: 'one' } }, (request, reply) =>
       saml.take(pages.visit(request, reply), readForm(request.headers['content-type'], request.body)),
     )
     const shown = Type.Object({ flow: parameter, proof: parameter })
-    scope.get(samlContinue, { schema: { hide: true, querystring: shown }, config }, (request, reply) =>
+    scope.get(samlContinue, { schema: { querystring: shown }, config }, (request, reply) =>
       saml.goOn(pages.visit(request, reply), readParameters(request.query)),
     )
     const message = Type.Object({
@@ -55,12 +55,10 @@ export async function registerDirectoryRoutes(app: HttpApp, { pages, comeBack, s
       SigAlg: parameter,
       Signature: parameter,
     })
-    scope.get(
-      '/api/saml/logout',
-      { schema: { hide: true, querystring: message }, config: { ...config, unknownQuery: 'name' } },
-      (request, reply) => saml.signOut(pages.visit(request, reply), request.url.split('?').slice(1).join('?')),
+    scope.get('/api/saml/logout', { schema: { querystring: message }, config }, (request, reply) =>
+      saml.signOut(pages.visit(request, reply), request.url.split('?').slice(1).join('?')),
     )
-    scope.get('/api/saml/metadata', { schema: { hide: true }, config }, async (_, reply) => {
+    scope.get('/api/saml/metadata', { config }, async (_, reply) => {
       const metadata = await saml.metadata()
       if (metadata === null) throw new AppError('ResourceNotFound', {}, { message: 'SAML is not configured.' })
       return reply.type('application/samlmetadata+xml').send(metadata)

@@ -1,10 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { type AppError, badRequest } from '../../platform/errors.ts'
 import { type Form, readForm, readParameters } from '../../platform/http/form.ts'
-import { type HttpApp, toAppError } from '../../platform/http/http.ts'
-import { OAuthError } from '../../platform/http/oauth-error.ts'
-import { type Pages, type Visit, wantsPage } from './service.ts'
+import type { HttpApp } from '../../platform/http/http.ts'
+import { onSurface } from '../../platform/http/surface.ts'
+import type { Pages, Visit } from './service.ts'
+import { pageSurface } from './surface.ts'
 
 /** A page of its own, `/api/page/<name>`. What its functions throw becomes the error page. */
 export interface PageDefinition {
@@ -18,17 +18,16 @@ export interface PageDefinition {
   submit?(visit: Visit, form: Form): Promise<FastifyReply>
 }
 
-/** Serves pages; they stand beside the interface, not in its description. */
+/** Serves pages. */
 export async function registerPages(app: HttpApp, pages: Pages, definitions: readonly PageDefinition[]): Promise<void> {
   if (definitions.length === 0) return
-  await app.register(async (scope: HttpApp) => {
-    scope.setErrorHandler(pageErrors(pages))
+  await onSurface(app, pageSurface(pages, app.surface), (scope) => {
     for (const { name, writes = false, query = [], show, submit } of definitions) {
       const url = `/api/page/${name}`
       const parameters = Object.fromEntries(query.map((one) => [one, Type.Optional(Type.Unknown())]))
       // A wrong answer counts, whether its client waits for the page or not.
       const config = { access: 'public', writes: false, body: 'none', outlivesClient: true } as const
-      const schema = { hide: true, querystring: Type.Object(parameters) }
+      const schema = { querystring: Type.Object(parameters) }
       scope.get(url, { schema, config }, (request, reply) =>
         show(pages.visit(request, reply), readParameters(request.query)),
       )
@@ -41,18 +40,4 @@ export async function registerPages(app: HttpApp, pages: Pages, definitions: rea
       })
     }
   })
-}
-
-/** Errors of pages: for people as a page, for programs as everywhere. */
-export function pageErrors(pages: Pages) {
-  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = asAppError(error)
-    if (!wantsPage(request)) throw known
-    if (known.status >= 500) request.log.error({ request_id: request.id, err: error }, 'request failed')
-    return pages.sendError(request, reply, known)
-  }
-}
-
-function asAppError(error: unknown): AppError {
-  return error instanceof OAuthError ? badRequest(error.message, { error: error.code }) : toAppError(error)
 }

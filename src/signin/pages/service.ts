@@ -111,8 +111,6 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
       const shown = visit(request, reply)
       const { text } = shown
       const [name, values] = explanation(error)
-      const wait = error.parameters.retry_after
-      if (typeof wait === 'number') reply.header('Retry-After', wait)
       // RFC 6749 has codes of its own.
       const code = typeof error.parameters.error === 'string' ? error.parameters.error : error.code
       const detail = text('error.technical', { detail: `${code}: ${error.message}` })
@@ -142,7 +140,7 @@ function explanation({ code, status, parameters }: AppError): [TextName, Record<
   return [status >= 500 ? 'error.internal' : 'error.badRequest', {}]
 }
 
-/** Whether a person sits there: programs get their errors as JSON. */
+/** Whether a person sits there. */
 export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return (headers.accept ?? '').split(',').some((type) => type.trim().startsWith('text/html'))
 }

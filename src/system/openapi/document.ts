@@ -40,7 +40,7 @@ function describe(
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   const withGet = new Set(routes.filter(({ method }) => [method].flat().includes('GET')).map(({ url }) => url))
   for (const route of routes) {
-    if (route.schema?.hide) continue
+    if (!route.config?.surface?.description) continue
     for (const method of [route.method].flat()) {
       // Said once for all: HEAD beside a GET, the preflight of CORS.
       if ((method === 'HEAD' && withGet.has(route.url)) || method === 'OPTIONS') continue

@@ -123,10 +123,11 @@ function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
 }
 
 function failuresOf(route: RouteOptions, components: Components): Record<string, OpenApiResponse> {
-  if (route.config?.oauthErrors) return oauthFailures(components)
+  const { failures, error: shape } = route.config?.surface?.description ?? {}
+  const error = components.shown(shape)
+  if (failures) return statedFailures(failures, error)
   const codes = [...new Set(errorCodesOf(route))].sort()
   const byStatus = Map.groupBy(codes, (code) => catalogue[code].status)
-  const error = components.shown(errorSchema)
   return Object.fromEntries(
     [...byStatus].map(([status, all]) => [
       status,
@@ -138,43 +139,9 @@ function failuresOf(route: RouteOptions, components: Components): Record<string,
   )
 }
 
-function oauthFailures(components: Components): Record<string, OpenApiResponse> {
-  const content = { 'application/json': { schema: components.shown(oauthErrorSchema) } }
-  const texts = {
-    400: 'The request is refused (RFC 6749, section 5.2).',
-    401: 'The client or the token is not known.',
-    413: 'The request body is too large.',
-    415: 'The request body is no form.',
-    429: 'Too many failed attempts; try again later.',
-    500: 'An internal error occurred.',
-    503: 'The service is stopping or overloaded; try again.',
-  }
+function statedFailures(texts: Readonly<Record<number, string>>, error: JsonSchema): Record<string, OpenApiResponse> {
+  const content = { 'application/json': { schema: error } }
   return Object.fromEntries(Object.entries(texts).map(([status, description]) => [status, { description, content }]))
-}
-
-const errorSchema = {
-  title: 'Error',
-  description: 'The request cannot be carried out; nothing was changed.',
-  type: 'object',
-  required: ['code', 'package', 'realm', 'statuscode', 'error', 'message', 'parameters'],
-  properties: {
-    code: { type: 'string', description: 'What is wrong, for programs; see the list of errors.' },
-    package: { type: 'string' },
-    realm: { type: 'string' },
-    statuscode: { type: 'integer' },
-    error: { type: 'string', description: 'What is wrong, for people.' },
-    message: { type: 'string', description: 'The same text as error.' },
-    parameters: { type: 'object', additionalProperties: true, description: 'What the text speaks of.' },
-    request_id: { type: 'string', description: 'The id under which the log has this request.' },
-  },
-}
-
-const oauthErrorSchema = {
-  title: 'OAuthError',
-  description: 'The request cannot be carried out (RFC 6749).',
-  type: 'object',
-  required: ['error'],
-  properties: { error: { type: 'string' }, error_description: { type: 'string' }, code: { type: 'string' } },
 }
 
 function securityOf(route: RouteOptions): object[] {

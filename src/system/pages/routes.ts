@@ -1,20 +1,38 @@
 /** Pages for people who open an address of the service in a browser. Not part of the interface. */
 import { html } from 'ghtml'
 import type { HttpApp } from '../../platform/http/http.ts'
+import { onSurface, type Surface } from '../../platform/http/surface.ts'
 import { once } from '../../platform/values/once.ts'
-import type { Pages } from '../../signin/service.ts'
-import { wantsPage } from '../../signin/service.ts'
+import { type Pages, pageSurface, wantsPage } from '../../signin/service.ts'
 import type { SystemService } from '../service.ts'
 import { documentationFiles, documentationPage } from './documentation.ts'
 import { healthPage, homePage } from './home.ts'
 import { iconFile, iconSvg } from './icon.ts'
 
 const config = { access: 'optional', writes: false } as const
-const schema = { hide: true } as const
 const week = 'max-age=604800, public'
 
-export function registerPageRoutes(app: HttpApp, { system, pages }: { system: SystemService; pages: Pages }): void {
-  app.get('/', { schema, config }, async (request, reply) => {
+interface PageRoutes {
+  readonly system: SystemService
+  readonly pages: Pages
+}
+
+export async function registerPageRoutes(app: HttpApp, { system, pages }: PageRoutes): Promise<void> {
+  const page = pageSurface(pages, app.surface)
+  await onSurface(app, page, (scope) => {
+    homeRoutes(scope, { system, pages })
+    documentationRoutes(scope, pages)
+  })
+  await onSurface(app, staticSurface(page), iconRoutes)
+}
+
+/** Files that are the same for everybody: nobody is asked who they are, and parameters mean nothing. */
+function staticSurface(page: Surface): Surface {
+  return { ...page, name: 'static', authenticators: [], parameters: null }
+}
+
+function homeRoutes(app: HttpApp, { system, pages }: PageRoutes): void {
+  app.get('/', { config }, async (request, reply) => {
     const state = await system.home(request.actor)
     if (wantsPage(request)) {
       const visit = pages.visit(request, reply)
@@ -31,7 +49,7 @@ export function registerPageRoutes(app: HttpApp, { system, pages }: { system: Sy
     }
   })
 
-  app.get('/health', { schema, config }, async (request, reply) => {
+  app.get('/health', { config }, async (request, reply) => {
     const { ready } = await system.home(request.actor)
     if (wantsPage(request)) {
       const visit = pages.visit(request, reply)
@@ -40,20 +58,18 @@ export function registerPageRoutes(app: HttpApp, { system, pages }: { system: Sy
     reply.header('Vary', 'Accept')
     return reply.status(ready ? 200 : 503).send({ status: ready ? 'ok' : 'unavailable', database: ready })
   })
-
-  iconRoutes(app)
-  documentationRoutes(app, pages)
 }
 
 function iconRoutes(app: HttpApp): void {
   const icon = once(iconFile)
-  app.get('/favicon.ico', { schema, config }, async (_request, reply) =>
+  const open = { access: 'public', writes: false } as const
+  app.get('/favicon.ico', { config: open }, async (_request, reply) =>
     reply
       .header('Cache-Control', week)
       .type('image/x-icon')
       .send(await icon()),
   )
-  app.get('/favicon.svg', { schema, config }, async (_request, reply) =>
+  app.get('/favicon.svg', { config: open }, async (_request, reply) =>
     reply.header('Cache-Control', week).type('image/svg+xml').send(iconSvg),
   )
 }
@@ -68,12 +84,12 @@ function documentationRoutes(app: HttpApp, pages: Pages): void {
     const { title, content } = await documentationPage(file, known)
     return visit.send({ title, content: `${overview(visit, [...known.keys()], name)}${content}`, wide: true })
   }
-  app.get('/docs/', { schema, config }, async (request, reply) => show(request, reply, 'index'))
-  app.get('/docs', { schema, config }, async (request, reply) => {
+  app.get('/docs/', { config }, async (request, reply) => show(request, reply, 'index'))
+  app.get('/docs', { config }, async (request, reply) => {
     const { link } = pages.visit(request, reply)
     return reply.redirect(link('/docs/'), 308)
   })
-  app.get<{ Params: { name: string } }>('/docs/:name', { schema, config }, async (request, reply) =>
+  app.get<{ Params: { name: string } }>('/docs/:name', { config }, async (request, reply) =>
     show(request, reply, request.params.name.replace(/\.md$/, '')),
   )
 }

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { AppError, badRequest } from '../../../platform/errors.ts'
 import { streamedBody } from '../../../platform/http/body/streamed.ts'
 import { actorOf, type HttpApp } from '../../../platform/http/http.ts'
+import { onSurface } from '../../../platform/http/surface.ts'
 import { utf8Text } from '../../../platform/values/utf8.ts'
 import { type NewResumable, type ResumableService, uploadLifetime } from './service.ts'
 import type { ResumableUpload } from './store.ts'
@@ -59,7 +60,12 @@ interface UploadRequest extends FastifyRequest {
 }
 
 /** Uploads that can be resumed: tus 1.0 with creation, creation-with-upload, expiration and termination. */
-export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: ResumableService }): void {
+export async function registerResumableRoutes(app: HttpApp, { uploads }: { uploads: ResumableService }): Promise<void> {
+  const surface = { ...app.surface, name: 'tus', optionsHeaders: optionsHeaders(uploads.mostBytes) }
+  await onSurface(app, surface, (scope) => uploadRoutes(scope, uploads))
+}
+
+function uploadRoutes(http: HttpApp, uploads: ResumableService): void {
   async function tellOf(request: UploadRequest, reply: FastifyReply): Promise<FastifyReply> {
     const upload = await uploads.find(actorOf(request), request.params.uploadId)
     return tell(reply.header('Cache-Control', 'no-store'), upload).header('Upload-Length', upload.size).send()
@@ -113,7 +119,6 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
         writes: true,
         body: 'stream',
         bodyOptional: true,
-        optionsHeaders: optionsHeaders(uploads.mostBytes),
         outlivesClient: true,
         errors: [...errors, 'DatabaseUniqueKeyViolation', 'RequestTimeout'],
       },
@@ -174,7 +179,6 @@ export function registerResumableRoutes(http: HttpApp, { uploads }: { uploads: R
         access: 'user',
         writes: true,
         body: 'stream',
-        optionsHeaders: optionsHeaders(uploads.mostBytes),
         outlivesClient: true,
         errors: [...errors, ...errorsOfPieces, 'RequestTimeout'],
       },

@@ -116,7 +116,7 @@ interface Found {
  * Bodies may have more members than are known (specification, Object rules, 4), but a misspelled one leaves what was
  * meant as it is: so those that have no effect are named, or refused with `strict`.
  */
-export async function checkBodyNames(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export function checkBodyNames(request: FastifyRequest, reply: FastifyReply): void {
   const shape = request.routeOptions.config.bodyNames?.()
   if (!shape) return
   const found: Found = { paths: [], more: 0, nearest: null }

@@ -1,0 +1,34 @@
+import type { FastifyRequest } from 'fastify'
+import type { Actor } from '../actor.ts'
+import { AppError } from '../errors.ts'
+import type { Authenticator } from './surface.ts'
+import { requireRight } from './system-right.ts'
+
+/** As a hook before the body: who calls, and whether that is enough for what the route declares. */
+export function accessHook(readOnly: () => boolean) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const { access, writes, systemRight, surface } = request.routeOptions.config
+    if (access === undefined || access === 'public') {
+      if (writes && readOnly()) throw new AppError('ReadOnlyMode')
+      return
+    }
+    try {
+      request.actor = await callerOf(request, surface?.authenticators ?? [])
+    } catch (error) {
+      if (access !== 'optional' || !(error instanceof AppError) || error.code !== 'InvalidToken') throw error
+    }
+    if (!request.actor && access === 'session') throw new AppError('InvalidToken')
+    if (!request.actor && access === 'user') throw new AppError('UserRequired')
+    if (writes && readOnly()) throw new AppError('ReadOnlyMode')
+    if (systemRight) requireRight(request.actor, systemRight)
+  }
+}
+
+/** The caller by the first way that the request uses: what it carries for another one is not looked at. */
+async function callerOf(request: FastifyRequest, authenticators: readonly Authenticator[]): Promise<Actor | null> {
+  for (const authenticate of authenticators) {
+    const actor = await authenticate(request)
+    if (actor) return actor
+  }
+  return null
+}

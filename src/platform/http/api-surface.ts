@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify'
+import { type AppError, type ErrorBody, errorBody } from '../errors.ts'
+import { withoutSecrets } from '../secrets/secret-forms.ts'
+import { scrubbed, scrubText, secretsIn } from '../secrets/secrets.ts'
+import { checkBodyNames, learnBodyNames } from './body/names.ts'
+import { keepAsAsked } from './cache-headers.ts'
+import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
+import type { ParameterRules, Surface } from './surface.ts'
+
+export interface ApiOptions extends Pick<Surface, 'authenticators'> {
+  /** Names of the headers that can say who is calling. */
+  readonly carriers: readonly string[]
+}
+
+/** The interface: the error envelope, bearer tokens, parameters that have their effect, are named or refused. */
+export function apiSurface({ authenticators, carriers }: ApiOptions): Surface {
+  return {
+    name: 'api',
+    sendError: (error, request, reply) => reply.status(error.status).send(cleanBody(error, request)),
+    // RFC 6750, section 3: without an error where no token was sent.
+    challenge: {
+      UserRequired: 'Bearer realm="api"',
+      InvalidToken: 'Bearer realm="api", error="invalid_token"',
+    },
+    authenticators,
+    parameters: parameterRules(carriers),
+    origins: 'configured',
+    optionsHeaders: {},
+    description: { error: errorSchema },
+  }
+}
+
+function parameterRules(carriers: readonly string[]): ParameterRules {
+  return {
+    learn(route) {
+      learnQueryNames(route)
+      learnBodyNames(route)
+    },
+    checkQuery: checkQueryNames,
+    checkBody: checkBodyNames,
+    async present(request, reply, payload) {
+      keepAsAsked(request, reply, carriers)
+      return prettyJson(request, reply, payload)
+    },
+  }
+}
+
+/** Shorter ones are no tokens of ours, and may be words. */
+const shortestToken = 20
+
+/** Errors go into logs and bug reports: what they quote of a request is without its secrets. */
+function cleanBody(error: AppError, { id, headers, query }: FastifyRequest): ErrorBody {
+  const sent = [...secretsIn(headers), ...secretsIn(query)]
+  const clean = withoutSecrets(sent.filter(({ length }) => length >= shortestToken))
+  return scrubbed(errorBody(error, id), (text) => scrubText(clean(text)))
+}
+
+const errorSchema = {
+  title: 'Error',
+  description: 'The request cannot be carried out; nothing was changed.',
+  type: 'object',
+  required: ['code', 'package', 'realm', 'statuscode', 'error', 'message', 'parameters'],
+  properties: {
+    code: { type: 'string', description: 'What is wrong, for programs; see the list of errors.' },
+    package: { type: 'string' },
+    realm: { type: 'string' },
+    statuscode: { type: 'integer' },
+    error: { type: 'string', description: 'What is wrong, for people.' },
+    message: { type: 'string', description: 'The same text as error.' },
+    parameters: { type: 'object', additionalProperties: true, description: 'What the text speaks of.' },
+    request_id: { type: 'string', description: 'The id under which the log has this request.' },
+  },
+}

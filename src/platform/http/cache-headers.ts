@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+const notKept = 'no-store, no-cache'
+/** Whole, in part, or as the cache has it. */
+const keptAnswers = [200, 206, 304]
+
+/** As a hook before the answer: what says nothing of it is not to be stored by caches. */
+export async function keptByNobody(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+  if (request.method === 'GET' && !reply.hasHeader('Cache-Control')) reply.header('Cache-Control', notKept)
+  return payload
+}
+
+/**
+ * Query `cache_seconds` works on any GET endpoint (SEARCH-006). What is made for a caller may be kept by that caller
+ * alone; what was answered to nobody is given to nobody else by a cache that looks at the headers which say who is
+ * calling, the carriers.
+ */
+export function keepAsAsked(request: FastifyRequest, reply: FastifyReply, carriers: readonly string[]): void {
+  const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
+  if (request.method !== 'GET' || asked === undefined) return
+  // Files say themselves how long they keep, which the caller may know better; what is nobody else's stays so.
+  if (String(reply.getHeader('Cache-Control')).startsWith('no-store')) return
+  const seconds = Number(asked)
+  const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
+  if (cacheable) varyBy(reply, carriers)
+  const kept = isForAnybody(request, carriers) ? 'public' : 'private'
+  reply.header('Cache-Control', cacheable ? `max-age=${seconds}, ${kept}` : notKept)
+}
+
+/** The request says nothing of who is calling, well or badly. */
+function isForAnybody({ actor, headers, query }: FastifyRequest, carriers: readonly string[]): boolean {
+  const said = carriers.some((name) => headers[name.toLowerCase()] !== undefined)
+  return actor === null && !said && (query as Record<string, unknown> | null)?.access_token === undefined
+}
+
+function varyBy(reply: FastifyReply, names: readonly string[]): void {
+  const before = reply.getHeader('Vary')
+  const known =
+    before === undefined
+      ? []
+      : String(before)
+          .split(',')
+          .map((name) => name.trim())
+  const has = new Set(known.map((name) => name.toLowerCase()))
+  reply.header('Vary', [...known, ...names.filter((name) => !has.has(name.toLowerCase()))].join(', '))
+}

@@ -1,0 +1,30 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { scrubPath } from '../secrets/secrets.ts'
+
+/** One line per request. It has no place for secrets but its path. */
+export function responseLogger(lines: Logger) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    lines.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        path: scrubPath(pathOf(request)),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        user: request.actor?.login,
+      },
+      'request',
+    )
+  }
+}
+
+/** The path without its query string, which may carry a token. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? ''
+}
+
+/** The id that a client gives its request, where it is one that logs can have. */
+export function acceptedRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined
+}

@@ -1,0 +1,212 @@
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
+import Fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import { AppError } from '../errors.ts'
+import { callerOf } from '../limits/callers.ts'
+import { noDeadlineFor, RequestDeadline, withinDeadline } from '../limits/deadline.ts'
+import type { Pace } from '../limits/pace.ts'
+import type { Standstill } from '../postgres/standstill.ts'
+import { accessHook } from './access.ts'
+import { drainUnread } from './body/drain.ts'
+import { BodyGate } from './body/gate.ts'
+import { limitsOf } from './body/limits.ts'
+import { createBodyReader } from './body/reader.ts'
+import { keptByNobody } from './cache-headers.ts'
+import { allowOf, createCrossOrigin } from './cross-origin.ts'
+import { type DeclaredRoute, declarationsOf } from './declared-routes.ts'
+import { answerBrokenRequest, createFailureHandler } from './error-responses.ts'
+import { type HttpApp, statusHeader } from './http.ts'
+import { guardPeers } from './peers.ts'
+import { acceptedRequestId, pathOf, responseLogger } from './request-log.ts'
+import { useLazyCompilers } from './schema-compilers.ts'
+import { securityHeaders } from './security-headers.ts'
+import type { ParameterRules, Surface } from './surface.ts'
+import { trackTraffic } from './traffic.ts'
+import { trustedProxies } from './trusted-proxies.ts'
+import { methodsAt, unknownAddress } from './unknown-address.ts'
+
+/** Seconds in which the head of a request must have arrived. */
+const headersTimeout = 30
+
+export interface HttpOptions {
+  log: Logger
+  /** Largest request body in bytes (LIM-012). */
+  bodyLimit: number
+  /** Seconds in which a request must have arrived. */
+  requestTimeout: number
+  /** Connections at a time. */
+  maxConnections: number
+  /** Of one network, and its requests that are not answered. */
+  maxConnectionsOfNetwork: number
+  /** Bytes of answers that may wait together until their clients take them. */
+  mostUntaken: number
+  /** How slowly clients may send and take. */
+  pace: Pace
+  corsOrigins: readonly string[]
+  /** Proxies whose `X-Forwarded-*` headers are believed. */
+  trustedProxies: readonly string[]
+  /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
+  timeLimits: { readonly read: number; readonly write: number }
+  readOnly: () => boolean
+  /** While something goes on there, requests are refused. */
+  standstill: Pick<Standstill, 'word' | 'enter'>
+  /** On which an address stands that nothing has. */
+  elsewhere: Surface
+}
+
+/**
+ * Builds the HTTP layer: what holds of all requests, and the hooks that read the surface and the declaration of a route.
+ * Knows no capability and no protocol.
+ */
+export async function createHttp(options: HttpOptions): Promise<HttpApp> {
+  const sendFailure = createFailureHandler(options.elsewhere)
+  const upgrades = new Set<string>()
+  const app = createFastify(options, { sendFailure, upgrades })
+  const traffic = trackTraffic(app.server)
+  const peers = guardPeers(app.server, {
+    most: options.maxConnections,
+    mostOfNetwork: options.maxConnectionsOfNetwork,
+    isProxy: trustedProxies(options.trustedProxies),
+    pace: options.pace,
+    mostUntaken: options.mostUntaken,
+  })
+  app.decorate('traffic', traffic)
+  const declaredRoutes: DeclaredRoute[] = []
+  app.decorate('declaredRoutes', declaredRoutes)
+  learnRoutes(app, options, { declaredRoutes, upgrades })
+  app.decorate('compileSchemas', useLazyCompilers(app))
+  const crossOrigin = createCrossOrigin(options.corsOrigins)
+  app.addHook('onRoute', crossOrigin.learn)
+  app.addHook('onRequest', crossOrigin.onRequest)
+  if (options.corsOrigins.length > 0) await app.register(cors, crossOrigin.cors)
+  // Packed bodies are unpacked by our own reader, which knows how much that may become.
+  await app.register(compress, {
+    global: true,
+    globalDecompression: false,
+    threshold: 4096,
+    encodings: ['gzip', 'deflate'],
+  })
+  const bodies = createBodyReader({
+    gate: new BodyGate({ capacity: 3 * options.bodyLimit }),
+    pace: options.pace,
+    arrival: options.requestTimeout,
+  })
+  // Plain text is no body of any endpoint: it would reach the schema as one long string.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', bodies.json)
+  app.addContentTypeParser('application/x-www-form-urlencoded', bodies.form)
+  app.addContentTypeParser('*', bodies.other)
+  app.decorateRequest('actor', null)
+  app.decorateRequest('deadline')
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(securityHeaders).header('X-Request-Id', request.id)
+    const { read, write } = options.timeLimits
+    const limit = request.routeOptions.config.writes ? write : read
+    request.deadline = new RequestDeadline(reply.raw, limit, () => callerOf(request.actor, request.ip))
+    if (traffic.stopping) {
+      reply.header('Connection', 'close')
+      throw new AppError('ServiceUnavailable')
+    }
+    const { word } = options.standstill
+    if (word !== null) {
+      reply.header(statusHeader, word)
+      throw new AppError('ServiceUnavailable', {}, { message: `The instance does not answer for a while: ${word}.` })
+    }
+    const { writes, alone } = request.routeOptions.config
+    if (writes && !alone) options.standstill.enter(reply.raw)
+  })
+  app.addHook('onRequest', peers.onRequest)
+  // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) throw notThere(request, reply)
+  })
+  app.addHook('onRequest', accessHook(options.readOnly))
+  app.addHook('onRequest', async (request, reply) => rulesOf(request)?.checkQuery(request, reply))
+  app.addHook('onRequest', bodies.admit)
+  app.addHook('preHandler', async (request, reply) => rulesOf(request)?.checkBody(request, reply))
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { deadline } = request
+    withinDeadline(request.routeOptions.config.outlivesClient ? noDeadlineFor(deadline.who) : deadline, done)
+  })
+  app.addHook('onSend', drainUnread(options.bodyLimit))
+  app.addHook('onSend', peers.onSend)
+  app.addHook('onSend', async (request, reply, payload) => {
+    const rules = rulesOf(request)
+    return rules ? rules.present(request, reply, payload) : payload
+  })
+  app.addHook('onSend', keptByNobody)
+  app.addHook('onResponse', responseLogger(options.log))
+  app.setErrorHandler(sendFailure)
+  app.setNotFoundHandler((request, reply) => {
+    throw notThere(request, reply)
+  })
+  return app
+
+  /** A known address says which methods it has (RFC 9110, 15.5.6). */
+  function notThere(request: FastifyRequest, reply: FastifyReply): AppError {
+    const path = pathOf(request)
+    const known = methodsAt(path, declaredRoutes)
+    if (known.length > 0) reply.header('Allow', allowOf(known))
+    return unknownAddress(request.method, path, declaredRoutes)
+  }
+}
+
+interface FastifyParts {
+  readonly sendFailure: ReturnType<typeof createFailureHandler>
+  /** Addresses at which a connection may become a WebSocket. */
+  readonly upgrades: ReadonlySet<string>
+}
+
+function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyParts): HttpApp {
+  return Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: options.bodyLimit,
+    routerOptions: { maxParamLength: 4096 },
+    trustProxy: [...options.trustedProxies],
+    // A logger for each request would look for secrets in its id each time: the id is logged where something is logged.
+    childLoggerFactory: (log) => log,
+    genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
+    forceCloseConnections: 'idle',
+    // Whoever reads a body sees to its end (body/reader.ts): files may take longer than any other request.
+    requestTimeout: 0,
+    frameworkErrors: (error, request, reply) => {
+      reply.header('X-Request-Id', request.id)
+      sendFailure(error, request, reply as FastifyReply)
+    },
+    clientErrorHandler: answerBrokenRequest,
+    http: {
+      // Others offer to go on with another protocol in a request that is to be answered whether that is taken or not.
+      shouldUpgradeCallback: ({ headers, url = '' }) =>
+        headers.upgrade?.toLowerCase() === 'websocket' && upgrades.has(url.split('?', 1)[0] ?? ''),
+      // GET /search carries a whole search request in its query.
+      maxHeaderSize: 64 * 1024,
+      headersTimeout: Math.min(headersTimeout, options.requestTimeout) * 1000,
+      connectionsCheckingInterval: 1000,
+    },
+  })
+}
+
+interface Learned {
+  readonly declaredRoutes: DeclaredRoute[]
+  readonly upgrades: Set<string>
+}
+
+/** What is filled in of each route when it is registered. */
+function learnRoutes(app: HttpApp, options: HttpOptions, { declaredRoutes, upgrades }: Learned): void {
+  app.addHook('onRoute', function (route) {
+    // That of the scope in which the route is registered.
+    const { surface } = this
+    const size = route.config?.body ?? (route.schema?.body === undefined ? 'none' : 'one')
+    const limits = size === 'stream' ? {} : { bodyLimits: limitsOf(size, options.bodyLimit) }
+    route.config = { ...route.config, surface, ...limits, pace: options.pace }
+    declaredRoutes.push(...declarationsOf(route))
+    if (route.wsHandler) upgrades.add(route.url)
+    surface?.parameters?.learn(route)
+  })
+}
+
+const rulesOf = (request: FastifyRequest): ParameterRules | null | undefined =>
+  request.routeOptions.config.surface?.parameters

@@ -1,0 +1,16 @@
+import type { Surface } from '../../platform/http/surface.ts'
+import { type Pages, wantsPage } from './service.ts'
+
+/** A surface that people use as well: they get its errors as a page. */
+export function forPeople(pages: Pick<Pages, 'sendError'>, programs: Surface): Surface {
+  return {
+    ...programs,
+    sendError: (error, request, reply) =>
+      wantsPage(request) ? pages.sendError(request, reply, error) : programs.sendError(error, request, reply),
+  }
+}
+
+/** Pages stand beside the interface, not in its description. */
+export function pageSurface(pages: Pick<Pages, 'sendError'>, api: Surface): Surface {
+  return { ...forPeople(pages, api), name: 'page', description: null }
+}

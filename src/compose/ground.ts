@@ -25,8 +25,8 @@ export interface Given {
   readonly loginParts?: readonly LoginPart[]
   /** Another index than the one in PostgreSQL, and who searches it. */
   readonly searchIndex?: (options: SearchIndexOptions) => SearchIndex
-  /** Who is asked before a change of objects is written, in this order. */
-  readonly saveCallbacks?: readonly SaveCallback[]
+  /** Who is asked before a change of objects is written, in this order: asked at each change, so that they can be turned on. */
+  readonly saveCallbacks?: () => readonly SaveCallback[]
 }
 
 export type Ground = Awaited<ReturnType<typeof composeGround>>

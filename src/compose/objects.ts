@@ -47,7 +47,7 @@ function ofDocument({ id, error }: { id: number; error: string }, cause?: Cause)
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
-  { config, db, log, saveCallbacks = [] }: Given,
+  { config, db, log, saveCallbacks = () => [] }: Given,
   ground: Ground,
   kept: Kept,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,

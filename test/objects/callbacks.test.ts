@@ -17,7 +17,7 @@ let second: Call = () => []
 let asked: { name: string; change: PendingChange }[] = []
 
 const every: SaveCallback['kinds'] = ['save', 'remove', 'undelete', 'purge', 'transition']
-const saveCallbacks: SaveCallback[] = [
+const all: SaveCallback[] = [
   {
     name: 'first',
     kinds: every,
@@ -37,12 +37,15 @@ const saveCallbacks: SaveCallback[] = [
   },
 ]
 
+/** Those that are on. */
+let saveCallbacks = all
+
 let museum: Museum
 let people: People
 let root: Client
 let pool: number
 before(async () => {
-  museum = await startMuseum({ saveCallbacks })
+  museum = await startMuseum({ saveCallbacks: () => saveCallbacks })
   people = await seedPeople(museum.svc)
   root = people.root
   const everything = wireGrant(toGroup(people.ids.staff), 'bag_read read create write delete', {})
@@ -53,6 +56,7 @@ beforeEach(() => {
   first = () => []
   second = () => []
   asked = []
+  saveCallbacks = all
 })
 
 let number = 0
@@ -94,6 +98,21 @@ async function countOf(table: string): Promise<number> {
   const { rows } = await museum.svc.db.query<{ n: number }>(`select count(*)::int as n from ${table}`)
   return rows[0]?.n ?? -1
 }
+
+test('callbacks are turned on and off while the service runs', async () => {
+  const namesAsked = async (): Promise<string[]> => {
+    asked = []
+    await create(work(), { skip_plugins: 0 })
+    return asked.map(({ name }) => name)
+  }
+  assert.deepEqual(await namesAsked(), ['first', 'second'])
+  saveCallbacks = all.slice(1)
+  assert.deepEqual(await namesAsked(), ['second'])
+  saveCallbacks = []
+  assert.deepEqual(await namesAsked(), [])
+  saveCallbacks = all
+  assert.deepEqual(await namesAsked(), ['first', 'second'])
+})
 
 test('callbacks see the objects as they would be saved, each what those before it made of them', async () => {
   const [person, topic] = [

@@ -13,7 +13,7 @@ let museum: Museum
 let root: Client
 /** What is done when a purge is announced. */
 let asked: (change: PendingChange) => Promise<unknown> = async () => {}
-const saveCallbacks = [
+const saveCallbacks = () => [
   {
     name: 'archive',
     kinds: ['purge'] as const,

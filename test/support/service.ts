@@ -19,7 +19,7 @@ import { without } from './without.ts'
 export type TestServiceOptions = Partial<Config> & {
   icu?: string
   loginParts?: readonly LoginPart[]
-  saveCallbacks?: readonly SaveCallback[]
+  saveCallbacks?: () => readonly SaveCallback[]
   searchIndex?: MakeSearchIndex
 }
 
@@ -132,7 +132,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
 /** A further process's worth of service on the same database: for tests with several nodes. */
 export async function attachService(
   dsn: string,
-  { icu, loginParts = [], saveCallbacks = [], searchIndex: givenIndex, ...options }: TestServiceOptions = {},
+  { icu, loginParts = [], saveCallbacks = () => [], searchIndex: givenIndex, ...options }: TestServiceOptions = {},
 ): Promise<TestService> {
   const config = testConfig(dsn, options)
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })

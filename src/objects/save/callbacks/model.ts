@@ -63,7 +63,8 @@ export interface Replacement {
 }
 
 export interface Callbacks {
-  readonly list: readonly SaveCallback[]
+  /** Those that are on now, in the order in which they are asked: looked up once for each change. */
+  readonly list: () => readonly SaveCallback[]
   /** Somebody who may see everything. */
   readonly viewer: () => Promise<Actor>
   /** The objects as callbacks are shown them. */

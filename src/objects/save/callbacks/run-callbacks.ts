@@ -35,7 +35,7 @@ export const nothingSaid: CallbackOutcome = { replaced: new Map(), shownAs: new 
 
 /** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
-  const callbacks = deps.callbacks.list.filter(({ kinds }) => kinds.includes(change.kind))
+  const callbacks = deps.callbacks.list().filter(({ kinds }) => kinds.includes(change.kind))
   if (callbacks.length === 0) return nothingSaid
   const viewer = await deps.callbacks.viewer()
   let callbackOutcome = nothingSaid

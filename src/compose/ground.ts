@@ -3,6 +3,7 @@ import { createJobs } from '../jobs/service.ts'
 import type { SaveCallback } from '../objects/service.ts'
 import type { Config } from '../platform/config/config.ts'
 import { shareConnections } from '../platform/config/connections.ts'
+import { laneSetting, ofLanes } from '../platform/job-lanes.ts'
 import { createPlaces } from '../platform/limits/places.ts'
 import { createBus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
@@ -55,13 +56,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
     jobs: createJobs({
       db,
       log,
-      concurrency: {
-        quick: config.jobsQuick,
-        webhook: config.jobsWebhook,
-        standard: config.jobsStandard,
-        preview: config.jobsPreview,
-        media: config.jobsMedia,
-      },
+      concurrency: ofLanes((lane) => config[laneSetting(lane)]),
     }),
     heavy: createPlaces({ places: config.heavyRequests, waitingOfCaller: config.quotaHeavyRequests }),
     /** Something for the index is committed. */

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Cause, carryCause } from '../platform/cause.ts'
 import type { Measure } from '../platform/http/metrics.ts'
+import { jobLanes, type Lane, type Lanes, ofLanes } from '../platform/job-lanes.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import { createLocalJobs, type LocalJob } from './local-jobs.ts'
-import { type JobHandler, type Lane, type Lanes, lanes } from './model.ts'
+import type { JobHandler } from './model.ts'
 import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
 
@@ -21,7 +22,7 @@ export type Jobs = ReturnType<typeof createJobs>
 
 export type { LocalJob } from './local-jobs.ts'
 
-export type { Attempt, JobContext, JobHandler, Lane, Lanes } from './model.ts'
+export type { Attempt, JobContext, JobHandler } from './model.ts'
 
 export interface JobOptions {
   /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */
@@ -43,16 +44,18 @@ export interface JobRequest extends JobOptions {
 export interface JobsOptions {
   db: Db
   log: Logger
-  /** Jobs of each lane that this process works on at the same time. */
+  /** Jobs of each lane that this process works on at the same time; else as many as usual. */
   concurrency?: Lanes
   /** Milliseconds between two looks for jobs that ended processes have left. */
   recoverEvery?: number
 }
 
-/** What suits a small machine. */
-const fewJobs: Lanes = { quick: 4, webhook: 2, standard: 2, preview: 2, media: 2 }
-
-export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_000 }: JobsOptions) {
+export function createJobs({
+  db,
+  log,
+  concurrency = ofLanes((lane) => jobLanes[lane].places),
+  recoverEvery = 15_000,
+}: JobsOptions) {
   const handlers = new Map<string, JobHandler<unknown>>()
   const laneOf = new Map<string, Lane>()
   let workers: Workers | null = null
@@ -92,11 +95,11 @@ export function createJobs({ db, log, concurrency = fewJobs, recoverEvery = 15_0
     /** Brings the queue's own tables up to date and begins to take jobs. */
     async start(): Promise<void> {
       await migrateQueue(db)
-      const ofLanes = lanes.map((lane) => ({
+      const lanes = ofLanes((lane) => ({
         concurrency: concurrency[lane],
         handlers: new Map([...handlers].filter(([name]) => laneOf.get(name) === lane)),
       }))
-      workers = await startWorkers({ db, log, lanes: ofLanes, recoverEvery, alsoAlive: [here.name] })
+      workers = await startWorkers({ db, log, lanes: Object.values(lanes), recoverEvery, alsoAlive: [here.name] })
     },
 
     /** How much waits and runs in each lane, the same in all processes on one database. */
@@ -152,7 +155,7 @@ async function addJobs(tx: Tx, jobs: readonly JobRequest[]): Promise<void> {
 }
 
 function perLane(counts: ReadonlyMap<string, number>, laneOf: ReadonlyMap<string, Lane>): Record<Lane, number> {
-  const sums: Record<Lane, number> = { quick: 0, webhook: 0, standard: 0, preview: 0, media: 0 }
+  const sums: Record<Lane, number> = { ...ofLanes(() => 0) }
   for (const [name, count] of counts) {
     const lane = laneOf.get(name)
     if (lane) sums[lane] += count

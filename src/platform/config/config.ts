@@ -1,3 +1,5 @@
+import type { LaneSettings } from '../job-lanes.ts'
+
 /**
  * What a client sends as the version of a record that it changes (decisions.md, 1 and 20): the stored one, or, where the
  * instance is configured for such clients, the one that it makes. Never both: that would lose updates.
@@ -22,7 +24,7 @@ export interface OAuthClientConfig {
  * Keys in the file stand under `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of
  * them is config-keys.ts, the reader config-load.ts.
  */
-export interface Config {
+export interface Config extends LaneSettings {
   /** Absolute path. */
   readonly dataDir: string
   readonly host: string
@@ -82,11 +84,6 @@ export interface Config {
   readonly writeTimeLimit: number
   /** Large requests that are worked on at the same time. */
   readonly heavyRequests: number
-  readonly jobsQuick: number
-  readonly jobsWebhook: number
-  readonly jobsStandard: number
-  readonly jobsPreview: number
-  readonly jobsMedia: number
   readonly corsOrigins: readonly string[]
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]

@@ -1,3 +1,4 @@
+import { jobLanes, type Lane, type LaneSettings, laneSetting } from '../job-lanes.ts'
 import type { Config } from './config.ts'
 import { fewestConnections } from './connections.ts'
 import {
@@ -371,41 +372,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
   ),
   ffprobe: key('svc.files.media.ffprobe', 'SVC_FFPROBE', text(), 'ffprobe', 'The same: comes with ffmpeg.'),
   soffice: key('svc.files.media.soffice', 'SVC_SOFFICE', text(), 'soffice', 'The same, of LibreOffice: for documents.'),
-  jobsQuick: key(
-    'svc.jobs.quick',
-    'SVC_JOBS_QUICK',
-    integer(1, 100),
-    4,
-    'Jobs of the quick lane (mails, transitions) that this process works on at the same time.',
-  ),
-  jobsWebhook: key(
-    'svc.jobs.webhook',
-    'SVC_JOBS_WEBHOOK',
-    integer(1, 100),
-    4,
-    'The same for the webhook lane: receivers that are slow keep nothing else waiting.',
-  ),
-  jobsStandard: key(
-    'svc.jobs.standard',
-    'SVC_JOBS_STANDARD',
-    integer(1, 100),
-    2,
-    'The same for the standard lane: upkeep.',
-  ),
-  jobsPreview: key(
-    'svc.jobs.preview',
-    'SVC_JOBS_PREVIEW',
-    integer(1, 100),
-    2,
-    'The same for the preview lane: the first renditions of files, which somebody waits for.',
-  ),
-  jobsMedia: key(
-    'svc.jobs.media',
-    'SVC_JOBS_MEDIA',
-    integer(1, 100),
-    2,
-    'The same for the media lane (the other renditions). Each takes a process of its own, behind those of previews.',
-  ),
+  ...laneKeys(),
   allowPrivateFiles: key(
     'svc.files.remote.allowPrivate',
     'SVC_ALLOW_PRIVATE_FILES',
@@ -455,6 +422,15 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     [],
     'OAuth2 clients by id: `secret` (bcrypt hash, at most 14 rounds; none for public clients), `redirectURIs`, `scopes`, `pkce` (`required` or `optional`; what public clients must do), `versionConvention` (`stored` or `next`; otherwise that of `svc.objects.versionConvention`).',
   ),
+}
+
+function laneKeys(): { readonly [P in keyof LaneSettings]: Key<number> } {
+  const entries = (Object.keys(jobLanes) as Lane[]).map((lane) => {
+    const { places, doc } = jobLanes[lane]
+    const text = `How many jobs this process works on at the same time in ${doc}`
+    return [laneSetting(lane), key(`svc.jobs.${lane}`, `SVC_JOBS_${lane.toUpperCase()}`, integer(1, 100), places, text)]
+  })
+  return Object.fromEntries(entries)
 }
 
 function key<T>(path: string, env: string, form: Form<T>, standard: T, doc: string): Key<T> {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
 import { createWorkers, type Workers } from '../../src/files/renditions/workshop/workers.ts'
-import { XmlText } from '../../src/files/renditions/workshop/xml-text.ts'
+import { textHandlers } from '../../src/files/renditions/workshop/xml-text.ts'
+import { createXmlReader } from '../../src/platform/xml-reader.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { documents, pdf, zip } from './documents.ts'
 
@@ -61,7 +62,17 @@ suite('texts of documents', () => {
     const declared =
       '<!DOCTYPE d [<!ENTITY a SYSTEM "file:///etc/passwd"><!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]>' +
       '<w:p><w:t>one &a;&c;two</w:t></w:p>'
-    assert.deepEqual(words((await textOf('a.docx', zip({ 'word/document.xml': declared }))).text), ['one', 'two'])
+    const other = '<w:p><w:t>three</w:t></w:p>'
+    const parts = { 'word/document.xml': declared, 'word/footnotes.xml': other }
+    assert.deepEqual((await textOf('a.docx', zip(parts))).text.trim(), 'three')
+  })
+
+  test('of a part that breaks off, what stands before is text', async () => {
+    const parts = {
+      'word/document.xml': '<d><w:p><w:t>one</w:t></w:p><w:p></d>',
+      'word/footnotes.xml': '<w:t>two</w:t>',
+    }
+    assert.deepEqual(words((await textOf('a.docx', zip(parts))).text), ['one', 'two'])
   })
 
   test('what is broken says so, and the next is read', async () => {
@@ -77,13 +88,15 @@ suite('texts of documents', () => {
   })
 
   test('XML in pieces of any size is the same text', () => {
-    const xml = `<?xml version="1.0"?><!-- <t>no</t> --><d a="<t>"><t>A &amp; B &#x41;</t> out <t><![CDATA[<c>]]></t></d>`
+    const xml = `<?xml version="1.0"?><!-- <t>no</t> --><d a="&lt;t>"><t>A &amp; B &#x41;</t> out <t><![CDATA[<c>]]></t></d>`
     for (let size = 1; size <= xml.length; size++) {
       let text = ''
-      const reader = new XmlText({ text: new Set(['t']), breaks: new Set(['t']) }, (piece) => {
+      const handlers = textHandlers({ text: new Set(['t']), breaks: new Set(['t']) }, (piece) => {
         text += piece
       })
-      for (let at = 0; at < xml.length; at += size) reader.push(xml.slice(at, at + size))
+      const reader = createXmlReader(handlers)
+      for (let at = 0; at < xml.length; at += size) reader.write(xml.slice(at, at + size))
+      reader.end()
       assert.equal(text, 'A & B A\n<c>\n', `pieces of ${size}`)
     }
   })

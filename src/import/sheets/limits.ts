@@ -20,8 +20,6 @@ export const limits = {
   sharedStrings: 10_000_000,
   /** Formats of cells, fonts, names of sheets. */
   styles: 100_000,
-  xmlDepth: 100,
-  xmlAttributes: 200,
   /** Several values in one cell. */
   values: 1000,
 } as const

@@ -1,7 +1,8 @@
+import { createXmlReader, XmlError } from '../../../platform/xml-reader.ts'
 import { type Archive, type ArchiveEntry, BadArchive, openArchive } from '../../archives/open.ts'
 import { CannotMake } from './failure.ts'
 import type { TextBuffer } from './text-buffer.ts'
-import { XmlText, type XmlTextOptions } from './xml-text.ts'
+import { textHandlers, type XmlTextOptions } from './xml-text.ts'
 
 /** Entries that are looked at; a document of a thousand pages has a few thousand. */
 const mostEntries = 20_000
@@ -83,16 +84,18 @@ async function readPart(
   buffer: TextBuffer,
   budget: { bytes: number },
 ): Promise<void> {
-  const xml = new XmlText(options, (text) => buffer.add(text))
+  const xml = createXmlReader(textHandlers(options, (text) => buffer.add(text)))
   const decoder = new TextDecoder('utf-8')
   const stream = await archive.read(entry)
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       budget.bytes -= chunk.length
-      xml.push(decoder.decode(chunk, { stream: true }))
+      xml.write(decoder.decode(chunk, { stream: true }))
       if (buffer.full || budget.bytes <= 0) return
     }
   } catch (cause) {
+    // What stands before is text all the same.
+    if (cause instanceof XmlError) return
     throw new BadArchive(cause instanceof Error ? cause.message : 'it is broken', { cause })
   } finally {
     stream.destroy()

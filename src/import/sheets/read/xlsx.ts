@@ -1,9 +1,10 @@
+import type { XmlHandlers } from '../../../platform/xml-reader.ts'
 import { limits, SheetError } from '../limits.ts'
 import type { SheetRow } from './model.ts'
 import { columnOf, dateOfSerial, numberText } from './xlsx/numbers.ts'
 import { openParts, type Parts } from './xlsx/parts.ts'
 import { createTextReader, readWorkbook, type Workbook } from './xlsx/workbook.ts'
-import { readXml, type XmlHandlers } from './xlsx/xml.ts'
+import { readXml } from './xlsx/xml.ts'
 
 /** Columns of the largest sheet that there can be. */
 const mostColumns = 16_384

@@ -1,18 +1,5 @@
-import { createRequire } from 'node:module'
+import { parseXml, type XmlNode } from '../../../platform/xml-document.ts'
 import { assertHarmlessXml, messageLimits, metadataLimits } from './harmless-xml.ts'
-
-/** What is used of the parser: its own types would bring those of browsers into the whole project. */
-interface Node {
-  readonly textContent: string | null
-  getAttribute(name: string): string | null
-  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<Node>
-}
-interface Parser {
-  readonly DOMParser: new (options: object) => { parseFromString(xml: string, type: string): Node }
-}
-
-const require = createRequire(import.meta.url)
-const { DOMParser } = require('@xmldom/xmldom') as Parser
 
 /** An identity provider, as its metadata (SAML 2.0) describe it. */
 export interface IdentityProvider {
@@ -46,7 +33,7 @@ const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
 /** @throws {Error} that says what is missing */
 export function readIdentityProvider(xml: string, entityId: string): IdentityProvider {
   assertHarmlessXml(xml, metadataLimits)
-  const document = parsed(xml)
+  const document = parseXml(xml)
   const found = byName(document, 'EntityDescriptor').flatMap((entity) =>
     byName(entity, 'IDPSSODescriptor').map((descriptor) => ({ id: entity.getAttribute('entityID') ?? '', descriptor })),
   )
@@ -54,7 +41,7 @@ export function readIdentityProvider(xml: string, entityId: string): IdentityPro
   const [only, second] = named
   if (!only) throw new Error(`the metadata have no identity provider ${entityId}`)
   if (second) throw new Error('the metadata have several identity providers: say which one')
-  const service = (name: string): Node | undefined =>
+  const service = (name: string): XmlNode | undefined =>
     byName(only.descriptor, name).find((one) => one.getAttribute('Binding') === redirectBinding)
   const signOnUrl = addressOf(service('SingleSignOnService'), 'Location')
   if (signOnUrl === null) throw new Error('the metadata have no address for HTTP-Redirect')
@@ -69,35 +56,27 @@ export function readIdentityProvider(xml: string, entityId: string): IdentityPro
   return { entityId: only.id, signOnUrl, signOut, certificates }
 }
 
-function byName(from: Node, name: string): Node[] {
+function byName(from: XmlNode, name: string): XmlNode[] {
   return Array.from(from.getElementsByTagNameNS('urn:oasis:names:tc:SAML:2.0:metadata', name)).concat(
     Array.from(from.getElementsByTagNameNS('http://www.w3.org/2000/09/xmldsig#', name)),
   )
 }
 
-function addressOf(service: Node | undefined, attribute: string): string | null {
+function addressOf(service: XmlNode | undefined, attribute: string): string | null {
   const url = service?.getAttribute(attribute)
   return url && /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? url : null
-}
-
-function parsed(xml: string): Node {
-  const fail = (message: string): never => {
-    throw new Error(message)
-  }
-  const errorHandler = { warning: () => {}, error: fail, fatalError: fail }
-  return new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml')
 }
 
 /** Who says to have sent a message: not proved by anything. @throws {Error} */
 export function issuerIn(xml: string): string {
   assertHarmlessXml(xml, messageLimits)
-  return textOf(Array.from(parsed(xml).getElementsByTagNameNS(assertionSpace, 'Issuer'))[0])
+  return textOf(Array.from(parseXml(xml).getElementsByTagNameNS(assertionSpace, 'Issuer'))[0])
 }
 
 /** @throws {Error} when it is no message about signing out */
 export function readSignOutMessage(xml: string): SignOutMessage {
   assertHarmlessXml(xml, messageLimits)
-  const document = parsed(xml)
+  const document = parseXml(xml)
   const [request] = Array.from(document.getElementsByTagNameNS(protocol, 'LogoutRequest'))
   const [response] = Array.from(document.getElementsByTagNameNS(protocol, 'LogoutResponse'))
   const root = request ?? response
@@ -123,4 +102,4 @@ export function readSignOutMessage(xml: string): SignOutMessage {
   }
 }
 
-const textOf = (node: Node | undefined): string => (node?.textContent ?? '').trim()
+const textOf = (node: XmlNode | undefined): string => (node?.textContent ?? '').trim()

@@ -1,26 +1,11 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
+import { parseXml, type XmlNode } from '../../../platform/xml-document.ts'
 import { assertHarmlessXml, messageLimits } from './harmless-xml.ts'
 
-/** What is used of the parser: its own types would bring those of browsers into the whole project. */
-interface Element {
-  readonly localName: string | null
-  readonly parentNode: Element | null
-  readonly childNodes: ArrayLike<Element>
-  readonly namespaceURI: string | null
-  getAttribute(name: string): string | null
-  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<Element>
-  toString(): string
-}
-interface Parser {
-  readonly DOMParser: new (
-    options: object,
-  ) => { parseFromString(xml: string, type: string): Element & { readonly documentElement: Element | null } }
-}
 type Decrypt = (xml: string, options: { key: string; warnInsecureAlgorithm: boolean }) => Promise<string>
 
 const require = createRequire(import.meta.url)
-const { DOMParser } = require('@xmldom/xmldom') as Parser
 
 /** What a provider may be allowed besides, each by its name in the configuration. */
 export type OlderAlgorithm = 'sha1' | 'rsa-1_5' | 'cbc' | '3des'
@@ -67,7 +52,7 @@ export async function assertWithinPolicy(
   xml: string,
   { key, allowed }: { readonly key: string; readonly allowed: readonly OlderAlgorithm[] },
 ): Promise<void> {
-  const document = parsed(xml)
+  const document = parseXml(xml)
   assertSucceeded(document.documentElement)
   assertAlgorithms(document, allowed)
   const encrypted = elements(document, 'EncryptedAssertion')
@@ -77,13 +62,13 @@ export async function assertWithinPolicy(
   if (!one || key === '') return
   const inner = await decryption()(one.toString(), { key, warnInsecureAlgorithm: false })
   assertHarmlessXml(inner, messageLimits)
-  assertAlgorithms(parsed(inner), allowed)
+  assertAlgorithms(parseXml(inner), allowed)
 }
 
 /** A failure is none, whoever is named beside it (SAML core, 3.2.2.2). */
-function assertSucceeded(root: Element | null): void {
+function assertSucceeded(root: XmlNode | null): void {
   if (root?.localName !== 'Response') throw new Error('this is no response')
-  const children = (of: Element, name: string): Element[] =>
+  const children = (of: XmlNode, name: string): XmlNode[] =>
     Array.from(of.childNodes).filter((one) => one.localName === name && one.namespaceURI === protocol)
   const codes = children(root, 'Status').flatMap((status) => children(status, 'StatusCode'))
   const [only, second] = codes
@@ -92,8 +77,8 @@ function assertSucceeded(root: Element | null): void {
     throw new Error(`the provider reports no success: ${status || 'there is no status'}`)
 }
 
-function assertAlgorithms(document: Element, allowed: readonly OlderAlgorithm[]): void {
-  const assertAllowed = (of: Element, known: ReadonlySet<string>): void => {
+function assertAlgorithms(document: XmlNode, allowed: readonly OlderAlgorithm[]): void {
+  const assertAllowed = (of: XmlNode, known: ReadonlySet<string>): void => {
     const algorithm = of.getAttribute('Algorithm') ?? ''
     const setting = older[algorithm]
     if (known.has(algorithm) || (setting && allowed.includes(setting))) return
@@ -108,15 +93,7 @@ function assertAlgorithms(document: Element, allowed: readonly OlderAlgorithm[])
 }
 
 /** Of any namespace: what reads the message may not look at it. */
-const elements = (from: Element, name: string): Element[] => Array.from(from.getElementsByTagNameNS('*', name))
-
-function parsed(xml: string) {
-  const fail = (message: string): never => {
-    throw new Error(message)
-  }
-  const errorHandler = { warning: () => {}, error: fail, fatalError: fail }
-  return new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml')
-}
+const elements = (from: XmlNode, name: string): XmlNode[] => Array.from(from.getElementsByTagNameNS('*', name))
 
 /** The very package that the one for SAML decrypts with: it comes with that. */
 function decryption(): Decrypt {

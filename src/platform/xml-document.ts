@@ -1,0 +1,32 @@
+import { createRequire } from 'node:module'
+
+/** What is used of documents: the library's own types would bring those of browsers into the whole project. */
+export interface XmlNode {
+  readonly localName: string | null
+  readonly namespaceURI: string | null
+  readonly parentNode: XmlNode | null
+  readonly childNodes: ArrayLike<XmlNode>
+  readonly textContent: string | null
+  getAttribute(name: string): string | null
+  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<XmlNode>
+  toString(): string
+}
+
+export interface XmlDocument extends XmlNode {
+  readonly documentElement: XmlNode | null
+}
+
+interface Library {
+  readonly DOMParser: new (options: object) => { parseFromString(xml: string, type: string): XmlDocument }
+}
+
+const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as Library
+
+/** A small document as a whole. @throws {Error} for whatever a tolerant reader would mend. */
+export function parseXml(xml: string): XmlDocument {
+  const fail = (message: string): never => {
+    throw new Error(message)
+  }
+  const errorHandler = { warning: () => {}, error: fail, fatalError: fail }
+  return new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml')
+}

@@ -1,0 +1,57 @@
+import sax, { type SAXOptions } from 'sax'
+
+/** What is told while XML is read; names are as they stand there, with their prefix. */
+export interface XmlHandlers {
+  open(name: string, attributes: Readonly<Record<string, string>>): void
+  close(name: string): void
+  text(text: string): void
+}
+
+export interface XmlReader {
+  /** @throws {XmlError} */
+  write(piece: string): void
+  /** Everything has come. @throws {XmlError} when something is still open. */
+  end(): void
+}
+
+/** It is no XML, or more than anybody needs; what handlers throw is their own. */
+export class XmlError extends Error {}
+
+/** Elements in each other, and attributes of one element. */
+const [mostDepth, mostAttributes] = [100, 200]
+
+/** The declarations of the library lack the second: no entities but the five of XML. */
+const options: SAXOptions & { strictEntities: boolean } = { position: false, strictEntities: true }
+
+/**
+ * Reads XML a piece at a time. There are no document types, so nobody can define entities; depth and attributes are
+ * bounded, and the library bounds names and values.
+ */
+export function createXmlReader(handlers: XmlHandlers): XmlReader {
+  const parser = sax.parser(true, options)
+  let [depth, attributes] = [0, 0]
+  const broken = (why: string): never => {
+    throw new XmlError(why)
+  }
+  parser.onerror = (error) => broken(error.message.split('\n')[0] ?? 'no XML')
+  parser.ondoctype = () => broken('it defines a document type')
+  // An own list of definitions is found before the end of the document type.
+  parser.onsgmldeclaration = () => broken('it defines something of its own')
+  parser.onopentagstart = () => {
+    attributes = 0
+    depth++
+    if (depth > mostDepth) broken('its parts lie too deep in each other')
+  }
+  parser.onattribute = () => {
+    attributes++
+    if (attributes > mostAttributes) broken('a part has too many attributes')
+  }
+  parser.onopentag = ({ name, attributes: found }) => handlers.open(name, found as Record<string, string>)
+  parser.onclosetag = (name) => {
+    depth--
+    handlers.close(name)
+  }
+  parser.ontext = (text) => handlers.text(text)
+  parser.oncdata = (text) => handlers.text(text)
+  return { write: (piece) => void parser.write(piece), end: () => void parser.close() }
+}

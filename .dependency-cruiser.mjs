@@ -96,6 +96,21 @@ export default {
         pathNot: ['^src/$1/', '^src/platform/', '^src/[^/]+/(service|schema|model)\\.ts$'],
       },
     },
+    // What has one way in: a file that wraps it, and no other place of src that names it.
+    ...[
+      [
+        'outgoing-ask',
+        '^(node:)?https?$',
+        'whatever an address is typed in for is asked through platform/outgoing*.ts',
+      ],
+      ['xml-reader', '^node_modules/sax/', 'XML is read by platform/xml-reader.ts and platform/xml-document.ts'],
+    ].map(([file, path, comment]) => ({
+      name: `only-${file}`,
+      severity: 'error',
+      comment,
+      from: { path: '^src/', pathNot: `/${file}\\.ts$` },
+      to: { path, dependencyTypesNot: ['type-only'] },
+    })),
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-orphans',

@@ -1,10 +1,10 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { atPace, type Pace } from '../limits/pace.ts'
-import { type AddressRules, checkedAddresses, pinnedLookup, RefusedAddress } from './addresses.ts'
+import { type AddressRules, RefusedAddress } from './addresses.ts'
+import { ask } from './ask.ts'
 
 /**
- * What lies at an address that somebody sent. Every address on the way is checked as those of webhooks are (`request.ts`),
+ * What lies at an address that somebody sent. Every address on the way is checked (`ask.ts`),
  * also behind each redirect, and the content comes as it is taken: nothing of it is kept in memory.
  */
 export interface DownloadRequest {
@@ -34,13 +34,14 @@ const mostRedirects = 5
 
 /** @throws {RefusedAddress} when an address on the way is not allowed, any other error when nothing answers. */
 export async function openDownload(request: DownloadRequest): Promise<Download> {
+  const headers = { 'user-agent': 'svc', accept: '*/*', 'accept-encoding': 'identity', ...request.headers }
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(new Error(`not done within ${request.most} ms`)), request.most)
   timer.unref()
   try {
     let url = new URL(request.url)
     for (let redirects = 0; ; redirects++) {
-      const response = await ask(url, request, stop.signal)
+      const response = await ask(url, { ...request, method: 'GET', headers, signal: stop.signal })
       const next = redirectOf(response, url)
       if (!next) return opened(url, response, request.pace, stop, timer)
       response.destroy()
@@ -52,19 +53,6 @@ export async function openDownload(request: DownloadRequest): Promise<Download> 
     clearTimeout(timer)
     throw error
   }
-}
-
-async function ask(url: URL, request: DownloadRequest, whole: AbortSignal): Promise<IncomingMessage> {
-  const addresses = await checkedAddresses(url, request.rules)
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const headers = { 'user-agent': 'svc', accept: '*/*', 'accept-encoding': 'identity', ...request.headers }
-  const options = { method: 'GET', headers, lookup: pinnedLookup(addresses), agent: false, signal: whole }
-  const sent = send(url, options, resolve)
-  const late = setTimeout(() => sent.destroy(new Error(`no answer within ${request.patience} ms`)), request.patience)
-  sent.on('error', (error) => reject(whole.aborted ? whole.reason : error))
-  sent.end()
-  return promise.finally(() => clearTimeout(late))
 }
 
 function redirectOf({ statusCode, headers }: IncomingMessage, from: URL): URL | null {
@@ -98,6 +86,8 @@ function opened(
           pace,
           () => new Error('the content comes too slowly'),
         )
+        // A content without a length ends with its connection, also where that is ended here.
+        stop.signal.throwIfAborted()
         if (!response.complete) throw new Error('the content broke off')
       } catch (error) {
         throw stop.signal.aborted ? stop.signal.reason : error

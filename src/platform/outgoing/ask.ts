@@ -1,0 +1,35 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { type AddressRules, checkedAddresses, pinnedLookup } from './addresses.ts'
+
+export interface Asked {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly rules: AddressRules
+  /** Ends the exchange, also while its answer is read. */
+  readonly signal: AbortSignal
+  /** Milliseconds until the answer begins; else only the signal tells. */
+  readonly patience?: number
+}
+
+/**
+ * Asks an address that somebody typed in. It must not reach what only this machine or its network can see (cloud metadata,
+ * databases, other services): every address of the name is checked before anything is sent, and the connection goes to a
+ * checked address, so that a name that changes its mind meanwhile changes nothing. Redirects are answers like any other.
+ * @throws {RefusedAddress} before anything is sent; any other error when nothing answers, the reason of the signal among them.
+ */
+export async function ask(url: URL, request: Asked): Promise<IncomingMessage> {
+  const { method, rules, signal, patience } = request
+  const addresses = await checkedAddresses(url, rules)
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  const body = request.body === undefined ? undefined : Buffer.from(request.body)
+  const headers = { ...request.headers, ...(body ? { 'content-length': String(body.byteLength) } : {}) }
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  // A connection of its own: one that is kept open was checked for another name.
+  const sent = send(url, { method, headers, lookup: pinnedLookup(addresses), agent: false, signal }, resolve)
+  const late = setTimeout(() => sent.destroy(new Error(`no answer within ${patience} ms`)), patience ?? 2 ** 31 - 1)
+  sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
+  sent.end(body)
+  return promise.finally(() => clearTimeout(late))
+}

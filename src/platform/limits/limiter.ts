@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { createShares } from './shares.ts'
 
 export interface Limiter {
   /**
@@ -20,61 +21,12 @@ export interface LimiterSizes {
 /** Seconds after which the place of somebody who was sent away may be free. */
 const comeBackAfter = 1
 
-interface Waiting {
-  readonly start: () => void
-  readonly sendAway: (reason: AppError) => void
-}
-
 /** At most `places` works at a time and `maxWaiting` that wait: bounds the memory of expensive work. */
 export function createLimiter({ places, maxWaiting, maxWaitingOfShare = maxWaiting }: LimiterSizes): Limiter {
-  /** In the order of their turns. */
-  const shares = new Map<string, Waiting[]>()
-  let waiting = 0
-  let free = places
-
-  function leave(): void {
-    const [next] = shares
-    if (!next) {
-      free++
-      return
-    }
-    const [share, queue] = next
-    const first = queue.shift()
-    shares.delete(share)
-    if (queue.length > 0) shares.set(share, queue)
-    waiting--
-    first?.start()
-  }
-
-  /** Whoever has most waiting gives a place to somebody who has fewer. @throws {AppError} where nobody has more. */
-  function makeRoom(own: number): void {
-    let longest: Waiting[] = []
-    for (const queue of shares.values()) if (queue.length > longest.length) longest = queue
-    if (longest.length <= own + 1) throw new AppError('ServiceUnavailable')
-    waiting--
-    longest.pop()?.sendAway(sentAway())
-  }
-
-  function wait(share: string): Promise<void> {
-    const queue = shares.get(share) ?? []
-    if (queue.length >= maxWaitingOfShare) throw sentAway()
-    if (waiting >= maxWaiting) makeRoom(queue.length)
-    shares.set(share, queue)
-    waiting++
-    return new Promise((start, sendAway) => queue.push({ start, sendAway }))
-  }
-
-  return {
-    async run(work, share = '') {
-      if (free > 0) free--
-      else await wait(share)
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
-    },
-  }
+  const full = () => new AppError('ServiceUnavailable')
+  const line = { most: maxWaiting, mostOfOne: maxWaitingOfShare, full, taken: sentAway, displaced: sentAway }
+  const shares = createShares(places, line, 0)
+  return { run: (work, share = '') => shares.run(share, work) }
 }
 
 function sentAway(): AppError {

@@ -18,9 +18,10 @@ export interface Queue {
   /** In all: whoever has most there is sent away for somebody who has fewer. */
   readonly most: number
   readonly mostOfOne: number
-  /** What somebody is told who is sent away, or whose share of it is taken. */
+  /** What somebody is told for whom there is no room, whose share of it is taken, or who is sent away (else as the first). */
   readonly full: () => Error
   readonly taken: () => Error
+  readonly displaced?: () => Error
 }
 
 interface Waiting {
@@ -35,7 +36,8 @@ interface Person {
   readonly queue: Set<Waiting>
 }
 
-export function createShares(places: number, line?: Queue): Shares {
+/** `spare`: places beyond, for whoever has none; 0 where each takes so much that there must not be more. */
+export function createShares(places: number, line?: Queue, spare: 0 | 1 = 1): Shares {
   const people = new Map<string, Person>()
   let running = 0
   let waiting = 0
@@ -47,7 +49,7 @@ export function createShares(places: number, line?: Queue): Shares {
     return person
   }
 
-  const mayBegin = (person: Person): boolean => running < places || (running === places && person.running === 0)
+  const mayBegin = (person: Person): boolean => running < places || (running < places + spare && person.running === 0)
 
   function begin(person: Person): void {
     running++
@@ -77,14 +79,14 @@ export function createShares(places: number, line?: Queue): Shares {
   }
 
   /** @throws what is said when there is no room for one more who waits. */
-  function makeRoom(person: Person, { most, mostOfOne, full, taken }: Queue): void {
+  function makeRoom(person: Person, { most, mostOfOne, full, taken, displaced = full }: Queue): void {
     if (person.queue.size >= mostOfOne) throw taken()
     if (waiting < most) return
     let longest = person
     for (const each of people.values()) if (each.queue.size > longest.queue.size) longest = each
     const last = [...longest.queue].at(-1)
     if (!last || longest.queue.size <= person.queue.size + 1) throw full()
-    last.sendAway(full())
+    last.sendAway(displaced())
   }
 
   async function wait(who: string, person: Person, signal?: AbortSignal): Promise<void> {

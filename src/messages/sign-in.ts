@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Db } from '../platform/postgres/db.ts'
+import { type Html, html, nothing } from '../platform/values/html.ts'
 import { button, checkbox, type Login, type LoginPart, loginPage, type Visit } from '../signin/service.ts'
 import { asks, type OwnMessage } from './model.ts'
 import type { MessageService } from './service.ts'
@@ -26,15 +26,15 @@ export function messagePart({ db, messages, actorOfUser }: SignInDependencies): 
 
   function page(visit: Visit, login: Login, pending: readonly OwnMessage[], problem: string | null): FastifyReply {
     const { text } = visit
-    const shown = pending.map((message) => section(visit, message)).join('')
+    const shown = pending.map((message) => section(visit, message))
     const again = pending.some(asks)
     const buttons = [
       button(text('message.go')),
       again
         ? html`<button class="second" name="decline" value="1" formnovalidate>${text('message.decline')}</button>`
-        : '',
+        : nothing,
     ]
-    const form = visit.form(`/api/page/${name}`, shown + html`<div class="buttons">!${buttons.join('')}</div>`, {
+    const form = visit.form(`/api/page/${name}`, html`${shown}<div class="buttons">${buttons}</div>`, {
       flow: login.id,
     })
     const formTargets = [login.redirectUri]
@@ -79,10 +79,10 @@ export function messagePart({ db, messages, actorOfUser }: SignInDependencies): 
   }
 }
 
-function section({ localized }: Visit, message: OwnMessage): string {
+function section({ localized }: Visit, message: OwnMessage): Html {
   const { id, version } = message
   const paragraphs = localized(message.message).split(/\n\s*\n/)
-  const text = paragraphs.map((paragraph) => html`<p class="text">${paragraph.trim()}</p>`).join('')
+  const text = paragraphs.map((paragraph) => html`<p class="text">${paragraph.trim()}</p>`)
   const agree = asks(message) ? checkbox(`agree_${id}`, localized(message.confirmation), { required: true }) : ''
-  return html`<section><h2>${localized(message.title)}</h2>!${text}<input type="hidden" name="version_${id}" value="${version}">!${agree}</section>`
+  return html`<section><h2>${localized(message.title)}</h2>${text}<input type="hidden" name="version_${id}" value="${version}">${agree}</section>`
 }

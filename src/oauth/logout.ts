@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { Form } from '../platform/http/form.ts'
+import { html } from '../platform/values/html.ts'
 import { browserHashesOf, button, type KeepLogins, type Sessions, type Visit, wantsPage } from '../signin/service.ts'
 
 export interface LogoutDependencies {
@@ -22,7 +22,7 @@ export function createLogout({ sessions, keepLogins, aliases, signOutAddress }: 
     const foreign = site === 'cross-site' || site === 'same-site'
     if (foreign && !visit.isOwnForm(form?.get('csrf'))) {
       const content = visit.form('/logout', button(text('signOut.submit')))
-      return visit.send({ title: text('signOut.title'), content: html`<p>${text('signOut.text')}</p>!${content}` })
+      return visit.send({ title: text('signOut.title'), content: html`<p>${text('signOut.text')}</p>${content}` })
     }
     await keepLogins.forget(request, reply)
     const browsers = browserHashesOf(request, aliases)

@@ -1,4 +1,4 @@
-import { html } from 'ghtml'
+import { html } from '../platform/values/html.ts'
 import { textIn } from './confirm.ts'
 import type { EffectJob } from './effects.ts'
 
@@ -33,9 +33,9 @@ export function transitionMail(
     subject: oneLine(textIn(job.action.subject, languages) || fallback),
     text: lines.filter((line) => line !== '').join('\n\n'),
     html: html`<p style="white-space: pre-line">${message}</p>
-<ul>!${listed.map((text) => html`<li>${text}</li>`).join('')}</ul>
+<ul>${listed.map((text) => html`<li>${text}</li>`)}</ul>
 <p>${rest}</p>
-<p>${actor}</p>`,
+<p>${actor}</p>`.toString(),
   }
 }
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { html } from 'ghtml'
+import { html } from '../../src/platform/values/html.ts'
 import { loginPage } from '../../src/signin/flows/login-page.ts'
 import { pageTextTable } from '../../src/signin/pages/texts-doc.ts'
 import type { LoginPart } from '../../src/signin/service.ts'
@@ -33,7 +33,7 @@ const question: LoginPart = {
         const over = await flows.failed(login)
         if (over) return visit.reply.redirect(over, 303)
         await flows.note(login, 'question', { wrong: form.get('answer') ?? null })
-        return visit.send({ title: 'Question', problem: 'No.', content: 'Again.' })
+        return visit.send({ title: 'Question', problem: 'No.', content: html`Again.` })
       },
     }),
   ],

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { BaseConfig } from '../../config/service.ts'
+import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
 import { button, checkbox, field, type PasswordMethod, type ProviderOffer, type Visit } from '../../signin/service.ts'
 import type { AuthorizeRequest } from './request.ts'
 
@@ -37,9 +37,9 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   const { text, localized } = visit
   const { label, placeholder, info } = config.login
   const told = localized(info)
-  const content = html`!${told ? html`<p>${told}</p>` : ''}!${visit.form(
+  const content = html`${told ? html`<p>${told}</p>` : ''}${visit.form(
     '/api/oauth2/auth',
-    [
+    joined([
       field({
         name: 'login',
         label: localized(label) || text('login.login'),
@@ -60,16 +60,16 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
       }),
       keepBox(visit, page, keep),
       button(text('login.submit')),
-    ].join(''),
+    ]),
     { ...requestFields(asked), auth_method: page.methods.join(',') },
-  )}!${otherWays(visit, page)}!${offersOf(visit, page)}`
+  )}${otherWays(visit, page)}${offersOf(visit, page)}`
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
 
 /** Ways in that ask for no password. */
-function otherWays({ text, form, localized }: Visit, page: LoginPage): string {
+function otherWays({ text, form, localized }: Visit, page: LoginPage): Html {
   const { asked, config, passkeys, providers, basePath } = page
-  const way = (method: string, label: string): string =>
+  const way = (method: string, label: string): Html =>
     form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
   // Links, since the policy of the page lets no form lead to another server.
   const links = providers.map(({ kind, name, label }) => {
@@ -82,21 +82,21 @@ function otherWays({ text, form, localized }: Visit, page: LoginPage): string {
     ...(passkeys ? [way('passkey', text('passkey.signIn'))] : []),
     ...(config.login.guest && !asked.managed ? [way('anonymous', text('login.guest'))] : []),
   ]
-  return ways.length === 0 ? '' : html`<p class="or">${text('login.or')}</p>!${ways.join('')}`
+  return ways.length === 0 ? nothing : html`<p class="or">${text('login.or')}</p>${ways}`
 }
 
-function offersOf({ text }: Visit, { offers, basePath }: LoginPage): string {
-  const link = (name: string, label: string): string =>
+function offersOf({ text }: Visit, { offers, basePath }: LoginPage): Html {
+  const link = (name: string, label: string): Html =>
     html`<p class="more"><a href="${basePath}/api/page/${name}">${label}</a></p>`
-  return [
-    offers.forgotPassword ? link('forgotPassword', text('login.forgot')) : '',
-    offers.register ? link('register', text('login.register')) : '',
-  ].join('')
+  return joined([
+    offers.forgotPassword ? link('forgotPassword', text('login.forgot')) : nothing,
+    offers.register ? link('register', text('login.register')) : nothing,
+  ])
 }
 
-function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): string {
+function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): Html {
   const { keep_login: span } = config.login
-  if (span === 'off') return ''
+  if (span === 'off') return nothing
   return checkbox('keep_login', text('login.keep', { days: Number.parseInt(span, 10) }), { checked })
 }
 

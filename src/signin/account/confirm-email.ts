@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { EventLog } from '../../events/service.ts'
 import { users } from '../../people/service.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import { html } from '../../platform/values/html.ts'
 import { button } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'
 import type { Visit } from '../pages/service.ts'
@@ -37,7 +37,7 @@ export function confirmEmailPage({ db, events, sessions, basePath }: ConfirmDepe
       if (!user) return expired(visit)
       const { text } = visit
       const form = visit.form(`/api/page/${name}`, button(text('confirmEmail.submit')), { token: secret })
-      const content = html`<p>${text('confirmEmail.text', { email: user.email ?? '' })}</p>!${form}`
+      const content = html`<p>${text('confirmEmail.text', { email: user.email ?? '' })}</p>${form}`
       return visit.send({ title: text('confirmEmail.title'), content })
     },
     async submit(visit, form) {

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { BaseConfigService } from '../../config/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { MailService } from '../../mail/service.ts'
 import { identityKey, passwordUserTypes } from '../../people/model.ts'
 import { signInObstacle, users } from '../../people/service.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import { html, joined } from '../../platform/values/html.ts'
 import { button, field } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'
 import type { Visit } from '../pages/service.ts'
@@ -46,8 +46,8 @@ export function forgotPasswordPage(deps: ForgotDependencies): PageDefinition {
       invalid: problem !== null,
       autofocus: true,
     })
-    const form = visit.form(`/api/page/${name}`, fields + button(text('forgotPassword.submit')))
-    const content = html`<p>${text('forgotPassword.text')}</p>!${form}`
+    const form = visit.form(`/api/page/${name}`, joined([fields, button(text('forgotPassword.submit'))]))
+    const content = html`<p>${text('forgotPassword.text')}</p>${form}`
     return visit.send({ title: text('forgotPassword.title'), content, problem })
   }
 

@@ -1,4 +1,3 @@
-import { html } from 'ghtml'
 import type { BaseConfigService } from '../../config/service.ts'
 import type { EventLog } from '../../events/service.ts'
 import { passwordUserTypes, type StoredUser } from '../../people/model.ts'
@@ -6,6 +5,7 @@ import { meetsRules, users } from '../../people/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Form } from '../../platform/http/form.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
+import { type Html, html, joined } from '../../platform/values/html.ts'
 import { field } from '../pages/fields.ts'
 import type { Visit } from '../pages/service.ts'
 import type { Passwords } from '../passwords.ts'
@@ -45,15 +45,15 @@ export function createNewPasswords(deps: NewPasswordDependencies) {
 
   return {
     /** Twice, with the rules. The login goes with it, for programs that keep passwords. */
-    fields(visit: Visit, login: string, { invalid = false } = {}): string {
+    fields(visit: Visit, login: string, { invalid = false } = {}): Html {
       const { text } = visit
       const options = { type: 'password', autocomplete: 'new-password', maxLength: longest, invalid } as const
       const name = html`<input class="skip" type="text" name="username" autocomplete="username" value="${login}" readonly tabindex="-1" aria-hidden="true">`
-      return [
+      return joined([
         name,
         field({ ...options, name: 'new_password', label: text('password.new'), hint: hintOf(visit), autofocus: true }),
         field({ ...options, name: 'again', label: text('password.again') }),
-      ].join('')
+      ])
     },
 
     /** Checks the form; a password that the user has already is no new one. */

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { BaseConfig, BaseConfigService } from '../../config/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { Form } from '../../platform/http/form.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import { html, joined, nothing } from '../../platform/values/html.ts'
 import { isMailbox } from '../../platform/values/mailbox.ts'
 import { button, checkbox, field } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'
@@ -81,14 +81,14 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
       }),
     )
     const consent = agreed
-      ? html`<p class="terms">${agreed}</p>!${checkbox('terms', text('register.agree'), { required: true })}`
-      : ''
-    const content = [
-      told ? html`<p>${told}</p>` : '',
-      visit.form(`/api/page/${name}`, [email, ...asked, consent, button(text('register.submit'))].join(''), {
+      ? html`<p class="terms">${agreed}</p>${checkbox('terms', text('register.agree'), { required: true })}`
+      : nothing
+    const content = joined([
+      told ? html`<p>${told}</p>` : nothing,
+      visit.form(`/api/page/${name}`, joined([email, ...asked, consent, button(text('register.submit'))]), {
         terms_version: termsVersion(visit) ?? undefined,
       }),
-    ].join('')
+    ])
     return visit.send({ title: text('register.title'), content, problem })
   }
 

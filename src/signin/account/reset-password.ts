@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { StoredUser } from '../../people/model.ts'
 import { users } from '../../people/service.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import { html, joined } from '../../platform/values/html.ts'
 import { button } from '../pages/fields.ts'
 import type { PageDefinition } from '../pages/routes.ts'
 import type { Visit } from '../pages/service.ts'
@@ -28,8 +28,8 @@ export function resetPasswordPage({ db, newPasswords, basePath }: ResetDependenc
   function page(visit: Visit, secret: string, user: StoredUser, problem: string | null): FastifyReply {
     const { text } = visit
     const fields = newPasswords.fields(visit, user.login ?? user.email ?? '', { invalid: problem !== null })
-    const form = visit.form(`/api/page/${name}`, fields + button(text('password.submit')), { token: secret })
-    const content = html`<p>${text('resetPassword.text', { name: user.generatedDisplayname })}</p>!${form}`
+    const form = visit.form(`/api/page/${name}`, joined([fields, button(text('password.submit'))]), { token: secret })
+    const content = html`<p>${text('resetPassword.text', { name: user.generatedDisplayname })}</p>${form}`
     return visit.send({ title: text('resetPassword.title'), content, problem })
   }
 

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import { passwordUserTypes, type StoredUser } from '../../people/model.ts'
 import { users } from '../../people/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import { html, joined } from '../../platform/values/html.ts'
 import type { Login } from '../flows/login.ts'
 import { loginPage } from '../flows/login-page.ts'
 import type { LoginPart } from '../flows/part.ts'
@@ -24,10 +24,10 @@ export function setPasswordPart({ db, newPasswords }: { db: Db; newPasswords: Ne
   function page(visit: Visit, login: Login, user: StoredUser, problem: string | null): FastifyReply {
     const { text } = visit
     const fields = newPasswords.fields(visit, user.login ?? user.email ?? '', { invalid: problem !== null })
-    const form = visit.form(`/api/page/${name}`, fields + button(text('password.submit')), { flow: login.id })
+    const form = visit.form(`/api/page/${name}`, joined([fields, button(text('password.submit'))]), { flow: login.id })
     return visit.send({
       title: text('setPassword.title'),
-      content: html`<p>${text('setPassword.text', { name: user.generatedDisplayname })}</p>!${form}`,
+      content: html`<p>${text('setPassword.text', { name: user.generatedDisplayname })}</p>${form}`,
       problem,
       formTargets: [login.redirectUri],
     })

@@ -1,4 +1,4 @@
-import { html } from 'ghtml'
+import { type Html, html, joined } from '../../platform/values/html.ts'
 
 export interface FieldOptions {
   /** Name in the form and id in the page. */
@@ -21,7 +21,7 @@ export interface FieldOptions {
 }
 
 /** A labelled field; what is wrong with it and what helps are tied to it, so that screen readers say them. */
-export function field(options: FieldOptions): string {
+export function field(options: FieldOptions): Html {
   const { name, label, type = 'text', value = '', hint, problem, required = true, maxLength = 500 } = options
   const described = [
     ...(hint ? [`${name}-hint`] : []),
@@ -31,24 +31,22 @@ export function field(options: FieldOptions): string {
   const plain = type === 'password' || type === 'email' || options.autocomplete === 'username'
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" value="${value}" maxlength="${maxLength}" autocomplete="${options.autocomplete}"!${options.placeholder ? html` placeholder="${options.placeholder}"` : ''}!${options.inputmode ? html` inputmode="${options.inputmode}"` : ''}!${plain ? ' autocapitalize="none" spellcheck="false"' : ''}!${required ? ' required' : ''}!${options.autofocus ? ' autofocus' : ''}!${problem || options.invalid ? ' aria-invalid="true"' : ''}!${described ? html` aria-describedby="${described}"` : ''}>
-!${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}!${problem ? html`<p class="bad" id="${name}-problem">${problem}</p>` : ''}
+<input id="${name}" name="${name}" type="${type}" value="${value}" maxlength="${maxLength}" autocomplete="${options.autocomplete}"${options.placeholder ? html` placeholder="${options.placeholder}"` : ''}${options.inputmode ? html` inputmode="${options.inputmode}"` : ''}${plain ? html` autocapitalize="none" spellcheck="false"` : ''}${required ? ' required' : ''}${options.autofocus ? ' autofocus' : ''}${problem || options.invalid ? html` aria-invalid="true"` : ''}${described ? html` aria-describedby="${described}"` : ''}>
+${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}${problem ? html`<p class="bad" id="${name}-problem">${problem}</p>` : ''}
 </div>`
 }
 
 /** A box to tick; ticked, the form has `1` under its name. */
-export function checkbox(name: string, label: string, { checked = false, required = false } = {}): string {
-  return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"!${checked ? ' checked' : ''}!${required ? ' required' : ''}><label for="${name}">${label}</label></div>`
+export function checkbox(name: string, label: string, { checked = false, required = false } = {}): Html {
+  return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"${checked ? ' checked' : ''}${required ? ' required' : ''}><label for="${name}">${label}</label></div>`
 }
 
 /** Values that a form carries unseen; what has none is left out. */
-export function hiddenFields(values: Readonly<Record<string, string | undefined>>): string {
-  return Object.entries(values)
-    .filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
-    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
-    .join('')
+export function hiddenFields(values: Readonly<Record<string, string | undefined>>): Html {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => Boolean(entry[1]))
+  return joined(given.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`))
 }
 
-export function button(text: string, { second = false } = {}): string {
+export function button(text: string, { second = false } = {}): Html {
   return second ? html`<button class="second">${text}</button>` : html`<button>${text}</button>`
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import { html } from 'ghtml'
+import { Html } from '../../platform/trusted-html.ts'
+import { html } from '../../platform/values/html.ts'
 import type { PageColours } from './colours.ts'
 import type { PageLanguage } from './language.ts'
 
 export interface Layout {
   /** One heading; also the title of the window. */
   readonly title: string
-  /** Finished HTML: made with ghtml, which escapes. */
-  readonly content: string
+  readonly content: Html
   /** What is wrong, in one sentence: read out at once, and where the keyboard is first. */
   readonly problem?: string | null
   /** A text to read, wider than a form. */
@@ -84,20 +84,20 @@ ${own}`
 export function renderLayout(
   { title, content, problem, wide = false }: Layout,
   { instance, logo, language, style, basePath }: Surroundings,
-): string {
+): Html {
   const skip = language.text('page.skip')
   const name = logo === '' ? html`<span>${instance}</span>` : html`<img class="logo" src="${logo}" alt="${instance}">`
   return html`<!doctype html>
 <html lang="${language.lang}">
 <head><meta charset="utf-8"><title>${title} · ${instance}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
-<link rel="icon" href="${basePath}/favicon.svg"><style>!${style.text}</style></head>
-<body!${wide ? ' class="wide"' : ''}>
-<header><a class="skip" href="#content">${skip}</a>!${name}</header>
+<link rel="icon" href="${basePath}/favicon.svg"><style>${new Html(style.text)}</style></head>
+<body${wide ? html` class="wide"` : ''}>
+<header><a class="skip" href="#content">${skip}</a>${name}</header>
 <main id="content">
 <h1>${title}</h1>
-!${problem ? html`<p class="problem" role="alert" id="problem">${problem}</p>` : ''}
-!${content}
+${problem ? html`<p class="problem" role="alert" id="problem">${problem}</p>` : ''}
+${content}
 </main>
 </body>
 </html>`

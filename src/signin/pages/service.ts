@@ -3,9 +3,9 @@
  * page: it knows language, browser and instance, and answers.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { html } from 'ghtml'
 import { type BaseConfig, type BaseConfigService, inLanguage } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
+import { type Html, html } from '../../platform/values/html.ts'
 import { isOwnForm, type PageBrowser, pageBrowser } from './browser.ts'
 import { pageColours } from './colours.ts'
 import { hiddenFields } from './fields.ts'
@@ -35,8 +35,8 @@ export interface Visit {
   readonly browser: PageBrowser
   /** A localised text of the base configuration in the language of the page, else in another. */
   localized(texts: string | Readonly<Record<string, string>>): string
-  /** A form of this page: sent here, with what proves that it is ours. `content` is finished HTML. */
-  form(action: string, content: string, hidden?: Readonly<Record<string, string | undefined>>): string
+  /** A form of this page: sent here, with what proves that it is ours. */
+  form(action: string, content: Html, hidden?: Readonly<Record<string, string | undefined>>): Html
   /** An address of the service from a page, wherever a proxy has put it: `/docs/`. */
   link(path: string): string
   /** Whether the form that was sent is one of ours, in this browser. */
@@ -88,7 +88,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
       browser,
       localized,
       form: (action, content, hidden = {}) =>
-        html`<form method="post" action="${basePath}${action}">!${hiddenFields({ ...hidden, csrf: browser.csrf })}!${content}</form>`,
+        html`<form method="post" action="${basePath}${action}">${hiddenFields({ ...hidden, csrf: browser.csrf })}${content}</form>`,
       link: (path) => `${basePath}${path}`,
       isOwnForm: (csrf) => isOwnForm(browser, csrf),
       assertOwnForm(csrf) {
@@ -100,7 +100,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
           .headers(pageHeaders)
           .header('Content-Security-Policy', pagePolicy({ style, formTargets, scripts, connects: scripts.length > 0 }))
           .type('text/html; charset=utf-8')
-          .send(renderLayout(layout, { instance, logo: config.appearance.logo, language, style, basePath }))
+          .send(renderLayout(layout, { instance, logo: config.appearance.logo, language, style, basePath }).toString())
       },
     }
   }
@@ -118,7 +118,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
         code === 'UnknownEndpointMethod'
           ? html`<a href="${shown.link('/')}">${text('error.home')}</a>`
           : text('error.back')
-      const content = html`<p>!${back}</p><p class="muted">${error.status < 500 ? detail : text('error.request', { id: request.id })}</p>`
+      const content = html`<p>${back}</p><p class="muted">${error.status < 500 ? detail : text('error.request', { id: request.id })}</p>`
       return shown.send({ title: text('error.title'), problem: text(name, values), content, status: error.status })
     },
   }

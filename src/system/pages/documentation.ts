@@ -1,13 +1,13 @@
 /** The documentation that comes with the service, as pages: the same files that stand in the checkout and in the package. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, normalize } from 'node:path'
-import { html } from 'ghtml'
 import { Marked, type Tokens } from 'marked'
+import { Html } from '../../platform/trusted-html.ts'
+import { html } from '../../platform/values/html.ts'
 
 export interface DocumentationPage {
   readonly title: string
-  /** Finished HTML. */
-  readonly content: string
+  readonly content: Html
 }
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -49,7 +49,7 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
       link({ href, tokens }: Tokens.Link) {
         const content = this.parser.parseInline(tokens)
         const address = linkOf(href, file, files)
-        return address === null ? content : html`<a href="${address}">!${content}</a>`
+        return address === null ? content : html`<a href="${address}">${new Html(content)}</a>`.toString()
       },
       table({ header, rows }: Tokens.Table) {
         const cells = (row: readonly Tokens.TableCell[], tag: string) =>
@@ -62,12 +62,12 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
         return `<div class="scroll" tabindex="0"><table><thead><tr>${cells(header, 'th').join('')}</tr></thead><tbody>${lines.join('\n')}</tbody></table></div>\n`
       },
       code({ text }: Tokens.Code) {
-        return html`<pre tabindex="0"><code>${text}</code></pre>`
+        return html`<pre tabindex="0"><code>${text}</code></pre>`.toString()
       },
     },
   })
   const content = await marked.parse(source)
-  return { title: title || pageName(file), content: html`<article lang="en">!${content}</article>` }
+  return { title: title || pageName(file), content: html`<article lang="en">${new Html(content)}</article>` }
 }
 
 /** The same names that the platforms give on which the files are read otherwise, so that links work at both. */

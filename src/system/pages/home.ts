@@ -1,4 +1,4 @@
-import { html } from 'ghtml'
+import { html } from '../../platform/values/html.ts'
 import type { Visit } from '../../signin/service.ts'
 import type { Settings } from '../schema.ts'
 
@@ -20,10 +20,10 @@ export function homePage({ text, link }: Visit, { settings, ready, openApi }: Ho
   const content = html`<p>${text(state)}</p>
 <p class="muted">${name}, Strongroom ${version}, ${text('home.since', { time: since })}</p>
 <ul>
-!${entry('/api/page/security', 'home.account', 'home.accountIs')}
-!${entry('/docs/', 'home.docs', 'home.docsAre')}
-!${entry('/api/v1/system/openapi/', 'home.interface', openApi ? 'home.interfaceIs' : 'home.interfaceIsClosed')}
-!${entry('/api/v1/settings', 'home.settings', 'home.settingsAre')}
+${entry('/api/page/security', 'home.account', 'home.accountIs')}
+${entry('/docs/', 'home.docs', 'home.docsAre')}
+${entry('/api/v1/system/openapi/', 'home.interface', openApi ? 'home.interfaceIs' : 'home.interfaceIsClosed')}
+${entry('/api/v1/settings', 'home.settings', 'home.settingsAre')}
 </ul>`
   return { title: text('home.title'), content }
 }

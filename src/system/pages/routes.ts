@@ -1,7 +1,8 @@
 /** Pages for people who open an address of the service in a browser. Not part of the interface. */
-import { html } from 'ghtml'
+
 import type { HttpApp } from '../../platform/http/http.ts'
 import { onSurface, type Surface } from '../../platform/http/surface.ts'
+import { type Html, html } from '../../platform/values/html.ts'
 import { once } from '../../platform/values/once.ts'
 import { type Pages, pageSurface, wantsPage } from '../../signin/service.ts'
 import type { SystemService } from '../service.ts'
@@ -82,7 +83,7 @@ function documentationRoutes(app: HttpApp, pages: Pages): void {
     if (file === undefined) return reply.callNotFound()
     const visit = pages.visit(request, reply)
     const { title, content } = await documentationPage(file, known)
-    return visit.send({ title, content: `${overview(visit, [...known.keys()], name)}${content}`, wide: true })
+    return visit.send({ title, content: html`${overview(visit, [...known.keys()], name)}${content}`, wide: true })
   }
   app.get('/docs/', { config }, async (request, reply) => show(request, reply, 'index'))
   app.get('/docs', { config }, async (request, reply) => {
@@ -95,9 +96,9 @@ function documentationRoutes(app: HttpApp, pages: Pages): void {
 }
 
 /** All pages of the documentation, behind a fold. */
-function overview({ text, link }: ReturnType<Pages['visit']>, names: readonly string[], shown: string): string {
+function overview({ text, link }: ReturnType<Pages['visit']>, names: readonly string[], shown: string): Html {
   const entries = names.map((name) =>
     name === shown ? html`<li><b>${name}</b></li>` : html`<li><a href="${link(`/docs/${name}`)}">${name}</a></li>`,
   )
-  return html`<nav aria-label="${text('docs.pages')}"><details><summary>${text('docs.pages')}</summary><ul class="columns">!${entries}</ul></details></nav>`
+  return html`<nav aria-label="${text('docs.pages')}"><details><summary>${text('docs.pages')}</summary><ul class="columns">${entries}</ul></details></nav>`
 }

@@ -1,4 +1,4 @@
-import { html } from 'ghtml'
+import { html, joined } from '../../../platform/values/html.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import type { PageDefinition } from '../../pages/routes.ts'
 import { stepName } from '../notes.ts'
@@ -18,7 +18,7 @@ export function choosePage(given: FactorPages): PageDefinition {
         (method) =>
           html`<p><a class="button second" href="${flows.address(login, 'twoFactor', { method })}">${visit.text(methodLabels[method])}</a></p>`,
       )
-      return visit.send({ title: visit.text('factor.chooseTitle'), content: links.join('\n') })
+      return visit.send({ title: visit.text('factor.chooseTitle'), content: joined(links) })
     },
   })
 }

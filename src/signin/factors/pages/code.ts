@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { Tx } from '../../../platform/postgres/db.ts'
+import { type Html, html, joined } from '../../../platform/values/html.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import { button, checkbox, field } from '../../pages/fields.ts'
 import type { PageDefinition } from '../../pages/routes.ts'
@@ -103,7 +103,7 @@ async function send(
     .map((other) => otherWay(given, login, 'twoFactor', text(methodLabels[other]), { method: other }))
   return visit.send({
     title: text('factor.title'),
-    content: [form, ...others].join('\n'),
+    content: joined([form, ...others]),
     problem,
     formTargets: [login.redirectUri],
     scripts: method === 'passkey' ? [passkeyScript] : [],
@@ -111,12 +111,7 @@ async function send(
 }
 
 /** First what sends the mail, which a page that is only looked at does not; then the code. */
-async function mailForms(
-  { factors }: FactorPages,
-  visit: Visit,
-  login: ProvedLogin,
-  invalid: boolean,
-): Promise<string> {
+async function mailForms({ factors }: FactorPages, visit: Visit, login: ProvedLogin, invalid: boolean): Promise<Html> {
   const { text } = visit
   const hidden = { flow: login.id, method: 'email' }
   const [sent, { email }] = await Promise.all([
@@ -126,7 +121,7 @@ async function mailForms(
   const address = hinted(email ?? '')
   if (!sent) {
     const first = visit.form(action, button(text('factor.sendMail')), { ...hidden, send: '1' })
-    return html`<p>${text('factor.mailHow', { address })}</p>!${first}`
+    return html`<p>${text('factor.mailHow', { address })}</p>${first}`
   }
   const input = field({
     name: 'code',
@@ -138,11 +133,12 @@ async function mailForms(
     invalid,
     autofocus: true,
   })
-  const form = visit.form(action, input + button(text('factor.submit')), hidden)
-  return form + visit.form(action, button(text('factor.sendAgain'), { second: true }), { ...hidden, send: '1' })
+  const form = visit.form(action, joined([input, button(text('factor.submit'))]), hidden)
+  const again = visit.form(action, button(text('factor.sendAgain'), { second: true }), { ...hidden, send: '1' })
+  return joined([form, again])
 }
 
-function codeFields({ text }: Visit, method: FactorMethod, invalid: boolean): string {
+function codeFields({ text }: Visit, method: FactorMethod, invalid: boolean): Html {
   const recovery = method === 'recovery'
   const input = field({
     name: 'code',
@@ -157,5 +153,5 @@ function codeFields({ text }: Visit, method: FactorMethod, invalid: boolean): st
   const more = recovery
     ? checkbox('new_factor', text('factor.newFactor'))
     : checkbox('new_codes', text('factor.newCodes'))
-  return [input, more, button(text('factor.submit'))].join('')
+  return joined([input, more, button(text('factor.submit'))])
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { html } from 'ghtml'
+import { Html } from '../../../platform/trusted-html.ts'
+import { html } from '../../../platform/values/html.ts'
 import { button } from '../../pages/fields.ts'
 import type { Visit } from '../../pages/service.ts'
 
@@ -16,20 +17,20 @@ export interface PasskeyForm {
   readonly options: object
   readonly label: string
   /** What stands above the button. */
-  readonly fields?: string
+  readonly fields?: Html
   readonly hidden: Readonly<Record<string, string>>
   /** Something stands above the form already: without JavaScript it is that. */
   readonly told: boolean
 }
 
 /** A form that goes off with the answer of a device, in `passkey`. It takes a script: only scripts speak to devices. */
-export function passkeyForm({ text, form }: Visit, asked: PasskeyForm): string {
+export function passkeyForm({ text, form }: Visit, asked: PasskeyForm): Html {
   const { action, act, options, label, fields = '', hidden, told } = asked
   const without = told ? '' : html`<noscript><p class="problem">${text('passkey.noScript')}</p></noscript>`
-  const content = html`!${fields}<div id="passkey" data-act="${act}" data-options="${JSON.stringify(options)}" data-failed="${text('passkey.failed')}" data-unsupported="${text('passkey.unsupported')}"></div>
+  const content = html`${fields}<div id="passkey" data-act="${act}" data-options="${JSON.stringify(options)}" data-failed="${text('passkey.failed')}" data-unsupported="${text('passkey.unsupported')}"></div>
 <input type="hidden" name="passkey" value="">
 <p class="problem" id="passkey-problem" role="alert" hidden></p>
-!${without}
-!${button(label)}`
-  return `${form(action, content, hidden)}<script>${script}</script>`
+${without}
+${button(label)}`
+  return html`${form(action, content, hidden)}<script>${new Html(script)}</script>`
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import { AppError } from '../../../platform/errors.ts'
+import { html } from '../../../platform/values/html.ts'
 import type { Word } from '../../directories/word-store.ts'
 import type { Login } from '../../flows/login.ts'
 import { loginPage } from '../../flows/login-page.ts'
@@ -31,7 +31,7 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
     const back = html`<p class="or"><a href="${flows.startAgain(login)}">${text('passkey.password')}</a></p>`
     return visit.send({
       title: text('passkey.signIn'),
-      content: html`<p>${text('passkey.signInHow')}</p>!${form}!${back}`,
+      content: html`<p>${text('passkey.signInHow')}</p>${form}${back}`,
       problem,
       formTargets: [login.redirectUri],
       scripts: [passkeyScript],

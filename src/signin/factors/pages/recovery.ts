@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
+import { html } from '../../../platform/values/html.ts'
 import type { Login } from '../../flows/login.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import { button } from '../../pages/fields.ts'
@@ -25,8 +25,8 @@ export function recoveryPage(given: FactorPages): PageDefinition {
 /** Shows new recovery codes, this once. */
 export function sendRecoveryCodes(visit: Visit, login: Login, codes: readonly string[]): FastifyReply {
   const { text } = visit
-  const list = codes.map((code) => html`<li><code>${code}</code></li>`).join('')
+  const list = codes.map((code) => html`<li><code>${code}</code></li>`)
   const form = visit.form('/api/page/twoFactorRecovery', button(text('factor.recoverySubmit')), { flow: login.id })
-  const content = html`<p>${text('factor.recoveryWhat')}</p><ul>!${list}</ul><p>${text('factor.recoveryKeep')}</p>!${form}`
+  const content = html`<p>${text('factor.recoveryWhat')}</p><ul>${list}</ul><p>${text('factor.recoveryKeep')}</p>${form}`
   return visit.send({ title: text('factor.recoveryTitle'), content, formTargets: [login.redirectUri] })
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import type { Form } from '../../../platform/http/form.ts'
+import { type Html, html, joined, nothing } from '../../../platform/values/html.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import { isManaged, managementStep } from '../../flows/management.ts'
 import { button, field } from '../../pages/fields.ts'
@@ -84,31 +84,31 @@ export function securityPage(given: FactorPages): PageDefinition {
       : [html`<p>${text('security.nothing')}</p>`]
     return visit.send({
       title: text('security.title'),
-      content: [...content, form(visit, login, { do: 'done' }, text('security.go'), false)].join('\n'),
+      content: joined([...content, form(visit, login, { do: 'done' }, text('security.go'), false)]),
       problem,
       formTargets: [login.redirectUri],
     })
   }
 
-  function app(visit: Visit, login: ProvedLogin, { totp }: Overview): string {
+  function app(visit: Visit, login: ProvedLogin, { totp }: Overview): Html {
     const { text } = visit
-    if (!totp && !factors.setsUp('totp')) return ''
+    if (!totp && !factors.setsUp('totp')) return nothing
     const setUp = factors.setsUp('totp')
       ? html`<p><a class="button second" href="${flows.address(login, 'twoFactorSetup')}">${text(totp ? 'security.appReplace' : 'security.appSetUp')}</a></p>`
       : ''
     const remove = totp ? form(visit, login, { do: 'app' }, text('security.appRemove')) : ''
-    return html`<section><h2>${text('security.app')}</h2><p>${text(totp ? 'security.appThere' : 'security.appNone')}</p>!${setUp}!${remove}</section>`
+    return html`<section><h2>${text('security.app')}</h2><p>${text(totp ? 'security.appThere' : 'security.appNone')}</p>${setUp}${remove}</section>`
   }
 
-  function passkeys(visit: Visit, login: ProvedLogin, { passkeys: all }: Overview): string {
+  function passkeys(visit: Visit, login: ProvedLogin, { passkeys: all }: Overview): Html {
     const { text } = visit
-    if (!factors.setsUp('passkey')) return ''
+    if (!factors.setsUp('passkey')) return nothing
     const add = html`<p><a class="button second" href="${flows.address(login, 'twoFactorSetupPasskey')}">${text('security.passkeyAdd')}</a></p>`
     const none = all.length === 0 ? html`<p>${text('security.passkeyNone')}</p>` : ''
-    return html`<section><h2>${text('security.passkeys')}</h2>!${none}!${all.map((one) => passkey(visit, login, one))}!${add}</section>`
+    return html`<section><h2>${text('security.passkeys')}</h2>${none}${all.map((one) => passkey(visit, login, one))}${add}</section>`
   }
 
-  function passkey(visit: Visit, login: ProvedLogin, { id, name, createdAt, lastUsedAt }: Passkey): string {
+  function passkey(visit: Visit, login: ProvedLogin, { id, name, createdAt, lastUsedAt }: Passkey): Html {
     const { text, language } = visit
     const day = (date: Date): string => date.toLocaleDateString(language.tag, { dateStyle: 'medium', timeZone: 'UTC' })
     const used = lastUsedAt === null ? text('security.unused') : text('security.used', { date: day(lastUsedAt) })
@@ -120,28 +120,22 @@ export function securityPage(given: FactorPages): PageDefinition {
       maxLength: 100,
       hint: `${text('security.since', { date: day(createdAt) })} ${used}`,
     })
-    const rename = visit.form(action, input + button(text('security.rename', { name }), { second: true }), {
+    const rename = visit.form(action, joined([input, button(text('security.rename', { name }), { second: true })]), {
       flow: login.id,
       do: 'rename',
       id,
     })
-    return rename + form(visit, login, { do: 'passkey', id }, text('security.remove', { name }))
+    return joined([rename, form(visit, login, { do: 'passkey', id }, text('security.remove', { name }))])
   }
 
-  function codes(visit: Visit, login: ProvedLogin, { usable }: Standing, { recoveryCodes }: Overview): string {
+  function codes(visit: Visit, login: ProvedLogin, { usable }: Standing, { recoveryCodes }: Overview): Html {
     const { text } = visit
-    if (!usable.some((method) => method === 'totp' || method === 'passkey')) return ''
+    if (!usable.some((method) => method === 'totp' || method === 'passkey')) return nothing
     const again = form(visit, login, { do: 'codes' }, text('security.codesNew'))
-    return html`<section><h2>${text('security.codes')}</h2><p>${text('security.codesLeft', { count: recoveryCodes })}</p>!${again}</section>`
+    return html`<section><h2>${text('security.codes')}</h2><p>${text('security.codesLeft', { count: recoveryCodes })}</p>${again}</section>`
   }
 
-  function form(
-    visit: Visit,
-    login: ProvedLogin,
-    hidden: Record<string, string>,
-    label: string,
-    second = true,
-  ): string {
+  function form(visit: Visit, login: ProvedLogin, hidden: Record<string, string>, label: string, second = true): Html {
     return visit.form(action, button(label, { second }), { flow: login.id, ...hidden })
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
+import { html } from '../../../platform/values/html.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import { field } from '../../pages/fields.ts'
 import type { PageDefinition } from '../../pages/routes.ts'
@@ -76,7 +76,7 @@ export function setupPasskeyPage(given: FactorPages): PageDefinition {
     const other = factors.setsUp('totp') ? otherWay(given, login, 'twoFactorSetup', text('factor.setupAppInstead')) : ''
     return visit.send({
       title: text('factor.setupTitle'),
-      content: html`<p>${text('passkey.setupWhy')}</p>!${form}!${other}`,
+      content: html`<p>${text('passkey.setupWhy')}</p>${form}${other}`,
       problem,
       formTargets: [login.redirectUri],
       scripts: [passkeyScript],

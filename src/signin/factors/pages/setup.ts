@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import { renderSVG } from 'uqr'
+import { html, joined } from '../../../platform/values/html.ts'
 import { loginPage } from '../../flows/login-page.ts'
 import { button, field } from '../../pages/fields.ts'
 import type { PageDefinition } from '../../pages/routes.ts'
@@ -76,7 +76,7 @@ async function sendSetup(
   const steps = html`<p>${text('factor.setupWhy')}</p>
 <p>${text('factor.setupScan')}</p>
 <p><img src="${picture}" width="240" height="240" alt="${text('factor.setupPicture')}"></p>
-<p>${text('factor.setupKey')}</p>!${key}`
+<p>${text('factor.setupKey')}</p>${key}`
   const input = field({
     name: 'code',
     label: text('factor.code'),
@@ -88,13 +88,13 @@ async function sendSetup(
     autofocus: true,
   })
   const hidden = { flow: login.id }
-  const form = visit.form('/api/page/twoFactorSetup', input + button(text('factor.setupSubmit')), hidden)
+  const form = visit.form('/api/page/twoFactorSetup', joined([input, button(text('factor.setupSubmit'))]), hidden)
   const other = given.factors.passkeys.available()
     ? otherWay(given, login, 'twoFactorSetupPasskey', text('passkey.setupInstead'))
     : ''
   return visit.send({
     title: text('factor.setupTitle'),
-    content: steps + form + other,
+    content: html`${steps}${form}${other}`,
     problem,
     formTargets: [login.redirectUri],
   })

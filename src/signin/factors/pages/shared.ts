@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { html } from 'ghtml'
 import { AppError } from '../../../platform/errors.ts'
+import { type Html, html } from '../../../platform/values/html.ts'
 import type { LoginFlows } from '../../flows/flows.ts'
 import type { Login } from '../../flows/login.ts'
 import { isManaged } from '../../flows/management.ts'
@@ -48,6 +48,6 @@ export function toPage(
 }
 
 /** A link to another page of the same sign-in, below what the page is about. */
-export function otherWay({ flows }: FactorPages, login: Login, page: string, label: string, more = {}): string {
+export function otherWay({ flows }: FactorPages, login: Login, page: string, label: string, more = {}): Html {
   return html`<p class="or"><a href="${flows.address(login, page, more)}">${label}</a></p>`
 }

@@ -41,7 +41,7 @@ export async function composeHttp(
   { snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel }: Kept,
   { signIn, oauth, users, groups, mail, messages }: People,
-  workflow: Workflow,
+  { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
   const api = apiSurface({ authenticators: [signIn.bearer], carriers: signIn.carriers })
@@ -96,8 +96,8 @@ export async function composeHttp(
     await registerPageRoutes(scope, { system, pages: signIn.pages })
     await registerEventStream(scope, { streams, held: signIn.held })
     registerEventRoutes(scope, events)
-    registerBaseConfigRoutes(scope, workflow)
-    const lookAtPictures = workflow.files.pictures
+    registerBaseConfigRoutes(scope, { baseConfig: administration })
+    const lookAtPictures = files.pictures
     await registerOAuthServerRoutes(scope, oauth)
     await registerSignInRoutes(scope, { signIn, lookAtPictures })
     registerUserRoutes(scope, { users }, lookAtPictures)
@@ -110,12 +110,12 @@ export async function composeHttp(
     })
     registerMessageRoutes(scope, { messages })
     registerDatamodelRoutes(scope, datamodel)
-    registerObjecttypeRoutes(scope, workflow)
-    registerRightRoutes(scope, { ...workflow, explain, invalid })
-    registerPoolRoutes(scope, workflow)
-    registerTagRoutes(scope, workflow)
-    registerTransitionRoutes(scope, { ...workflow, runOnObjects })
-    await registerFileRoutes(scope, { ...workflow, nameInObject })
+    registerObjecttypeRoutes(scope, { objecttypes })
+    registerRightRoutes(scope, { presets, explain, invalid })
+    registerPoolRoutes(scope, { pools })
+    registerTagRoutes(scope, { tags })
+    registerTransitionRoutes(scope, { transitions, runOnObjects })
+    await registerFileRoutes(scope, { files, nameInObject })
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })

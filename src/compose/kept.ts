@@ -2,6 +2,7 @@ import { openBaseConfig } from '../config/service.ts'
 import { createDatamodelService } from '../datamodel/service.ts'
 import { createEventLog } from '../events/service.ts'
 import { createCommitHooks } from '../objects/upkeep/commit-hooks.ts'
+import { marksAnywhere } from '../objects/upkeep/file-marks.ts'
 import { openObjecttypes } from '../objecttypes/service.ts'
 import { createEventUsers } from '../people/event-users.ts'
 import { clientConventions } from '../platform/config/versions.ts'
@@ -60,29 +61,11 @@ export async function composeKept(
     tags,
     objecttypes,
     pools,
-    /** Whether any watermark or caption is set at all. */
-    anyMarks: once(
-      () => [pools.snapshot(), objecttypes.snapshot()],
-      () => {
-        const fields = [...objecttypes.snapshot().values()].map(({ settings }) => settings.fields)
-        const said = [...[...pools.snapshot().values()].map(({ settings }) => settings), ...fields]
-        return said.some(({ watermark, caption }) => watermark !== undefined || caption !== undefined)
-      },
-    ),
+    anyMarks: marksAnywhere({ pools, objecttypes }),
     /** How masks are chosen and narrowed. */
     maskSettings: {
       objecttypeMasks: (id: number) => objecttypes.settings(id).standardMasks,
       maskFilters: (id: number) => objecttypes.settings(id).maskfilters,
     },
-  }
-}
-
-/** What is known until one of the snapshots is another. */
-function once<T>(snapshots: () => readonly unknown[], find: () => T): () => T {
-  let known: { readonly of: readonly unknown[]; readonly value: T } | null = null
-  return () => {
-    const now = snapshots()
-    if (!known || now.some((one, index) => one !== known?.of[index])) known = { of: now, value: find() }
-    return known.value
   }
 }

@@ -1,5 +1,4 @@
-import type { Model } from '../datamodel/model.ts'
-import { causesOfObjects, createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
@@ -11,51 +10,45 @@ import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
 import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
+import { grantStores, grantTables, namesInGrants } from '../objects/upkeep/grant-stores.ts'
+import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
-import type { Cause } from '../platform/cause.ts'
-import type { Queryable } from '../platform/postgres/db.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
-import { createIndexer, createSearchService, indexName } from '../search/service.ts'
-import { effectiveTags } from '../tags/service.ts'
+import { failureEvents } from '../search/queue/failure-events.ts'
+import { createIndexer, createSearchService } from '../search/service.ts'
+import { narrowedTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
 import type { People } from './people.ts'
-import { janitorSettings, type Workflow } from './workflow.ts'
+import type { Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
-
-/** Events about documents of the index that could not be made; `cause` is why the objects are as they are. */
-async function ofDocuments(from: Queryable, failed: readonly { id: number; error: string }[]) {
-  const causes = await causesOfObjects(
-    from,
-    failed.map(({ id }) => id),
-  )
-  return failed.map((one) => ofDocument(one, causes.get(one.id)))
-}
-
-function ofDocument({ id, error }: { id: number; error: string }, cause?: Cause) {
-  return {
-    actor: null,
-    ...(cause ? { cause } : {}),
-    systemObjectId: id,
-    info: { IndexName: indexName, DocID: `${id}`, Error: error },
-  }
-}
 
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
-  ground: Ground,
-  kept: Kept,
+  { bus, jobs, pipelined, pages, heavy, queued }: Ground,
+  {
+    baseConfig,
+    datamodel,
+    index,
+    reindexing,
+    events,
+    eventUsers,
+    languages,
+    objecttypes,
+    pools,
+    tags,
+    maskSettings,
+    anyMarks,
+  }: Kept,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
-  const { bus, jobs, pipelined, pages, heavy, queued } = ground
-  const { baseConfig, datamodel, index, reindexing, events, languages, objecttypes, pools, tags, maskSettings } = kept
   const indexer = await createIndexer({
     db,
     bus,
@@ -64,7 +57,7 @@ export async function composeObjects(
     languages,
     refreshStandards,
     linkedChanged: async (ids) => {
-      const having = kept.anyMarks() ? await objectsWithFiles(db, ids) : []
+      const having = anyMarks() ? await objectsWithFiles(db, ids) : []
       if (having.length > 0) await db.transaction((tx) => files.renewMarks(tx, having))
     },
     readFiles: files.forIndex,
@@ -73,14 +66,10 @@ export async function composeObjects(
     queued,
     reindexing,
     onFailure: async (id, error) => {
-      const [told] = await ofDocuments(db, [{ id, error }])
-      if (told) await events.append(db, [{ type: 'OBJECT_INDEX_ERROR', ...told }])
+      await events.append(db, await failureEvents(db, 'OBJECT_INDEX_ERROR', [{ id, error }]))
     },
     onRetry: async (tx, failed) => {
-      await events.append(
-        tx,
-        (await ofDocuments(tx, failed)).map((told) => ({ type: 'OBJECT_INDEX_REQUEUE', ...told })),
-      )
+      await events.append(tx, await failureEvents(tx, 'OBJECT_INDEX_REQUEUE', failed))
     },
   })
   opened.defer(() => indexer.close())
@@ -125,8 +114,7 @@ export async function composeObjects(
       lockForUse: tags.existing,
       available: (objecttype, pool) => {
         const layers = [objecttypes.tagLayer(objecttype), ...(pool === null ? [] : pools.tagLayers(pool))]
-        const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)
-        return narrowed ? effectiveTags(tags.snapshot(), layers) : null
+        return narrowedTags(tags.snapshot(), layers)
       },
     },
     files,
@@ -144,7 +132,7 @@ export async function composeObjects(
   const trashJanitor = createTrashJanitor({
     objects: objectDeps,
     log,
-    policies: () => purgePolicies(janitorSettings(kept)),
+    policies: () => purgePolicies(janitorSettings({ baseConfig, datamodel, objecttypes, pools })),
     systemActor: signIn.systemActor,
     paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
   })
@@ -230,7 +218,7 @@ export async function composeObjects(
       db,
       log: events,
       databaseName,
-      users: kept.eventUsers,
+      users: eventUsers,
       seen,
       quotas: {
         eventBytes: config.quotaEventBytes,
@@ -240,23 +228,8 @@ export async function composeObjects(
     }),
     invalid: createInvalidGrantService({
       db,
-      stores: [
-        { kind: 'pool', from: 'pool', context: 'pool' },
-        {
-          kind: 'objecttype',
-          from: `(select id, settings->'acl' as acl from objecttype) as objecttype`,
-          context: 'objecttype-without-pool',
-        },
-        {
-          kind: 'object',
-          from: '(select system_object_id as id, acl from object where acl is not null) as object',
-          context: 'object',
-        },
-        { kind: 'tag', from: 'tag', context: 'tag' },
-        { kind: 'user', from: '"user"', context: 'user' },
-        { kind: 'group', from: '"group"', context: 'group' },
-      ],
-      tables: { user: '"user"', group: '"group"', right_preset: 'right_preset', pool: 'pool', tag: 'tag' },
+      stores: grantStores,
+      tables: grantTables,
       model: () => namesInGrants(datamodel.current()),
       findPeople: principals.find,
     }),
@@ -280,15 +253,5 @@ export async function composeObjects(
       mostOfCaller: config.quotaStreams,
       patience: 1000 * config.slowGrace,
     }),
-  }
-}
-
-/** What of the datamodel grants name. */
-function namesInGrants({ objecttypes, columnsById }: Model) {
-  const tables = [...objecttypes.values()]
-  return {
-    objecttypes: tables.map(({ id }) => id),
-    masks: tables.flatMap(({ masks }) => [...masks.values()].map(({ id }) => id)),
-    columns: [...columnsById.keys()],
   }
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
@@ -7,9 +6,9 @@ import { createMarking, haveFiles } from '../objects/upkeep/file-marks.ts'
 import { fileFigures } from '../objects/upkeep/file-stats.ts'
 import { filesWithin, requeueUsers, seenUses } from '../objects/upkeep/file-uses.ts'
 import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.ts'
+import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
-import { requireMayJoin, requireMayTrust } from '../people/service.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { createPoolService } from '../pools/service.ts'
@@ -21,21 +20,7 @@ import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
 import type { People } from './people.ts'
 
-/** The system user that callers without a token are (migration 0010). */
-const deepLinkUserId = 2
-
 export type Workflow = Awaited<ReturnType<typeof composeWorkflow>>
-
-/** What is said of cleaning up: in the base configuration, by pools, by object types without pools. */
-export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: Kept) {
-  return {
-    removal: baseConfig.get().janitor.object_and_file_removal,
-    pools: pools.snapshot(),
-    objecttypes: [...datamodel.current().objecttypes.values()]
-      .filter(({ poolLink }) => !poolLink)
-      .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
-  }
-}
 
 /** The rights of those of the users who may act now. */
 async function rightsOfUsers(
@@ -50,15 +35,12 @@ async function rightsOfUsers(
 
 /** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
 export async function composeWorkflow(
-  given: Given,
-  ground: Ground,
-  kept: Kept,
-  { principals, rights, personRights, signIn, conventionOf }: People,
+  { config, db, log }: Given,
+  { bus, seal, jobs, snapshots, queued }: Ground,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Kept,
+  { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
-  const { config, db } = given
-  const { bus, seal, jobs, snapshots, queued } = ground
-  const { baseConfig, datamodel, events, languages, objecttypes, pools, tags } = kept
   const files = await createFileService({
     db,
     seal,
@@ -66,12 +48,12 @@ export async function composeWorkflow(
     jobs,
     events,
     snapshots,
-    log: given.log,
+    log,
     config,
     settings: baseConfig.get,
     rights,
     usesOf: (from, caller, ids) => {
-      const deps = { ...kept.maskSettings, pools }
+      const deps = { ...maskSettings, pools }
       return seenUses({ deps, model: datamodel.current(), rights: caller }, from, ids)
     },
     filesWithin,
@@ -79,18 +61,18 @@ export async function composeWorkflow(
     formerFiles: createFormerFiles({
       events,
       wakeIndex: queued.raise,
-      policies: () => linkPolicies(janitorSettings(kept)),
+      policies: () => linkPolicies(janitorSettings({ baseConfig, datamodel, objecttypes, pools })),
     }),
     marking: createMarking({
       model: datamodel.current,
       languages,
-      any: kept.anyMarks,
-      masks: { ...kept.maskSettings, pools },
+      any: anyMarks,
+      masks: { ...maskSettings, pools },
       readersOf: (from, userIds) => rightsOfUsers({ rights, signIn }, from, userIds),
-      onGone: (users) => given.log.warn({ users }, 'captions tell nothing: whoever has set them may not act any more'),
+      onGone: (users) => log.warn({ users }, 'captions tell nothing: whoever has set them may not act any more'),
     }),
     whoNames: rememberedPeople(principals, rights).whoNames,
-    anonymous: async () => (baseConfig.get().deep_link_access.enabled ? signIn.actorOfUser(deepLinkUserId) : null),
+    anonymous: signIn.actorOfLinks,
   })
   opened.defer(() => files.close())
   const webhooks = createWebhookService({
@@ -125,7 +107,7 @@ export async function composeWorkflow(
     actorsOf: signIn.actorsOf,
     conventionOf,
   })
-  const fileCounts = createFileCounts({ db, log: given.log, paused: () => config.readOnly })
+  const fileCounts = createFileCounts({ db, log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
   const shared = { db, seal, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, conventionOf }
   const marks = {
@@ -155,13 +137,7 @@ export async function composeWorkflow(
       baseConfig,
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
-        const known = new Set(before.registration.groups.map((group) => group.group_id))
-        const added = after.registration.groups.map((group) => group.group_id).filter((id) => !known.has(id))
-        await requireMayJoin(tx, actor, personRights, added)
-        for (const section of ['ldap', 'saml', 'openid_connect'] as const) {
-          if (!isDeepStrictEqual(before[section], after[section]))
-            await requireMayTrust(tx, actor, personRights, section)
-        }
+        await signIn.checkSettings(tx, actor, before, after)
       },
     }),
   }

@@ -5,7 +5,8 @@ import { registerOAuthRoutes } from './routes.ts'
 import type { OAuthServer } from './server.ts'
 
 export async function registerOAuthServerRoutes(app: HttpApp, server: OAuthServer): Promise<void> {
-  await registerOAuthRoutes(app, server)
-  await registerAuthorizeRoutes(app, server)
-  await registerFurtherOAuthRoutes(app, server)
+  const { oauth, tokenInfo, authorize, pages, aliases, sessions, refreshes, logout, issuer } = server
+  await registerOAuthRoutes(app, { oauth, tokenInfo, aliases })
+  await registerAuthorizeRoutes(app, { authorize, pages })
+  await registerFurtherOAuthRoutes(app, { sessions, refreshes, tokenInfo, logout, pages, issuer, aliases })
 }

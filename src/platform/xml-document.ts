@@ -20,7 +20,8 @@ interface Library {
   readonly DOMParser: new (options: object) => { parseFromString(xml: string, type: string): XmlDocument }
 }
 
-const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as Library
+const require = createRequire(import.meta.url)
+const { DOMParser } = require('@xmldom/xmldom') as Library
 
 /** A small document as a whole. @throws {Error} for whatever a tolerant reader would mend. */
 export function parseXml(xml: string): XmlDocument {

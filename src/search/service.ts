@@ -40,7 +40,7 @@ import { createWalks } from './walk.ts'
 export { visionBytes } from './plan/vision.ts'
 export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
-export { createReindexing, indexName } from './queue/reindex.ts'
+export { createReindexing } from './queue/reindex.ts'
 
 /** How hits are shown; the keys of a request that say so, checked. */
 export interface HitOptions {

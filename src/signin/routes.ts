@@ -12,11 +12,12 @@ export async function registerSignInRoutes(
   app: HttpApp,
   { signIn, lookAtPictures }: { signIn: SignInService; lookAtPictures: LookAtPictures },
 ): Promise<void> {
-  await registerPages(app, signIn.pages, signIn.pageDefinitions())
-  registerTextRoutes(app, signIn)
-  await registerDirectoryRoutes(app, signIn)
-  registerDirectoryCheck(app, signIn)
-  registerSessionRoutes(app, signIn, lookAtPictures)
-  registerPasskeyRoutes(app, signIn)
+  const { pages, ownTexts, comeBack, saml, checkDirectory, session, sessionOf, ownSessions, passkeyRecords } = signIn
+  await registerPages(app, pages, signIn.pageDefinitions())
+  registerTextRoutes(app, { ownTexts })
+  await registerDirectoryRoutes(app, { pages, comeBack, saml })
+  registerDirectoryCheck(app, { checkDirectory })
+  registerSessionRoutes(app, { session, sessionOf, ownSessions }, lookAtPictures)
+  registerPasskeyRoutes(app, { passkeyRecords })
   registerChangePassword(app, signIn.changePassword)
 }

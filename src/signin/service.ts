@@ -2,8 +2,9 @@
  * Who is calling: sessions, their tokens, and all ways to sign in. A *session* is one sign-in; its *tokens* prove it with
  * each request. An *actor* is a user within a request: what every service takes first.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
-import type { BaseConfigService } from '../config/service.ts'
+import type { BaseConfig, BaseConfigService } from '../config/service.ts'
 import type { EventLog, HeldToken } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { MailService } from '../mail/service.ts'
@@ -13,6 +14,8 @@ import {
   meetsRules,
   type Principals,
   type RightsHooks,
+  requireMayJoin,
+  requireMayTrust,
   ruleHint,
   type UserService,
 } from '../people/service.ts'
@@ -23,7 +26,7 @@ import type { Form } from '../platform/http/form.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
-import type { Db } from '../platform/postgres/db.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutEnd } from '../platform/values/text.ts'
 import { createChangePassword } from './account/change-password.ts'
@@ -120,6 +123,9 @@ export interface SignInDependencies {
 }
 
 export type SignInService = ReturnType<typeof createSignInService>
+
+/** The system user that callers without a token are (migration 0010). */
+const deepLinkUserId = 2
 
 /** Routes that a user who must set a new password can still call. */
 const routesBeforePasswordChange: ReadonlySet<string> = new Set([
@@ -303,6 +309,23 @@ export function createSignInService(dependencies: SignInDependencies) {
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,
+
+    /** The actor of callers without a token, where links to files without one are allowed; else `null`. */
+    actorOfLinks: async (): Promise<Actor | null> =>
+      baseConfig.get().deep_link_access.enabled ? sessions.actorOfUser(deepLinkUserId) : null,
+
+    /**
+     * Whether somebody may change the base configuration like that: groups of new accounts, and who says who people are.
+     * @throws {AppError} `ColumnNeedsSystemRoot`
+     */
+    async checkSettings(from: Queryable, actor: Actor, before: BaseConfig, after: BaseConfig): Promise<void> {
+      const known = new Set(before.registration.groups.map((group) => group.group_id))
+      const added = after.registration.groups.map((group) => group.group_id).filter((id) => !known.has(id))
+      await requireMayJoin(from, actor, rights, added)
+      for (const section of ['ldap', 'saml', 'openid_connect'] as const) {
+        if (!isDeepStrictEqual(before[section], after[section])) await requireMayTrust(from, actor, rights, section)
+      }
+    },
 
     /** Those of the users who may sign in now, and root in any case: whoever runs the service does what it set up. */
     actorsOf: sessions.actorsWhoMayAct,

@@ -23,6 +23,15 @@ export function effectiveTags(snapshot: TagSnapshot, layers: readonly TagLayer[]
   return current
 }
 
+/** The same where some layer says something; null: all tags, as they are. */
+export function narrowedTags(
+  snapshot: TagSnapshot,
+  layers: readonly TagLayer[],
+): ReadonlyMap<number, EffectiveTag> | null {
+  const narrowed = layers.some((layer) => layer.private || layer.tags.length > 0)
+  return narrowed ? effectiveTags(snapshot, layers) : null
+}
+
 export interface TagCheck {
   /** Tags as the save sends them; undefined when it does not say. */
   readonly tags: readonly number[] | undefined

@@ -22,7 +22,7 @@ import type { TagFields, TagGroupBody } from './schema.ts'
 import { type KeptTags, tagTopic } from './snapshot.ts'
 import * as store from './store.ts'
 
-export { checkTags, effectiveTags, type TagCheck, withTag } from './check.ts'
+export { checkTags, narrowedTags, type TagCheck, withTag } from './check.ts'
 export * from './filter.ts'
 export { mayTag, tagCaller } from './grants.ts'
 export type { EffectiveTag, Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'

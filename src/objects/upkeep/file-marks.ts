@@ -1,5 +1,7 @@
 import type { Column, Model } from '../../datamodel/model.ts'
+import type { KeptObjecttypes } from '../../objecttypes/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import type { KeptPools } from '../../pools/service.ts'
 import type { CaptionSightDeps } from './caption-sight.ts'
 import { captionTexts } from './caption-texts.ts'
 
@@ -46,6 +48,31 @@ interface MarkingUse {
   readonly systemObjectId: number
   /** The object type's, then those of the pools from the root down to its own. */
   readonly layers: readonly MarkSettings[]
+}
+
+/** Whether any watermark or caption is set at all. */
+export function marksAnywhere({
+  pools,
+  objecttypes,
+}: Readonly<{ pools: Pick<KeptPools, 'snapshot'>; objecttypes: Pick<KeptObjecttypes, 'snapshot'> }>): () => boolean {
+  return ofSnapshots(
+    () => [pools.snapshot(), objecttypes.snapshot()],
+    () => {
+      const fields = [...objecttypes.snapshot().values()].map(({ settings }) => settings.fields)
+      const said = [...[...pools.snapshot().values()].map(({ settings }) => settings), ...fields]
+      return said.some(({ watermark, caption }) => watermark !== undefined || caption !== undefined)
+    },
+  )
+}
+
+/** What is known until one of the snapshots is another. */
+function ofSnapshots<T>(snapshots: () => readonly unknown[], find: () => T): () => T {
+  let known: { readonly of: readonly unknown[]; readonly value: T } | null = null
+  return () => {
+    const now = snapshots()
+    if (!known || now.some((one, index) => one !== known?.of[index])) known = { of: now, value: find() }
+    return known.value
+  }
 }
 
 /** What renditions of files bear: the object type says it first, and pools from the root down say it better. */

@@ -1,11 +1,33 @@
+import type { BaseConfigService } from '../../config/service.ts'
+import type { DatamodelService } from '../../datamodel/service.ts'
 import type { JanitorPolicy, ObjecttypeSettings } from '../../objecttypes/model.ts'
+import type { KeptObjecttypes } from '../../objecttypes/service.ts'
 import type { PoolSnapshot } from '../../pools/model.ts'
+import type { KeptPools } from '../../pools/service.ts'
 
 /** What of the settings says how objects are cleaned up. */
 export interface PolicyHolders {
   readonly pools: PoolSnapshot
   /** Object types without pools. */
   readonly objecttypes: Iterable<{ readonly id: number; readonly settings: ObjecttypeSettings }>
+}
+
+interface JanitorSources {
+  readonly baseConfig: Pick<BaseConfigService, 'get'>
+  readonly datamodel: Pick<DatamodelService, 'current'>
+  readonly objecttypes: Pick<KeptObjecttypes, 'settings'>
+  readonly pools: Pick<KeptPools, 'snapshot'>
+}
+
+/** What is said of cleaning up: in the base configuration, by pools, by object types without pools. */
+export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: JanitorSources) {
+  return {
+    removal: baseConfig.get().janitor.object_and_file_removal,
+    pools: pools.snapshot(),
+    objecttypes: [...datamodel.current().objecttypes.values()]
+      .filter(({ poolLink }) => !poolLink)
+      .map(({ id }) => ({ id, settings: objecttypes.settings(id) })),
+  }
 }
 
 /** Who says it for an object `o`: its pool, or its object type. */

@@ -5,7 +5,7 @@ import { after, before, suite, test } from 'node:test'
 import { CannotMake } from '../../src/files/renditions/workshop/failure.ts'
 import { createWorkers, type Workers } from '../../src/files/renditions/workshop/workers.ts'
 import { textHandlers } from '../../src/files/renditions/workshop/xml-text.ts'
-import { createXmlReader } from '../../src/platform/xml-reader.ts'
+import { createXmlReader } from '../../src/platform/xml/reader.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { documents, pdf, zip } from './documents.ts'
 

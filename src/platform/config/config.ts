@@ -1,4 +1,4 @@
-import type { LaneSettings } from '../job-lanes.ts'
+import type { LaneSettings } from './job-lanes.ts'
 
 /**
  * What a client sends as the version of a record that it changes (decisions.md, 1 and 20): the stored one, or, where the

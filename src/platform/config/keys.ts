@@ -1,4 +1,3 @@
-import { jobLanes, type Lane, type LaneSettings, laneSetting } from '../job-lanes.ts'
 import type { Config } from './config.ts'
 import { fewestConnections } from './connections.ts'
 import {
@@ -18,6 +17,7 @@ import {
   text,
   url,
 } from './forms.ts'
+import { jobLanes, type Lane, type LaneSettings, laneSetting } from './job-lanes.ts'
 
 /** One setting: where it stands, what it may be, what it is for. */
 export interface Key<T> {

@@ -1,6 +1,6 @@
-import { Html } from '../trusted-html.ts'
+import { Html } from './trusted-html.ts'
 
-export type { Html } from '../trusted-html.ts'
+export type { Html } from './trusted-html.ts'
 
 /** Texts are escaped, finished HTML stands as it is. */
 export type HtmlValue = string | number | Html | readonly Html[]

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { Html } from '../../platform/trusted-html.ts'
 import { html } from '../../platform/values/html.ts'
+import { Html } from '../../platform/values/trusted-html.ts'
 import type { PageColours } from './colours.ts'
 import type { PageLanguage } from './language.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Html } from '../../platform/trusted-html.ts'
 import { html, joined } from '../../platform/values/html.ts'
+import { Html } from '../../platform/values/trusted-html.ts'
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './model.ts'
 import { schemaText } from './schema-text.ts'
 

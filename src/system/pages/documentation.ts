@@ -2,8 +2,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, normalize } from 'node:path'
 import { Marked, type Tokens } from 'marked'
-import { Html } from '../../platform/trusted-html.ts'
 import { html } from '../../platform/values/html.ts'
+import { Html } from '../../platform/values/trusted-html.ts'
 
 export interface DocumentationPage {
   readonly title: string

@@ -1,4 +1,4 @@
-import { createXmlReader, XmlError } from '../../../platform/xml-reader.ts'
+import { createXmlReader, XmlError } from '../../../platform/xml/reader.ts'
 import { type Archive, type ArchiveEntry, BadArchive, openArchive } from '../../archives/open.ts'
 import { CannotMake } from './failure.ts'
 import type { TextBuffer } from './text-buffer.ts'

@@ -1,4 +1,4 @@
-import type { XmlHandlers } from '../../../platform/xml-reader.ts'
+import type { XmlHandlers } from '../../../platform/xml/reader.ts'
 
 export interface XmlTextOptions {
   /** Elements whose text counts, with all that stands in them. */

@@ -1,4 +1,4 @@
-import type { XmlHandlers } from '../../../platform/xml-reader.ts'
+import type { XmlHandlers } from '../../../platform/xml/reader.ts'
 import { limits, SheetError } from '../limits.ts'
 import type { SheetRow } from './model.ts'
 import { columnOf, dateOfSerial, numberText } from './xlsx/numbers.ts'

@@ -1,8 +1,8 @@
 import { AppError } from '../../../platform/errors.ts'
+import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
 import { prepareCollations } from '../../document/collation.ts'
 import { fieldsOf } from '../../plan/fields.ts'
 import type { DocumentBatch, IndexTarget, SourceBatch } from '../../queue/target.ts'
-import { inTurns } from '../../queue/turns.ts'
 import { Arena } from '../document/arena.ts'
 import { createDocumentBuilder } from '../document/build.ts'
 import type { SlotCache } from '../slots.ts'
@@ -55,7 +55,7 @@ export function createPostgresTarget({
     arena.reset()
     await prepareCollations(languages)
     const context = { ...batch, fields: fieldsOf(model), slots: await slots.of(model, languages), terms, arena }
-    const built = await inTurns(sources, createDocumentBuilder(context))
+    const built = await mapYielding(sources, createDocumentBuilder(context), createYielder())
     const documents = built.filter((document) => document !== null)
     knownRemovals ??= await store.readRemovals(db)
     await facetSets.load(
@@ -72,7 +72,7 @@ export function createPostgresTarget({
     )
     await terms.flush(db)
     const indexed = await store.readIndexed(db, ids)
-    const encoded = await inTurns(documents, (document) => encode(document, sets, arena))
+    const encoded = await mapYielding(documents, (document) => encode(document, sets, arena), createYielder())
     const fresh = encoded.filter((document) => indexed.get(document.id)?.digest !== document.digest)
     const keep = new Set(encoded.map((document) => document.id))
     const gone = [...indexed.keys()].filter((id) => !keep.has(id))

@@ -1,4 +1,4 @@
-import { parseXml, type XmlNode } from '../../../platform/xml-document.ts'
+import { parseXml, type XmlNode } from '../../../platform/xml/document.ts'
 import { assertHarmlessXml, messageLimits, metadataLimits } from './harmless-xml.ts'
 
 /** An identity provider, as its metadata (SAML 2.0) describe it. */

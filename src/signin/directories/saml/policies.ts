@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
-import { parseXml, type XmlNode } from '../../../platform/xml-document.ts'
+import { parseXml, type XmlNode } from '../../../platform/xml/document.ts'
 import { assertHarmlessXml, messageLimits } from './harmless-xml.ts'
 
 type Decrypt = (xml: string, options: { key: string; warnInsecureAlgorithm: boolean }) => Promise<string>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Html } from '../../../platform/trusted-html.ts'
 import { html } from '../../../platform/values/html.ts'
+import { Html } from '../../../platform/values/trusted-html.ts'
 import { button } from '../../pages/fields.ts'
 import type { Visit } from '../../pages/service.ts'
 

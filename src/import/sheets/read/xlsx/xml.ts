@@ -1,4 +1,4 @@
-import { createXmlReader, XmlError, type XmlHandlers } from '../../../../platform/xml-reader.ts'
+import { createXmlReader, XmlError, type XmlHandlers } from '../../../../platform/xml/reader.ts'
 import { SheetError } from '../../limits.ts'
 
 /**

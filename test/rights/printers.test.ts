@@ -10,6 +10,7 @@ import { accessLexemes } from '../../src/search/postgres/document/access.ts'
 import type { AccessKind } from '../../src/search/postgres/index/access-sets.ts'
 import { type AskedSets, askedSets, expressionNode } from '../../src/search/postgres/query/access.ts'
 import { type KnownAccess, knownSetsSql } from '../../src/search/postgres/query/access-sets.ts'
+import { inlineSql } from '../../src/search/postgres/query/sql.ts'
 import { tsquery } from '../../src/search/postgres/query/tsquery.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { id, someObject } from './arbitraries.ts'
@@ -219,10 +220,9 @@ async function byIndex(
     people_set: n % 7 === 6 ? 0 : numberOf('people', people),
   }))
   const known = await knownTo(db, asked, kept)
-  const quoted = (value: string | number, type: string): string => `'${String(value).replaceAll("'", "''")}'::${type}`
   const columns = asked.flatMap((each, m) => [
-    `d.access @@ ${quoted(tsquery(expressionNode(each)), 'tsquery')}`,
-    knownSetsSql(known[m] as KnownAccess, 'd', quoted),
+    `d.access @@ ${inlineSql(tsquery(expressionNode(each)), 'tsquery')}`,
+    knownSetsSql(known[m] as KnownAccess, 'd', inlineSql),
   ])
   const found = await db.query<{ found: boolean[] }>(
     `select array[${columns.join(', ')}]::boolean[] as found from (
@@ -273,20 +273,24 @@ async function knownTo(
   const sets = (['shared', 'people'] as const).flatMap((kind) =>
     [...kept[kind]].map(([key, number]) => ({ kind, number, lexemes: key === '' ? [] : key.split(' ') })),
   )
-  const { rows } = await db.query<{ n: number; ids: string }>(
-    `select q.n, coalesce(array_agg(s.number order by s.number) filter (where s.number is not null), '{}')::text as ids
+  const { rows } = await db.query<{ n: number; ids: number[] }>(
+    `select q.n, coalesce(array_agg(s.number order by s.number) filter (where s.number is not null), '{}') as ids
      from jsonb_to_recordset($1) as q(n int, kind text, query text)
      left join jsonb_to_recordset($2) as s(kind text, number int, lexemes text[])
        on s.kind = q.kind and s.number <= 8 and array_to_tsvector(s.lexemes) @@ q.query::tsquery group by 1`,
     [JSON.stringify(list), JSON.stringify(sets)],
   )
   const ids = new Map(rows.map((row) => [row.n, row.ids]))
-  const numbers = new Map(list.map(({ kind, query, n }) => [`${kind} ${query}`, ids.get(n) ?? '{}']))
+  const numbers = new Map(list.map(({ kind, query, n }) => [`${kind} ${query}`, ids.get(n) ?? []]))
   const knownOf = (each: AskedSets): KnownAccess => {
     if (each.is === 'not') return { is: 'not', of: knownOf(each.of) }
     if (each.is !== 'sets') return { is: each.is, of: each.of.map(knownOf) }
     const { kind, query } = each
-    return { is: 'sets', kind, sets: { query, ids: numbers.get(`${kind} ${query}`) as string, upTo: 8 } }
+    const few = numbers.get(`${kind} ${query}`) as number[]
+    const bits = Buffer.alloc(2)
+    for (const number of few) bits[number >> 3] = (bits[number >> 3] as number) | (1 << (number & 7))
+    // A long list is a map of bits.
+    return { is: 'sets', kind, sets: { query, few: query.length % 2 === 0 ? few : null, bits, upTo: 8 } }
   }
   return asked.map((each) => knownOf(askedSets(each)))
 }

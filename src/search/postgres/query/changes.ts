@@ -1,7 +1,8 @@
 import type { Queryable } from '../../../platform/postgres/db.ts'
+import { isEverything } from '../../../rights/service.ts'
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../plan/plan.ts'
-import { readableNode } from './linked.ts'
-import { accessSql, stillSql } from './sight.ts'
+import { expressionNode } from './access.ts'
+import { accessSql, readableSql } from './sight.ts'
 import { atMicroseconds, microseconds } from './sql.ts'
 import type { Statement } from './statements.ts'
 
@@ -16,8 +17,7 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
   const until = window.until === null ? 'state.changed_at' : `least(state.changed_at, ${moment(window.until)})`
   const types = plan.scope.objecttypes ?? [...plan.fields.types.keys()]
   const ofTypes = (alias: string): string => `${alias}.objecttype = any(${parameters.add(types, 'int[]')})`
-  const rights = readableNode(plan.vision)
-  const readable = (alias: string): string => (rights ? accessSql(rights, alias) : 'true')
+  const { rights } = plan.vision
   const there = statement.where ?? 'false'
   const begins = (column: string): string => (window.since === null ? '' : `and ${column} >= ${moment(window.since)}`)
   const after = (at: string, id: string): string =>
@@ -25,13 +25,13 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
       ? `and (${at}, ${id}) > (${moment(window.after.at)}, ${parameters.add(window.after.id, 'bigint')})`
       : ''
   const limit = parameters.add(window.limit, 'int')
-  const known = `((${there}) or (not d.deleted and ${readable('d')}${stillSql(plan.vision, 'd')}))`
+  const known = `((${there}) or (not d.deleted and ${readableSql(plan, 'd')}))`
   // Who begins at the beginning has seen nothing that could be gone.
   const fresh = window.since === null
   const gone = `union all
          (select f.id, max(f.until) as at, false as there
           from search_former f left join search_document d on d.id = f.id
-          where f.until <= ${until} ${begins('f.until')} and ${ofTypes('f')} and ${readable('f')}
+          where f.until <= ${until} ${begins('f.until')} and ${ofTypes('f')} and ${isEverything(rights) ? 'true' : accessSql(expressionNode(rights), 'f')}
             and not coalesce(${known}, false)
           group by f.id having true ${after('max(f.until)', 'f.id')} order by 2, 1 limit ${limit})`
   const { rows } = await db.query<{ until: number; page: [number, number, boolean][] | null }>(

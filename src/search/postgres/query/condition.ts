@@ -31,10 +31,10 @@ import { rightsCondition } from './access.ts'
 import { knownSetsSql } from './access-sets.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
-import { type LinkedObjects, readableNode } from './linked.ts'
+import type { LinkedObjects } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { ofDocuments, type Place, predicateSql } from './predicate.ts'
-import { accessSql, sightNode, sightOfTypes, stillSql, whereSeen } from './sight.ts'
+import { accessSql, readableSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
 import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
@@ -451,10 +451,10 @@ function childOfCondition(
   if (!table) return never
   const type = parameters.add(objecttype, 'int')
   // In a polyhierarchy parents that the caller may not read are shown without their `_id`.
-  const rights = table.polyhierarchical ? readableNode(plan.vision) : null
-  const readable = rights
-    ? ` and exists (select from search_document t where t.id = p.system_object_id and ${accessSql(rights, 't')}${stillSql(plan.vision, 't')})`
-    : ''
+  const readable =
+    table.polyhierarchical && !plan.vision.whole
+      ? ` and exists (select from search_document t where t.id = p.system_object_id and ${readableSql(plan, 't')})`
+      : ''
   const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
     and p.id = any(${parameters.add(ids, 'bigint[]')})${readable})`
   // The first part of each branch is what the index on parents knows.

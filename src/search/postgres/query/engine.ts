@@ -90,8 +90,10 @@ export function createPostgresEngine({
       now ??= readNow(null)
       return now
     }
-    const linked = await findLinked({ db: databases.lexical, known: linkedAnswers, moment }, asked.vision, (known) =>
-      statements.compileAll(planWith(known), expansions, known),
+    const linked = await findLinked(
+      { db: databases.lexical, known: linkedAnswers, accessSets, moment },
+      asked.vision,
+      (known) => statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)
     await yieldIfDue(yielder)

@@ -2,12 +2,11 @@
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
-import type { Vision } from '../../plan/vision.ts'
 import { systemFacets } from '../slots.ts'
 import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers } from './facet-sets.ts'
-import { type LinkedObjects, readableNode } from './linked.ts'
+import type { LinkedObjects } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, seenSql, sightOfTypes, stillSql } from './sight.ts'
+import { accessSql, readableSql, seenSql, sightOfTypes } from './sight.ts'
 import { valuePath } from './stored-values.ts'
 
 /** Facets that count by a number in the document; others are counted from stored values. */
@@ -72,9 +71,11 @@ export async function facetCounts(
 }
 
 /** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */
-export function storedFacetSql({ field }: FacetPlan, matches: string, vision: Vision): string {
+type ReadablePlan = Parameters<typeof readableSql>[0]
+
+export function storedFacetSql({ field }: FacetPlan, matches: string, plan: ReadablePlan): string {
   if (field.kind !== 'field') throw new Error('system facets are always prepared')
-  if (field.field.kind === 'link') return linkFacetSql(field.field, matches, vision)
+  if (field.field.kind === 'link') return linkFacetSql(field.field, matches, plan)
   const path = valuePath(field.field, null).replaceAll("'", "''")
   // A boolean without value is false.
   const value =
@@ -91,9 +92,7 @@ export function storedFacetSql({ field }: FacetPlan, matches: string, vision: Vi
 }
 
 /** Counts links, and what stands above those linked objects that the caller may read. */
-function linkFacetSql({ column }: SearchField, matches: string, vision: Vision): string {
-  const rights = readableNode(vision)
-  const readable = rights ? `${accessSql(rights, 't')}${stillSql(vision, 't')}` : 'true'
+function linkFacetSql({ column }: SearchField, matches: string, plan: ReadablePlan): string {
   return `(with recursive link as materialized (
       select l.from_id, l.to_id from (${matches}) m
       join object_link l on l.from_id = m.id and l.column_id = ${Number(column.id)}
@@ -101,7 +100,7 @@ function linkFacetSql({ column }: SearchField, matches: string, vision: Vision):
       select distinct to_id, to_id from link
       union
       select c.to_id, parent from counted_for c
-      join search_document t on t.id = c.to_id and ${readable}
+      join search_document t on t.id = c.to_id and ${readableSql(plan, 't')}
       join object o on o.system_object_id = c.id, unnest(o.parents) parent
     )
     select array_agg(id) as labels, array_agg(count) as counts from (

@@ -7,7 +7,6 @@
 
 import type { SearchPlan, TextTarget } from '../../plan/plan.ts'
 import { columnWord, titleWord } from '../document/lexemes.ts'
-import { readableNode } from './linked.ts'
 import { withPlaces } from './predicate.ts'
 import { whereSeen } from './sight.ts'
 import { asksTitles, ownSources, type SourceContext } from './sources.ts'
@@ -28,8 +27,6 @@ export interface KnownWord {
   readonly present: string
   /** It stands where the caller sees it. */
   readonly seen: string
-  /** The caller may read the document: of `access`, without a word; null: any. */
-  readonly readable: string | null
 }
 
 /** null: no document shows the caller a word. `dictionary`: 0 for words, else the id of a `string` column. */
@@ -54,11 +51,9 @@ export function knownWord(
   })
   const shown = new Map(found.filter((node) => node !== null).map((node) => [JSON.stringify(node), node]))
   if (shown.size === 0) return null
-  const readable = readableNode(vision)
   return {
     present: tsquery(anyOf([...lexemes].map(lexeme))),
     seen: tsquery(withPlaces(anyOf([...shown.values()]))),
-    readable: readable && tsquery(readable),
   }
 }
 
@@ -66,22 +61,20 @@ export function knownWord(
 const noneLinked: SourceContext['linked'] = {
   find: () => [],
   isEmpty: () => false,
-  readable: (node) => node,
-  without: [],
+  readable: () => 'true',
   knowsAll: () => false,
   found: () => '',
 }
 
 /**
- * `lateral` join of a term with one document that shows it; `known` has the columns of a `KnownWord`. The index is
+ * `lateral` join of a term with one document `d` that shows it and is `readable`; `known` has the columns of a `KnownWord`. The index is
  * asked for the word alone: with all places it takes ten times as long, more while entries wait to be sorted in.
  */
-export function knownWordSql(term: string, known: string, trash: string, without: string): string {
+export function knownWordSql(term: string, known: string, trash: string, readable: string): string {
   const quoted = `replace(replace(${term}, '\\', '\\\\'), '''', '''''')`
   const query = (column: string): string => `replace(${known}.${column}, '${placeholder}', ${quoted})::tsquery`
   return `cross join lateral (
     select from search_document d where d.lexemes @@ ${query('present')}
-      and case when ${known}.readable is null or d.access @@ ${known}.readable::tsquery
-        then d.lexemes @@ ${query('seen')} end
-      and (not d.deleted or d.id = any(${trash})) and d.id <> all(${without}) limit 1) known`
+      and case when ${readable} then d.lexemes @@ ${query('seen')} end
+      and (not d.deleted or d.id = any(${trash})) limit 1) known`
 }

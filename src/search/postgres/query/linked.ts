@@ -7,10 +7,12 @@ import type { Table } from '../../../datamodel/model.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Sight, Vision } from '../../plan/vision.ts'
 import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
-import { expressionNode, rightsCondition } from './access.ts'
+import { expressionNode } from './access.ts'
+import type { AccessSets } from './access-sets.ts'
 import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
+import { readableSql } from './sight.ts'
 import { microseconds } from './sql.ts'
-import { allOf, lastingQuery, lexeme, type Node, tsquery } from './tsquery.ts'
+import { lastingQuery, lexeme, type Node, tsquery } from './tsquery.ts'
 
 /** Linked objects that become lexemes; more of them are found by a join. */
 const mostLinked = 1000
@@ -20,26 +22,19 @@ export interface LinkedObjects {
   find(table: Table, node: Node): readonly number[] | null
   /** Whether no object of the type fulfils the condition, whoever may read it. */
   isEmpty(table: Table, node: Node): boolean
-  /** The condition together with the right to read the object. */
-  readable(node: Node): Node
+  /** What documents under the alias `t` fulfil that the caller may read, as SQL without parameters. */
+  readable(): string
   /** Whether the caller may know the titles of all objects of the type. */
   knowsAll(table: Table): boolean
-  /** Objects that the caller has just lost. */
-  readonly without: readonly number[]
   /** What was found out, as a text. */
   found(): string
-}
-
-/** What an object must have besides, so that the caller may read it; null: nothing. */
-export function readableNode(vision: Vision): Node | null {
-  const condition = rightsCondition(vision.rights)
-  return condition.never ? lexeme('_-') : condition.node
 }
 
 /** Where linked objects are asked for, and what is known of them already. */
 export interface LinkedSource {
   readonly db: Queryable
   readonly known: LinkedAnswers
+  readonly accessSets: AccessSets
   /** Moment of the last batch of the index, in microseconds since 1970. */
   readonly moment: () => Promise<number>
 }
@@ -53,50 +48,74 @@ export async function findLinked(
   use: (linked: LinkedObjects) => void,
 ): Promise<LinkedObjects> {
   const answers = new Map<string, LinkedIds>()
-  const linked = lookUp(vision, answers, null)
+  const { accessSets } = source
+  const readable = (): string => readableSql({ vision, accessSets }, 't')
+  const linked = lookUp(vision, readable, answers, null)
   if (vision.whole) return linked
   const moment = await source.moment()
-  const { without } = vision
-  const known: LinkedAnswers = without.length === 0 ? source.known : notKept
-  const wanted = new Map<string, number>()
-  const want = (query: string, type: number): LinkedIds => {
-    const answer = known.get(query, moment)
-    if (answer === undefined) wanted.set(query, type)
-    else answers.set(query, answer)
+  const known: LinkedAnswers = vision.without.length === 0 ? source.known : notKept
+  const wanted = new Map<string, Question>()
+  const want = (key: string, question: Question): LinkedIds => {
+    const answer = known.get(key, moment)
+    if (answer === undefined) wanted.set(key, question)
+    else answers.set(key, answer)
     return answer ?? []
   }
-  use(lookUp(vision, answers, want))
+  use(lookUp(vision, readable, answers, want))
   // What is known now can lead to more, but only once: whether a type is known as a whole comes first.
   for (let round = 0; round < 2 && wanted.size > 0; round++) {
-    await ask({ ...source, known }, { wanted, without }, answers)
+    await ask({ db: source.db, known, without: vision.without, readable }, wanted, answers)
     wanted.clear()
-    use(lookUp(vision, answers, want))
+    use(lookUp(vision, readable, answers, want))
   }
   return linked
+}
+
+/** Which objects of a type match; of those that the caller may read, or of all. */
+interface Question {
+  readonly type: number
+  readonly query: string
+  readonly readable: boolean
 }
 
 /** What is found out of a few moments is asked anew. */
 const notKept: LinkedAnswers = { get: () => undefined, keep: () => {} }
 
+interface Asking {
+  readonly db: Queryable
+  readonly known: LinkedAnswers
+  readonly without: readonly number[]
+  readonly readable: () => string
+}
+
 async function ask(
-  { db, known }: LinkedSource,
-  { wanted, without }: { readonly wanted: ReadonlyMap<string, number>; readonly without: readonly number[] },
+  { db, known, without, readable }: Asking,
+  wanted: ReadonlyMap<string, Question>,
   answers: Map<string, LinkedIds>,
 ): Promise<void> {
   const asked = [...wanted]
+  const questions = asked.map(([, question]) => question)
+  const ofReader = questions.some((question) => question.readable)
   const { rows } = await db.query<{ n: number; ids: string; asOf: number }>(
     `select (select ${microseconds('changed_at')} from search_state) as "asOf", q.n, array_to_string(array(
-       select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query and t.id <> all($3::bigint[]) limit ${mostLinked + 1}
-     ), ',') as ids from unnest($1::int[], $2::tsquery[]) with ordinality as q(type, query, n)`,
-    [asked.map(([, type]) => type), asked.map(([query]) => query), without],
-    'search-linked',
+       select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query
+         and (not q.readable${ofReader ? ` or ${readable()}` : ''}) and t.id <> all($4::bigint[]) limit ${mostLinked + 1}
+     ), ',') as ids from unnest($1::int[], $2::tsquery[], $3::boolean[]) with ordinality as q(type, query, readable, n)`,
+    [
+      questions.map(({ type }) => type),
+      questions.map(({ query }) => query),
+      questions.map((question) => question.readable),
+      without,
+    ],
+    // Named where it is the same for all.
+    ofReader ? undefined : 'search-linked',
   )
   for (const { n, ids, asOf } of rows) {
     const list = ids === '' ? [] : ids.split(',').map(Number)
     const found = list.length > mostLinked ? null : list
-    const [query] = asked[n - 1] as (typeof asked)[number]
-    answers.set(query, found)
-    known.keep(query, found, asOf)
+    const [key] = asked[n - 1] as (typeof asked)[number]
+    answers.set(key, found)
+    known.keep(key, found, asOf)
   }
 }
 
@@ -120,27 +139,26 @@ export function visionWith(vision: Vision, linked: LinkedObjects): Vision {
 /** `want`: what is said of what has not been asked yet. */
 function lookUp(
   vision: Vision,
+  readable: () => string,
   answers: ReadonlyMap<string, LinkedIds>,
-  want: ((query: string, type: number) => LinkedIds) | null,
+  want: ((key: string, question: Question) => LinkedIds) | null,
 ): LinkedObjects {
-  function answer(table: Table, node: Node): LinkedIds {
+  function answer(table: Table, node: Node, ofReader: boolean): LinkedIds {
     const query = `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})`
-    const known = answers.get(query)
-    return known === undefined ? (want?.(query, table.id) ?? []) : known
+    const key = ofReader ? `${vision.key} ${query}` : query
+    const known = answers.get(key)
+    return known === undefined ? (want?.(key, { type: table.id, query, readable: ofReader }) ?? []) : known
   }
-  const rights = readableNode(vision)
-  const readable = (node: Node): Node => (rights ? allOf([node, rights]) : node)
   return {
-    find: (table, node) => answer(table, readable(node)),
-    isEmpty: (table, node) => answer(table, node)?.length === 0,
+    find: (table, node) => answer(table, node, true),
+    isEmpty: (table, node) => answer(table, node, false)?.length === 0,
     readable,
-    without: vision.without,
     knowsAll(table) {
       const titles = vision.titles(table)
       if (titles === 'all') return true
       // One of them may have left its pool.
       if (vision.without.length > 0) return false
-      return titles === 'all in pools' && answer(table, lexeme(withoutPool))?.length === 0
+      return titles === 'all in pools' && answer(table, lexeme(withoutPool), false)?.length === 0
     },
     found: () => [...answers].map(([query, ids]) => `${query} ${ids}`).join('\n'),
   }

@@ -1,4 +1,5 @@
 /** Conditions that a document alone fulfils or does not, so that it can be told by its moment whether they still hold. */
+import { withoutLateQueries } from './sql.ts'
 
 /** What conditions on documents and their values are made of. */
 export const conditionColumns =
@@ -8,4 +9,4 @@ export const conditionColumns =
 export const longestCondition = 40_000
 
 /** Whether a condition is about the document alone, wherever it is: not about its rows, its links, or other objects. */
-export const isOfDocument = (sql: string): boolean => !/\bselect\b/i.test(sql)
+export const isOfDocument = (sql: string): boolean => !/\bselect\b/i.test(withoutLateQueries(sql))

@@ -6,9 +6,8 @@ import type { Sight } from '../../plan/vision.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
 import { isLocalized, keySql } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
-import { readableNode } from './linked.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, seenSql, sightNode, sightOfTypes, stillSql } from './sight.ts'
+import { accessSql, readableSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 import { atMicroseconds, microseconds, type Parameters } from './sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
@@ -98,15 +97,15 @@ function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext):
 }
 
 /** The sort key of the first linked object itself, as far as the caller may read it. */
-function titleKeySql({ field, languages }: ByField, { slots, vision, scope }: PostgresPlan): string {
+function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): string {
+  const { slots, scope } = plan
   const place = slots.linked(field)
   const keys = languages.map((language) => slots.standardKey(language)).filter((slot) => slot !== undefined)
   if (place === undefined || keys.length === 0) return 'null::bytea'
-  const rights = readableNode(vision)
   const key = keys.map((slot) => keySql(slot, 't')).join(', ')
   const type = field.column.table.root.id
   const first = `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
-  const sql = `(select coalesce(${key}) from search_document t where t.id = ${first}${rights ? ` and ${accessSql(rights, 't')}${stillSql(vision, 't')}` : ''})`
+  const sql = `(select coalesce(${key}) from search_document t where t.id = ${first} and ${readableSql(plan, 't')})`
   return scope.objecttypes?.length === 1 && scope.objecttypes[0] === type
     ? sql
     : `case when d.objecttype = ${type} then ${sql} end`

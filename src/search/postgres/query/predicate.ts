@@ -5,7 +5,7 @@
  */
 import { exactValue, ofObjecttype } from '../document/lexemes.ts'
 import { expressionNode } from './access.ts'
-import { accessSql, stillSql } from './sight.ts'
+import { accessSql } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from './tsquery.ts'
 
@@ -181,10 +181,10 @@ function withPlainTogether({ op, of }: Extract<Node, { op: 'and' | 'or' | 'phras
 }
 
 /** Objects of the type that match. */
-function targetsSql({ target, of, ids, without }: Linked, parameters: Parameters): string {
+function targetsSql({ target, of, ids, readable }: Linked, parameters: Parameters): string {
   if (ids) return `select unnest(${parameters.add(ids, 'bigint[]')})`
   const query = parameters.add(tsquery(allOf([lexeme(ofObjecttype(target)), of])), 'tsquery')
-  return `select t.id from search_document t where t.lexemes @@ ${query}${stillSql({ without }, 't')}`
+  return `select t.id from search_document t where t.lexemes @@ ${query} and ${readable()}`
 }
 
 /** Links to one of many objects. Rows tell what they link to by their lexemes alone. */

@@ -1,7 +1,11 @@
 /** What the caller sees, in lexemes and as SQL on the documents themselves. */
-import type { Sight, Vision } from '../../plan/vision.ts'
+import { isEverything } from '../../../rights/service.ts'
+import type { Sight } from '../../plan/vision.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
 import { either, expressionNode, nowhere } from './access.ts'
+import { knownSetsSql } from './access-sets.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
+import { inlineSql } from './sql.ts'
 import { allOf, lastingQuery, lexeme, type Node } from './tsquery.ts'
 
 /** A condition that holds only where the caller sees what it is about; null: nowhere. */
@@ -31,9 +35,22 @@ export function accessSql(node: Node, alias: string): string {
   return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
 }
 
-/** Besides the right to read a document, as the index knows it: its object has not moved out of sight since. */
-export function stillSql({ without }: Pick<Vision, 'without'>, alias: string): string {
-  return without.length === 0 ? '' : ` and ${alias}.id <> all('{${without.map(Number)}}'::bigint[])`
+/**
+ * Whether the caller may read a document: by the index, and unless its object has moved out of sight since. SQL without
+ * parameters.
+ */
+export function readableSql(
+  { vision, accessSets }: Pick<PostgresPlan, 'vision' | 'accessSets'>,
+  alias: string,
+): string {
+  const { rights, without } = vision
+  const known = isEverything(rights) ? null : accessSets.known(rights)
+  const parts = [
+    ...(known ? [knownSetsSql(known, alias, inlineSql)] : []),
+    ...(known || isEverything(rights) ? [] : [accessSql(expressionNode(rights), alias)]),
+    ...(without.length === 0 ? [] : [`${alias}.id <> all('{${without.map(Number)}}'::bigint[])`]),
+  ]
+  return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
 }
 
 /** A value of a document where the caller sees it, else null, which is of the same type. */

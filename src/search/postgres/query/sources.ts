@@ -79,8 +79,8 @@ export function linkNode(
     column: field.column.id,
     code: field.code,
     target: table.id,
-    of: linked.readable(of),
-    without: linked.without,
+    of,
+    readable: linked.readable,
     ids,
     candidates,
   }

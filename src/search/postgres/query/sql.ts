@@ -44,3 +44,19 @@ export const microseconds = (sql: string): string => `(extract(epoch from ${sql}
 /** A moment, given its microseconds since 1970. */
 export const atMicroseconds = (at: string): string =>
   `(timestamptz '1970-01-01 00:00:00+00' + ${at} * interval '1 microsecond')`
+
+/**
+ * A `tsquery` that PostgreSQL reads when the first row needs it, which may be none: the rights of a caller with a thousand pools
+ * take a millisecond to be read.
+ */
+export const lateQuery = (text: string): string => `(select q::tsquery from (values (${text})) late(q) offset 0)`
+
+/** The condition without those: what is asked of nothing but values that stand in it. */
+export const withoutLateQueries = (sql: string): string =>
+  sql.replaceAll(/\(select q::tsquery from \(values \(\{\{\d+\}\}::text\)\) late\(q\) offset 0\)/g, '')
+
+/** A value that stands in a statement itself. */
+export function inlineSql(value: string | number | Buffer, type: string): string {
+  const text = Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(value)
+  return `'${text.replaceAll("'", "''")}'::${type}`
+}

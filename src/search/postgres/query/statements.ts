@@ -316,7 +316,7 @@ export async function runStoredFacet(
   const seen = sightNode(sight)
   const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
   const { rows } = await db.query<{ labels: (string | number)[] | null; counts: number[] | null }>(
-    ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan.vision)} stored`),
+    ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan)} stored`),
   )
   const labels = rows[0]?.labels ?? []
   const counts = Int32Array.from(rows[0]?.counts ?? [])

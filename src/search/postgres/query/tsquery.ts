@@ -12,7 +12,7 @@ export type Node =
 
 /**
  * A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may.
- * `ids`: these objects, where they are known. `without`: objects that the caller has just lost.
+ * `ids`: these objects, where they are known. `readable`: what those fulfil that the caller may read, as SQL for the alias `t`.
  */
 export interface Linked {
   readonly op: 'linked'
@@ -21,7 +21,7 @@ export interface Linked {
   readonly target: number
   readonly of: Node
   readonly ids: readonly number[] | null
-  readonly without: readonly number[]
+  readonly readable: () => string
   readonly candidates: Node
 }
 

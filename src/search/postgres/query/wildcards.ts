@@ -5,6 +5,8 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { type Pattern, patterns } from '../../document/analyze.ts'
 import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../plan/plan.ts'
 import { knownWord, knownWordSql, type WordPlace } from './known-words.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
+import { readableSql } from './sight.ts'
 import type { Expansions } from './text.ts'
 
 /** Terms that one pattern may stand for. */
@@ -19,6 +21,8 @@ interface Wanted {
   readonly places: WordPlace[]
 }
 
+type PlanToExpand = SearchPlan & Pick<PostgresPlan, 'accessSets'>
+
 /** `lexical`: where lexemes are asked for. */
 interface Databases {
   readonly db: Queryable
@@ -30,7 +34,7 @@ interface Databases {
  * caller may know.
  * @throws {AppError} `WildcardExpandedToTooManyTerms`
  */
-export async function expandWildcards(databases: Databases, plan: SearchPlan): Promise<Expansions> {
+export async function expandWildcards(databases: Databases, plan: PlanToExpand): Promise<Expansions> {
   const all = wantedBy(plan)
   if (all.length === 0) return noExpansions
   const words = all.filter((each) => each.dictionary === 0)
@@ -63,14 +67,15 @@ interface TermRow {
 /** Words are found by their trigrams, which the index has of these alone. */
 async function lookUp(
   { db, lexical }: Databases,
-  { vision, languages, scope }: SearchPlan,
+  plan: PlanToExpand,
   wanted: readonly Wanted[],
   areWords: boolean,
 ): Promise<TermRow[]> {
+  const { vision, languages, scope } = plan
   if (wanted.length === 0) return []
   const condition = `field ${areWords ? '= 0' : '= w.dictionary and field <> 0'} and term like w.pattern`
   const select = (known: string): string => `select w.dictionary, w.pattern, t.term
-    from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text, readable text)
+    from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text)
     cross join lateral (select term from search_term ${known} where ${condition} limit $2) t`
   const patternOf = ({ dictionary, like }: Wanted) => ({ dictionary, pattern: like })
   if (vision.whole) {
@@ -82,8 +87,8 @@ async function lookUp(
     return known ? [{ ...patternOf(each), ...known }] : []
   })
   const trash = Array.isArray(scope.deleted) ? scope.deleted : []
-  const sql = select(knownWordSql('term', 'w', '$3::bigint[]', '$4::bigint[]'))
-  return (await lexical.query<TermRow>(sql, [JSON.stringify(asked), mostTerms + 1, trash, vision.without])).rows
+  const sql = select(knownWordSql('term', 'w', '$3::bigint[]', readableSql(plan, 'd')))
+  return (await lexical.query<TermRow>(sql, [JSON.stringify(asked), mostTerms + 1, trash])).rows
 }
 
 function wantedBy(plan: SearchPlan): Wanted[] {

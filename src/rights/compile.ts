@@ -217,7 +217,7 @@ export function compiledBytes({ pools, objecttypes }: Compiled): number {
   const classes = new Set([...lists].map((list) => list.class))
   let bytes = 500 + 105 * pools.size + 60 * objecttypes.size
   for (const { entries } of lists) bytes += 64 + 8 * entries.length
-  for (const each of classes) bytes += 1500 + 8 * each.pools.length
+  for (const each of classes) bytes += 800 + 8 * each.pools.length
   return bytes
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { compileModel } from '../../src/datamodel/compile/model.ts'
+import type { Mask, Table } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
 import { maskAccess } from '../../src/objects/masks/access.ts'
 import type { MaskDeps } from '../../src/objects/masks/preference.ts'
@@ -30,7 +31,7 @@ function heap(): number {
 }
 
 /** Every pool grants several groups something, some of it by tags and masks: no two callers have the same. */
-function manyPools() {
+function manyPools(pools: number) {
   const readers = (number: number) => [
     grant(`g${1 + (number % groups)}`, 'bag_read read write'),
     grant(`g${1 + ((number * 7) % groups)}`, { read: { mask_ids: { 1: ['standard'] } } }),
@@ -61,7 +62,7 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
   const snapshot = await readVersion(db, await currentVersion(db))
   assert.ok(snapshot)
   const model = compileModel(snapshot)
-  const containers = { pools: manyPools(), objecttypes: new Map() }
+  const containers = { pools: manyPools(pools), objecttypes: new Map() }
   const rights = createRightsService({
     containers: () => containers,
     findPeople: async () => ({ users: [], groups: [] }),
@@ -105,4 +106,51 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
   assert.ok(all < 64_000_000 * 1.1, `${all} bytes`)
   assert.ok(size().bytes <= 64_000_000)
   assert.ok(size().entries >= 50, `${size().entries} callers are kept`)
+})
+
+/** An object type with `_all_fields` and one mask. */
+function tableOf(id: number): Table {
+  const table = { id, aclTable: true, poolLink: true } as { -readonly [K in keyof Table]: Table[K] }
+  const masks = [0, 1].map(
+    (number) =>
+      ({ id: 10 * id + number, table, isAllFields: number === 0, isInline: false, name: `m${number}` }) as Mask,
+  )
+  table.masks = new Map(masks.map((mask) => [mask.name, mask]))
+  table.preferredMask = masks[1] as Mask
+  return table
+}
+
+test('with 3,000 pools and 200 object types rights are kept, and pools are gone through for a caller, not for each type', async () => {
+  const containers = { pools: manyPools(3000), objecttypes: new Map() }
+  const tables = Array.from({ length: 200 }, (_, number) => tableOf(1 + number))
+  const rights = createRightsService({
+    containers: () => containers,
+    findPeople: async () => ({ users: [], groups: [] }),
+    existingTags: async () => new Set(),
+    presets: async () => new Map(),
+    derivedBytes: (count) => visionBytes(tables.length, count),
+  })
+  let looked = 0
+  const shared = { effectiveMasks: {} }
+  const byId = (): typeof shared => {
+    looked++
+    return shared
+  }
+  const deps = {
+    pools: { byId },
+    objecttypeMasks: () => null,
+    maskFilters: () => ({}),
+  } as unknown as MaskDeps
+  const caller = await rights.forActor(actor(1))
+  assert.equal(await rights.forActor(actor(1)), caller, 'it is not compiled again')
+  const before = heap()
+  const access = maskAccess(deps, caller)
+  const seen = tables.map((table) => {
+    const own = access(table)
+    return [own, [...table.masks.values()].map((mask) => own.where(new Set([mask])))]
+  })
+  const taken = heap() - before
+  assert.equal(seen.length, tables.length)
+  assert.ok(looked < 20_000, `${looked} pools are looked at`)
+  assert.ok(taken < visionBytes(tables.length, 3000), `${taken} bytes`)
 })

@@ -285,12 +285,12 @@ async function knownTo(
   const knownOf = (each: AskedSets): KnownAccess => {
     if (each.is === 'not') return { is: 'not', of: knownOf(each.of) }
     if (each.is !== 'sets') return { is: each.is, of: each.of.map(knownOf) }
-    const { kind, query } = each
+    const { kind, query, key } = each
     const few = numbers.get(`${kind} ${query}`) as number[]
     const bits = Buffer.alloc(2)
     for (const number of few) bits[number >> 3] = (bits[number >> 3] as number) | (1 << (number & 7))
     // A long list is a map of bits.
-    return { is: 'sets', kind, sets: { query, few: query.length % 2 === 0 ? few : null, bits, upTo: 8 } }
+    return { is: 'sets', kind, key, sets: { query, few: query.length % 2 === 0 ? few : null, bits, upTo: 8 } }
   }
   return asked.map((each) => knownOf(askedSets(each)))
 }

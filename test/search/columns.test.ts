@@ -61,7 +61,7 @@ function partsOf(list: readonly Thing[], of: (span: NonNullable<Thing['span']>) 
 const sets = (kind: 'shared' | 'people', numbers: number[]) =>
   fc
     .subarray(numbers)
-    .map((few): KnownAccess => ({ is: 'sets', kind, sets: { query: '', few, bits: bitsFor(few), upTo: 6 } }))
+    .map((few): KnownAccess => ({ is: 'sets', kind, key: '', sets: { query: '', few, bits: bitsFor(few), upTo: 6 } }))
 const bitsFor = (ids: readonly number[]): Buffer => Buffer.of(ids.reduce((sum, id) => sum | (1 << id), 0))
 const { access } = fc.letrec<{ access: KnownAccess }>((tie) => ({
   access: fc.oneof(
@@ -190,7 +190,12 @@ test('columns find, count and order what a naive evaluation does', async () => {
 
 test('where it is not known whether objects may be read, nothing is said', async () => {
   const column = (number: number) => ({ of: Uint16Array.of(0), numbers: [number] })
-  const known: KnownAccess = { is: 'sets', kind: 'people', sets: { query: '', few: [3], bits: bitsFor([3]), upTo: 5 } }
+  const known: KnownAccess = {
+    is: 'sets',
+    kind: 'people',
+    key: '',
+    sets: { query: '', few: [3], bits: bitsFor([3]), upTo: 5 },
+  }
   for (const number of [0, 6]) {
     const table = { type: 1, asOf: 0, ids: Uint32Array.of(5), shared: column(1), people: column(number) }
     assert.equal(await findAccessible(table, known), null)

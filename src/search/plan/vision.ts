@@ -75,11 +75,11 @@ export interface VisionOptions {
 }
 
 /**
- * About the bytes that a vision comes to, with what is made of the same rights for `_has_children`: lists of pools by
- * object type. It is kept for as long as the rights that it is made of, and counted with them.
+ * About the bytes that a vision comes to, with what is made of the same rights for lists and `_has_children`. Lists of pools are
+ * shared by all object types. It is kept for as long as the rights that it is made of, and counted with them.
  */
 export function visionBytes(objecttypes: number, pools: number): number {
-  return 4000 + 2000 * objecttypes + pools * (100 + 30 * objecttypes)
+  return 4000 + 4000 * objecttypes + 250 * pools
 }
 
 export function createVision({ caller, maskAccess, fileAccess, poolPath }: VisionOptions): Vision {

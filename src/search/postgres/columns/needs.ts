@@ -4,7 +4,7 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
 import { lexically } from '../lexical.ts'
 import { rightsCondition } from '../query/access.ts'
-import type { KnownAccess, KnownSets } from '../query/access-sets.ts'
+import type { KnownAccess } from '../query/access-sets.ts'
 import { type ConditionContext, clauseSql } from '../query/condition.ts'
 import type { FacetColumn } from '../query/facets.ts'
 import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
@@ -83,16 +83,11 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   }
 }
 
-const digests = new WeakMap<KnownSets, string>()
-
 /** Up to a number, a condition is always fulfilled by the same sets. */
 function keyOf(known: KnownAccess): string {
   if (known.is === 'not') return `not ${keyOf(known.of)}`
   if (known.is !== 'sets') return `(${known.of.map(keyOf).join(` ${known.is} `)})`
-  const { sets, kind } = known
-  const digest = digests.get(sets) ?? hash('sha256', `${sets.upTo} ${sets.query}`, 'base64')
-  digests.set(sets, digest)
-  return `${kind} ${digest}`
+  return `${known.key} ${known.sets.upTo}`
 }
 
 /** Over a document, and without parameters. */

@@ -24,7 +24,7 @@ export interface KnownSets {
 
 /** A condition, put together from those on the sets of one kind. */
 export type KnownAccess =
-  | { readonly is: 'sets'; readonly kind: AccessKind; readonly sets: KnownSets }
+  | { readonly is: 'sets'; readonly kind: AccessKind; readonly key: string; readonly sets: KnownSets }
   | { readonly is: 'and' | 'or'; readonly of: readonly KnownAccess[] }
   | { readonly is: 'not'; readonly of: KnownAccess }
 
@@ -84,11 +84,10 @@ export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSet
       const of = asked.of.map(known)
       return isWhole(of) ? { is: asked.is, of } : null
     }
-    const { kind, query } = asked
-    const key = `${kind} ${query}`
+    const { kind, query, key } = asked
     const entry = entries.get(key)
     if (!entry || Date.now() > entry.until) read(key, kind, query, entry)
-    return entry ? { is: 'sets', kind, sets: entry.sets } : null
+    return entry ? { is: 'sets', kind, key, sets: entry.sets } : null
   }
 
   return {

@@ -1,4 +1,5 @@
 /** Conditions on who may see an object (rights/expression.ts), in lexemes: all that `access` of a document has too. */
+import { hash } from 'node:crypto'
 import { type Expression, isEverything, isNothing, type TagFilter } from '../../../rights/service.ts'
 import {
   fileMark,
@@ -95,7 +96,12 @@ export function rightsCondition(rights: Expression): Condition {
 
 /** A condition as questions about the sets of one kind each. */
 export type AskedSets =
-  | { readonly is: 'sets'; readonly kind: AccessKind; readonly query: string }
+  | {
+      readonly is: 'sets'
+      readonly kind: AccessKind
+      readonly query: string /** Short, and equal for equal ones. */
+      readonly key: string
+    }
   | { readonly is: 'and' | 'or'; readonly of: readonly AskedSets[] }
   | { readonly is: 'not'; readonly of: AskedSets }
 
@@ -111,7 +117,10 @@ export function askedSets(expression: Expression): AskedSets {
 
 function setsOf(expression: Expression): AskedSets {
   const kind = kindOf(expression)
-  if (kind) return { is: 'sets', kind, query: lastingQuery(expressionNode(expression)) }
+  if (kind) {
+    const query = lastingQuery(expressionNode(expression))
+    return { is: 'sets', kind, query, key: `${kind} ${hash('sha256', query, 'base64')}` }
+  }
   if (expression.is === 'not') return { is: 'not', of: askedSets(expression.of) }
   // A single condition is of one kind.
   const { is, of } = expression as Extract<Expression, { is: 'and' | 'or' }>

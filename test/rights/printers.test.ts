@@ -290,7 +290,13 @@ async function knownTo(
     const bits = Buffer.alloc(2)
     for (const number of few) bits[number >> 3] = (bits[number >> 3] as number) | (1 << (number & 7))
     // A long list is a map of bits.
-    return { is: 'sets', kind, key, sets: { query, few: query.length % 2 === 0 ? few : null, bits, upTo: 8 } }
+    return {
+      is: 'sets',
+      kind,
+      key,
+      by: 'access',
+      sets: { query, few: query.length % 2 === 0 ? few : null, bits, upTo: 8 },
+    }
   }
   return asked.map((each) => knownOf(askedSets(each)))
 }

@@ -59,9 +59,15 @@ function partsOf(list: readonly Thing[], of: (span: NonNullable<Thing['span']>) 
 
 /** Conditions on the sets of both kinds. */
 const sets = (kind: 'shared' | 'people', numbers: number[]) =>
-  fc
-    .subarray(numbers)
-    .map((few): KnownAccess => ({ is: 'sets', kind, key: '', sets: { query: '', few, bits: bitsFor(few), upTo: 6 } }))
+  fc.subarray(numbers).map(
+    (few): KnownAccess => ({
+      is: 'sets',
+      kind,
+      key: '',
+      by: 'access',
+      sets: { query: '', few, bits: bitsFor(few), upTo: 6 },
+    }),
+  )
 const bitsFor = (ids: readonly number[]): Buffer => Buffer.of(ids.reduce((sum, id) => sum | (1 << id), 0))
 const { access } = fc.letrec<{ access: KnownAccess }>((tie) => ({
   access: fc.oneof(
@@ -194,6 +200,7 @@ test('where it is not known whether objects may be read, nothing is said', async
     is: 'sets',
     kind: 'people',
     key: '',
+    by: 'access',
     sets: { query: '', few: [3], bits: bitsFor([3]), upTo: 5 },
   }
   for (const number of [0, 6]) {

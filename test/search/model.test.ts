@@ -478,7 +478,7 @@ test('an order that large results are asked for gets an index, once, and the ind
   const indexes = createSortIndexes({ db, log, jobs: createJobs({ db, log }) })
   const request = (order: string) => ({ objecttypes: ['work'], sort: [{ field: 'work.inventory', order }] })
   for (const order of ['asc', 'desc', 'asc']) {
-    indexes.wanted({ ...planOf(request(order)), slots, accessSets: { known: () => null } })
+    indexes.wanted({ ...planOf(request(order)), slots, accessSets: { known: () => null, knownLexemes: () => null } })
   }
   await indexes.idle()
   await museum.svc.drain()
@@ -554,7 +554,7 @@ test('a stop waits for no index, and leaves none behind that is half made', asyn
     )
     return rows
   }
-  const order = indexOf({ ...planOf(request), slots, accessSets: { known: () => null } })
+  const order = indexOf({ ...planOf(request), slots, accessSets: { known: () => null, knownLexemes: () => null } })
   assert.ok(order)
   const stop = new AbortController()
   const making = assert.rejects(makeSortIndex({ db, log }, order, stop.signal))

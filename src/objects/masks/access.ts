@@ -52,10 +52,19 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table)
     known.set(ids, found as ReturnType<ByPreference>)
     return found as ReturnType<ByPreference>
   }
-  return (table) => accessTo(deps, caller, table, byPreference)
+  // One for all object types: whether there is such an object at all is found out once.
+  const limited: Expression = { is: 'granted', who: caller.principals(), masks: 'limited' }
+  return (table) => accessTo(deps, caller, table, { byPreference, limited })
 }
 
-function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, byPreference: ByPreference): MaskAccess {
+/** What is the same for all object types. */
+interface OfCaller {
+  readonly byPreference: ByPreference
+  /** A grant on the object limits the caller to some masks. */
+  readonly limited: Expression
+}
+
+function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, { byPreference, limited }: OfCaller): MaskAccess {
   const masks = [...table.masks.values()]
   const usable = (limit: readonly MaskId[] | null, standard: Mask): Mask[] =>
     masks.filter((mask) => {
@@ -98,8 +107,7 @@ function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, byPreferen
       const places = any(possible.map((each) => each.place))
       if (!everywhere) return { place: places, unless: null }
       // Only a grant on the object can be narrower than what shows everything.
-      const unless: Expression = { is: 'granted', who, masks: 'limited' }
-      return { place: any([not(unless), places]), unless }
+      return { place: any([not(limited), places]), unless: limited }
     },
   }
 }

@@ -51,7 +51,9 @@ function build(draft: Draft): IndexDocument | null {
   const type = draft.context.fields.types.get(source.objecttype)
   if (!type) return null
   const validUntil = addAccess(draft, type.table.aclTable)
+  // Every document of the type has it, so it makes no more sets.
   draft.lexemes.add(fulltextFrom(type.fulltext.name))
+  draft.shared.add(fulltextFrom(type.fulltext.name))
   if (type.table.linkedFrom.length > 0) addTitle(draft.lexemes, source.standard['1']?.text ?? {})
   for (const id of source.parents.length > 0 ? draft.context.ancestors(source.id) : [])
     draft.lexemes.add(standsBelow(id))

@@ -8,8 +8,9 @@ import { createByteCache, stringBytes } from '../../../platform/memory/byte-cach
 import { type Db, numbersText } from '../../../platform/postgres/db.ts'
 import type { Expression } from '../../../rights/service.ts'
 import { type AccessKind, accessTables } from '../index/access-sets.ts'
-import { type AskedSets, askedSets } from './access.ts'
+import { type AskedSets, askedOf, askedSets } from './access.ts'
 import { lateQuery } from './sql.ts'
+import type { Node } from './tsquery.ts'
 
 /** Sets among which some fulfil a condition: those up to a number. */
 export interface KnownSets {
@@ -22,9 +23,18 @@ export interface KnownSets {
   readonly few: readonly number[] | null
 }
 
+export interface KnownSetsOf {
+  readonly is: 'sets'
+  readonly kind: AccessKind
+  readonly key: string
+  readonly sets: KnownSets
+  /** What documents are asked by whose sets are new or not known. */
+  readonly by: 'access' | 'lexemes'
+}
+
 /** A condition, put together from those on the sets of one kind. */
 export type KnownAccess =
-  | { readonly is: 'sets'; readonly kind: AccessKind; readonly key: string; readonly sets: KnownSets }
+  | KnownSetsOf
   | { readonly is: 'and' | 'or'; readonly of: readonly KnownAccess[] }
   | { readonly is: 'not'; readonly of: KnownAccess }
 
@@ -34,6 +44,8 @@ export interface AccessSets {
    * more is known the next time.
    */
   known(expression: Expression): KnownAccess | null
+  /** The same of lexemes that shared sets have. */
+  knownLexemes(node: Node): KnownSetsOf | null
 }
 
 export interface AccessSetReader extends AccessSets {
@@ -84,14 +96,18 @@ export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSet
       const of = asked.of.map(known)
       return isWhole(of) ? { is: asked.is, of } : null
     }
-    const { kind, query, key } = asked
+    return setsOf(asked, 'access')
+  }
+
+  function setsOf({ kind, query, key }: Extract<AskedSets, { is: 'sets' }>, by: KnownSetsOf['by']): KnownSetsOf | null {
     const entry = entries.get(key)
     if (!entry || Date.now() > entry.until) read(key, kind, query, entry)
-    return entry ? { is: 'sets', kind, key, sets: entry.sets } : null
+    return entry ? { is: 'sets', kind, key, sets: entry.sets, by } : null
   }
 
   return {
     known: (expression) => known(askedSets(expression)),
+    knownLexemes: (node) => setsOf(askedOf('shared', node), 'lexemes'),
     idle: async () => void (await Promise.all(reading.values())),
   }
 }
@@ -141,7 +157,7 @@ export function knownSetsSql(
   }
   const { query, upTo, bits, few } = known.sets
   const set = `${alias}.${columns[known.kind]}`
-  const fits = `${alias}.access @@ ${lateQuery(value(query, 'text'))}`
+  const fits = `${alias}.${known.by} @@ ${lateQuery(value(query, 'text'))}`
   const last = value(upTo, 'int')
   return few
     ? `(${set} = any(${value(numbersText(few), 'int[]')}) or (${set} > ${last} or ${set} = 0) and ${fits})`

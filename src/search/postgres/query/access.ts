@@ -106,6 +106,16 @@ export type AskedSets =
   | { readonly is: 'not'; readonly of: AskedSets }
 
 const asked = new WeakMap<Expression, AskedSets>()
+const ofLexemes = new WeakMap<Node, Extract<AskedSets, { is: 'sets' }>>()
+
+export function askedOf(kind: AccessKind, node: Node): Extract<AskedSets, { is: 'sets' }> {
+  const known = ofLexemes.get(node)
+  if (known) return known
+  const query = lastingQuery(node)
+  const found = { is: 'sets', kind, query, key: `${kind} ${hash('sha256', query, 'base64')}` } as const
+  ofLexemes.set(node, found)
+  return found
+}
 
 export function askedSets(expression: Expression): AskedSets {
   const known = asked.get(expression)
@@ -117,10 +127,7 @@ export function askedSets(expression: Expression): AskedSets {
 
 function setsOf(expression: Expression): AskedSets {
   const kind = kindOf(expression)
-  if (kind) {
-    const query = lastingQuery(expressionNode(expression))
-    return { is: 'sets', kind, query, key: `${kind} ${hash('sha256', query, 'base64')}` }
-  }
+  if (kind) return askedOf(kind, expressionNode(expression))
   if (expression.is === 'not') return { is: 'not', of: askedSets(expression.of) }
   // A single condition is of one kind.
   const { is, of } = expression as Extract<Expression, { is: 'and' | 'or' }>

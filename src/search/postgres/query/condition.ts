@@ -67,7 +67,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   let { node } = condition
   // The index finds nothing by what is absent, so the object types go first.
   if (node && (scope.objecttypes || !isPositive(node))) node = allOf([ofTypes, node])
-  if (node) parts.push(predicateSql(node, place, context.parameters))
+  if (node) parts.push(predicateSql(node, place, context.parameters, context.plan.accessSets))
   // Written out: indexes for sorting are made for one object type.
   if (scope.objecttypes?.length === 1) parts.push(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
   else if (scope.objecttypes && !node)

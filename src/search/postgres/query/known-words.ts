@@ -7,7 +7,7 @@
 
 import type { SearchPlan, TextTarget } from '../../plan/plan.ts'
 import { columnWord, titleWord } from '../document/lexemes.ts'
-import { withPlaces } from './predicate.ts'
+import { withoutShared, withPlaces } from './predicate.ts'
 import { whereSeen } from './sight.ts'
 import { asksTitles, ownSources, type SourceContext } from './sources.ts'
 import { anyOf, lexeme, type Node, tsquery } from './tsquery.ts'
@@ -53,7 +53,7 @@ export function knownWord(
   if (shown.size === 0) return null
   return {
     present: tsquery(anyOf([...lexemes].map(lexeme))),
-    seen: tsquery(withPlaces(anyOf([...shown.values()]))),
+    seen: tsquery(withPlaces(withoutShared(anyOf([...shown.values()])))),
   }
 }
 

@@ -62,8 +62,8 @@ export async function findLinked(
     return answer ?? []
   }
   use(lookUp(vision, readable, answers, want))
-  // What is known now can lead to more, but only once: whether a type is known as a whole comes first.
-  for (let round = 0; round < 2 && wanted.size > 0; round++) {
+  // What is known now can lead to more: whether a type is known as a whole, or there is such an object at all, comes first.
+  for (let round = 0; round < 3 && wanted.size > 0; round++) {
     await ask({ db: source.db, known, without: vision.without, readable }, wanted, answers)
     wanted.clear()
     use(lookUp(vision, readable, answers, want))
@@ -73,7 +73,8 @@ export async function findLinked(
 
 /** Which objects of a type match; of those that the caller may read, or of all. */
 interface Question {
-  readonly type: number
+  /** null: of any type. */
+  readonly type: number | null
   readonly query: string
   readonly readable: boolean
 }
@@ -98,7 +99,7 @@ async function ask(
   const ofReader = questions.some((question) => question.readable)
   const { rows } = await db.query<{ n: number; ids: string; asOf: number }>(
     `select (select ${microseconds('changed_at')} from search_state) as "asOf", q.n, array_to_string(array(
-       select t.id from search_document t where t.objecttype = q.type and t.lexemes @@ q.query
+       select t.id from search_document t where (q.type is null or t.objecttype = q.type) and t.lexemes @@ q.query
          and (not q.readable${ofReader ? ` or ${readable()}` : ''}) and t.id <> all($4::bigint[]) limit ${mostLinked + 1}
      ), ',') as ids from unnest($1::int[], $2::tsquery[], $3::boolean[]) with ordinality as q(type, query, readable, n)`,
     [
@@ -122,10 +123,17 @@ async function ask(
 /** A vision for one search: what hides something of a few objects at most is nothing where there are no such objects. */
 export function visionWith(vision: Vision, linked: LinkedObjects): Vision {
   if (vision.whole) return vision
-  const settled = (sight: Sight): Sight =>
-    typeof sight !== 'string' && sight.unless && linked.isEmpty(sight.unless.table, expressionNode(sight.unless.place))
-      ? 'always'
-      : sight
+  // Many columns share a sight, and each is asked for several times.
+  const known = new Map<Sight, Sight>()
+  const settled = (sight: Sight): Sight => {
+    if (typeof sight === 'string' || !sight.unless) return sight
+    const before = known.get(sight)
+    if (before) return before
+    const { table, place } = sight.unless
+    const found = linked.isEmpty(table, expressionNode(place)) ? 'always' : sight
+    known.set(sight, found)
+    return found
+  }
   return {
     ...vision,
     column: (field) => settled(vision.column(field)),
@@ -143,15 +151,16 @@ function lookUp(
   answers: ReadonlyMap<string, LinkedIds>,
   want: ((key: string, question: Question) => LinkedIds) | null,
 ): LinkedObjects {
-  function answer(table: Table, node: Node, ofReader: boolean): LinkedIds {
-    const query = `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})`
+  function answer(table: Table | null, node: Node, ofReader: boolean): LinkedIds {
+    const query = table ? `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})` : lastingQuery(node)
     const key = ofReader ? `${vision.key} ${query}` : query
     const known = answers.get(key)
-    return known === undefined ? (want?.(key, { type: table.id, query, readable: ofReader }) ?? []) : known
+    return known === undefined ? (want?.(key, { type: table?.id ?? null, query, readable: ofReader }) ?? []) : known
   }
   return {
     find: (table, node) => answer(table, node, true),
-    isEmpty: (table, node) => answer(table, node, false)?.length === 0,
+    // Mostly there is none of any type, which is one question for all types.
+    isEmpty: (table, node) => answer(null, node, false)?.length === 0 || answer(table, node, false)?.length === 0,
     readable,
     knowsAll(table) {
       const titles = vision.titles(table)

@@ -1,6 +1,6 @@
 /** The order of hits: sort keys as SQL, and where a page begins. */
 
-import type { SearchField, Weight } from '../../plan/fields.ts'
+import type { FieldCatalogue, SearchField, Weight } from '../../plan/fields.ts'
 import type { SortField, SortKey, TextClause } from '../../plan/plan.ts'
 import type { Sight } from '../../plan/vision.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
@@ -164,19 +164,28 @@ function namesSql(clause: TextClause, context: ConditionContext): string | null 
 /** Title and subtitle as far as the caller sees all that they are made of. */
 function seenNamesSql({ fields, vision }: PostgresPlan): string {
   if (vision.whole) return 'd.names'
-  const where = (weight: Weight): Node | null => {
-    const types = [...fields.types.values()].flatMap(({ table, all }) =>
-      all
-        .filter((field) => field.fulltext && field.weight === weight)
-        .map((field: SearchField) => ({ id: table.id, sight: vision.column(field) })),
+  const where = (weight: Weight): Node | null =>
+    allSeen(
+      namesIn(fields).flatMap(({ id, field }) => (field.weight === weight ? { id, sight: vision.column(field) } : [])),
     )
-    return allSeen(types)
-  }
   const [title, subtitle] = [where('A'), where('B')]
   if (!title && !subtitle) return 'd.names'
   const weight = (letter: string, node: Node | null): string =>
     node ? `case when ${accessSql(node, 'd')} then '${letter}'::"char" end` : `'${letter}'::"char"`
   return `ts_filter(d.names, array_remove(array[${weight('a', title)}, ${weight('b', subtitle)}], null))`
+}
+
+const names = new WeakMap<FieldCatalogue, readonly { readonly id: number; readonly field: SearchField }[]>()
+
+/** The columns that titles and subtitles are made of, with their object types: the same for all searches. */
+function namesIn(fields: FieldCatalogue): readonly { readonly id: number; readonly field: SearchField }[] {
+  const known = names.get(fields)
+  if (known) return known
+  const found = [...fields.types.values()].flatMap(({ table, all }) =>
+    all.filter((field) => field.fulltext && 'AB'.includes(field.weight)).map((field) => ({ id: table.id, field })),
+  )
+  names.set(fields, found)
+  return found
 }
 
 /** Where each of the sights holds that its object type has; null: everywhere. */
@@ -195,6 +204,7 @@ function namesOf(node: Node): Node[] {
     if ('op' in each) {
       if (each.op === 'linked') walk(each.candidates)
       else if (each.op === 'seen') walk(each.of)
+      else if (each.op === 'shared') return
       else if (each.op !== 'not') each.of.forEach(walk)
       return
     }

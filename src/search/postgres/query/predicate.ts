@@ -5,6 +5,7 @@
  */
 import { exactValue, ofObjecttype } from '../document/lexemes.ts'
 import { expressionNode } from './access.ts'
+import { type AccessSets, type KnownAccess, knownSetsSql } from './access-sets.ts'
 import { accessSql } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from './tsquery.ts'
@@ -20,7 +21,22 @@ export interface Place {
 
 export const ofDocuments = (alias: string): Place => ({ alias, rows: false, root: alias })
 
-export function predicateSql(node: Node, place: Place, parameters: Parameters): string {
+/** `sets`: what is known of them says for documents what it can. */
+export function predicateSql(
+  given: Node,
+  place: Place,
+  parameters: Parameters,
+  sets: AccessSets | null = null,
+): string {
+  if (sets) {
+    const { bySets, rest } = splitShared(given, sets)
+    if (bySets.length > 0) {
+      const value = (each: string | number | Buffer, type: string): string => parameters.add(each, type)
+      const conditions = bySets.map((known) => knownSetsSql(known, place.alias, value))
+      return [predicateSql(rest, place, parameters), ...conditions].join(' and ')
+    }
+  }
+  const node = withoutShared(given)
   const ready = withLinks(place.rows ? node : withPlaces(node), place.rows ? mostLinked : mostLexemes)
   if (isPlain(ready)) return matches(ready, place, parameters)
   const all = conjuncts(ready)
@@ -37,6 +53,27 @@ export function predicateSql(node: Node, place: Place, parameters: Parameters): 
   return `(${matches(candidates, place, parameters)} and ${exactSql(open, place, parameters)})`
 }
 
+/** What has to hold of shared access sets, as far as that is known, and the rest. */
+function splitShared(node: Node, sets: AccessSets): { readonly bySets: readonly KnownAccess[]; readonly rest: Node } {
+  const bySets = new Map<string, KnownAccess>()
+  const rest = conjuncts(node).filter((each) => {
+    if (!('op' in each) || each.op !== 'shared') return true
+    const known = sets.knownLexemes(each.of)
+    if (known) bySets.set(known.key, known)
+    return !known
+  })
+  // Something has to be found by the index.
+  return rest.length === 0 ? { bySets: [], rest: node } : { bySets: [...bySets.values()], rest: allOf(rest) }
+}
+
+/** What is asked of shared access sets, as lexemes. */
+export function withoutShared(node: Node): Node {
+  if (!('op' in node) || isPlain(node) || node.op === 'linked') return node
+  if (node.op === 'shared') return node.of
+  if (node.op === 'not' || node.op === 'seen') return { ...node, of: withoutShared(node.of) }
+  return { op: node.op, of: node.of.map(withoutShared) }
+}
+
 /** Links to so many objects at most are a condition on lexemes: each of these is asked of each candidate. */
 const mostLexemes = 20
 const mostLinked = Number.POSITIVE_INFINITY
@@ -49,7 +86,7 @@ function withLinks(node: Node, most: number): Node {
     if (!ids || ids.length > most) return node
     return allOf([candidates, anyOf(ids.map((id) => lexeme(exactValue(code, id))))])
   }
-  if (node.op === 'not' || node.op === 'seen') return { ...node, of: withLinks(node.of, most) }
+  if (node.op === 'not' || node.op === 'seen' || node.op === 'shared') return { ...node, of: withLinks(node.of, most) }
   return { op: node.op, of: node.of.map((each) => withLinks(each, most)) }
 }
 
@@ -169,6 +206,8 @@ function exactSql(node: Node, place: Place, parameters: Parameters): string {
       return `not (${inner(node.of)})`
     case 'linked':
       return linkedSql(node, place, parameters)
+    case 'shared':
+      return inner(node.of)
     default:
       return `(${withPlainTogether(node).map(inner).join(` ${node.op} `)})`
   }

@@ -135,10 +135,14 @@ function seenSource(sight: Sight, source: Source): Source {
   }
 }
 
+/** The index has to look at a list of documents for each. */
+const fewTypes = 10
+
 /** Words of objects whose `_fulltext` is made of the columns that today's masks put there. */
 function fromTypes(types: readonly TypeFields[], write: Writer): Source {
   if (types.length === 0) return () => null
-  const from = anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name))))
+  const names = anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name))))
+  const from: Node = types.length > fewTypes ? { op: 'shared', of: names } : names
   return (asked) => {
     const node = asked(write)
     return node && allOf([node, from])

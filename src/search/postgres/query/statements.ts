@@ -58,7 +58,7 @@ export function startStatement(
   }
 }
 
-const withAsked = (where: string | null) => ({ where, asked: (where?.split('d.lexemes @@').length ?? 1) - 1 })
+const withAsked = (where: string | null) => ({ where, asked: (where?.split('d.lexemes @@ {{').length ?? 1) - 1 })
 
 /** Counted facets in the order of the columns. */
 export interface Counted {

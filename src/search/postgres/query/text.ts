@@ -8,7 +8,7 @@ import type { MomentRange, TextClause, TextTarget } from '../../plan/plan.ts'
 import { columnWord, dateEnd, dateStart, numberValue } from '../document/lexemes.ts'
 import { whereSeen } from './sight.ts'
 import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
-import { allOf, anyOf, lexeme, type Node, prefix } from './tsquery.ts'
+import { allOf, anyOf, anyOfShared, lexeme, type Node, prefix } from './tsquery.ts'
 
 /** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
 export interface Expansions {
@@ -42,7 +42,7 @@ function wordNodes(clause: TextClause, context: TextContext): Node[] {
   const perWord = asked.map((word) => sources.map((source) => source(word)).filter((node) => node !== null))
   // A word that is found nowhere keeps everything from matching.
   if (perWord.some((nodes) => nodes.length === 0)) return []
-  return [allOf(perWord.map(anyOf))]
+  return [allOf(perWord.map(anyOfShared))]
 }
 
 /** Positions are kept per column, so a phrase in `_fulltext` is one in any of its columns. */

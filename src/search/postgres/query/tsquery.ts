@@ -8,6 +8,8 @@ export type Node =
   | { readonly op: 'not'; readonly of: Node }
   /** Only of objects in the place: where the caller sees what the condition is about. */
   | { readonly op: 'seen'; readonly place: Expression; readonly of: Node }
+  /** Lexemes of which the shared access set of a document knows, too (index/access-sets.ts). */
+  | { readonly op: 'shared'; readonly of: Node }
   | Linked
 
 /**
@@ -40,10 +42,27 @@ export function anyOf(nodes: readonly Node[]): Node {
   return nodes.length === 1 ? (nodes[0] as Node) : { op: 'or', of: nodes }
 }
 
+/** One of them, where all ask the same of the shared access set that once. */
+export function anyOfShared(nodes: readonly Node[]): Node {
+  const [first, ...others] = nodes.map(sharedIn)
+  if (!first || others.some((each) => each?.query !== first.query)) return anyOf(nodes)
+  return allOf([anyOf(nodes.map((node) => allOf(partsOf(node).filter((part) => !isShared(part))))), first.node])
+}
+
+const isShared = (node: Node): node is Extract<Node, { op: 'shared' }> => 'op' in node && node.op === 'shared'
+const partsOf = (node: Node): readonly Node[] => ('op' in node && node.op === 'and' ? node.of : [node])
+
+function sharedIn(node: Node): { readonly node: Node; readonly query: string } | null {
+  const parts = partsOf(node)
+  const [shared, second] = parts.filter(isShared)
+  if (!shared || second || parts.length === 1) return null
+  return { node: shared, query: lastingQuery(shared.of) }
+}
+
 /** Whether the node is a `tsquery` as it stands. */
 export function isPlain(node: Node): boolean {
   if (!('op' in node)) return true
-  if (node.op === 'seen' || node.op === 'linked') return false
+  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared') return false
   return node.op === 'not' ? isPlain(node.of) : node.of.every(isPlain)
 }
 
@@ -52,7 +71,7 @@ export function isPositive(node: Node): boolean {
   if (!('op' in node)) return true
   if (node.op === 'not') return false
   if (node.op === 'linked') return isPositive(node.candidates)
-  if (node.op === 'seen') return isPositive(node.of)
+  if (node.op === 'seen' || node.op === 'shared') return isPositive(node.of)
   return node.op === 'or' ? node.of.every(isPositive) : node.of.some(isPositive)
 }
 
@@ -87,7 +106,8 @@ function write(node: Node, budget: { operands: number; bytes: number }): string 
     const quoted = node.lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")
     return `'${quoted}'${node.prefix ? ':*' : ''}`
   }
-  if (node.op === 'seen' || node.op === 'linked') throw new Error(`${node.op} is no part of a tsquery`)
+  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared')
+    throw new Error(`${node.op} is no part of a tsquery`)
   if (node.op === 'not') return `!(${write(node.of, budget)})`
   if (node.op === 'phrase') return node.of.map((each) => `(${write(each, budget)})`).join(` ${operators.phrase} `)
   return balanced(

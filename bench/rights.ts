@@ -11,10 +11,10 @@ const objects = 20_000
 /** How often each of the two asks, in turns of so many searches. */
 const rounds = 5
 const searches = 60
-export const password = 'bench-reader-password'
+const password = 'bench-reader-password'
 
 /** What there is much of; the rest is as in a small house. */
-export interface World {
+interface World {
   readonly name: string
   readonly types: number
   readonly pools: number
@@ -27,7 +27,7 @@ export interface World {
   readonly masks: boolean
 }
 
-export const small: Omit<World, 'name'> = {
+const small: Omit<World, 'name'> = {
   types: 3,
   pools: 20,
   groups: 9,
@@ -37,7 +37,7 @@ export const small: Omit<World, 'name'> = {
   masks: false,
 }
 
-export const worlds: readonly World[] = [
+const worlds: readonly World[] = [
   { ...small, name: 'a small house' },
   { ...small, name: '3,000 owners', owners: 3000 },
   { ...small, name: '200 tags', tags: 200 },
@@ -50,10 +50,9 @@ export const worlds: readonly World[] = [
 ]
 
 /** What a search costs somebody with rights by grants, beside the same by root: processor time, as others use the machine, too. */
-export async function measureRights(say: (line: string) => void, only: string | null = null): Promise<Row[]> {
+export async function measureWorlds(say: (line: string) => void): Promise<Row[]> {
   const rows: Row[] = []
   for (const world of worlds) {
-    if (only !== null && world.name !== only) continue
     say(`  ${world.name} …`)
     const context = await openContext('', say)
     try {
@@ -94,7 +93,7 @@ const unseen = () => ({
   in: [1_000_000_000 + times++],
 })
 
-export const kinds: Record<string, (world: World) => object> = {
+const kinds: Record<string, (world: World) => object> = {
   'search for a word': () => ({
     search: [{ type: 'match', mode: 'fulltext', string: wordOf(times * 7) }, unseen()],
     limit: 20,
@@ -150,7 +149,7 @@ function nameOf(number: number): string {
   return `Object ${number} ${words.join(' ')}`
 }
 
-export async function build(context: Context, world: World): Promise<void> {
+async function build(context: Context, world: World): Promise<void> {
   const { client, dsn, say } = context
   const begun = performance.now()
   const names = Array.from({ length: world.types }, (_, number) => `bench_${number}`)

@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, files, import, read, render, search, latency, save, cold, mixed, large
+ *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, latency, save, cold, mixed, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -27,6 +27,7 @@ import { measureRead } from './read.ts'
 import { measureRendering } from './render.ts'
 import { type Row, table } from './report.ts'
 import { measureRichSave } from './rich-save.ts'
+import { measureWorlds } from './rights.ts'
 import { measureSearch } from './search.ts'
 import { measureStart } from './start.ts'
 
@@ -44,6 +45,7 @@ const { values } = parseArgs({
 const names = [
   'start',
   'auth',
+  'rights',
   'files',
   'import',
   'read',
@@ -66,6 +68,7 @@ const source = await sourceFolder()
 try {
   if (wants('start')) rows.push(...(await step('start', measureStart)))
   if (wants('auth')) rows.push(...(await step('auth', () => measureAuth(say))))
+  if (wants('rights')) rows.push(...(await step('rights', () => measureWorlds(say))))
   if (wants('files')) rows.push(...(await step('files', () => measureFiles(say))))
   if (values.large && wants('files')) rows.push(...(await step('a million files', () => measureFileMillions(say))))
   if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))

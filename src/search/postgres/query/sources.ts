@@ -120,9 +120,11 @@ function linkedFulltext(context: SourceContext): Source[] {
   const { vision, types, linked } = context
   const open = (field: SearchField): boolean =>
     vision.column(field) === 'always' && (!field.column.target || linked.knowsAll(field.column.target))
-  const [whole, others] = [types.filter(({ fulltext }) => fulltext.links.every(open)), [] as Source[]]
+  const whole = types.filter(({ fulltext }) => fulltext.links.every(open))
+  const isWhole = new Set(whole)
+  const others: Source[] = []
   for (const type of types) {
-    if (whole.includes(type)) continue
+    if (isWhole.has(type)) continue
     others.push(...type.fulltext.links.flatMap((field) => columnSources(field, null, context)))
   }
   return [fromTypes(whole, linkedWord), ...others]
@@ -135,14 +137,27 @@ function seenSource(sight: Sight, source: Source): Source {
   }
 }
 
+/** What was asked last of types that begin with this one: a search asks for the same several times. */
+const lastFrom = new WeakMap<TypeFields, { readonly names: string; readonly node: Node }>()
+
+function fromNode(types: readonly TypeFields[]): Node {
+  const first = types[0] as TypeFields
+  const names = types.map(({ fulltext }) => fulltext.name).join()
+  const last = lastFrom.get(first)
+  if (last?.names === names) return last.node
+  const of = anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name))))
+  const node: Node = types.length > fewTypes ? { op: 'shared', of } : of
+  lastFrom.set(first, { names, node })
+  return node
+}
+
 /** The index has to look at a list of documents for each. */
 const fewTypes = 10
 
 /** Words of objects whose `_fulltext` is made of the columns that today's masks put there. */
 function fromTypes(types: readonly TypeFields[], write: Writer): Source {
   if (types.length === 0) return () => null
-  const names = anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name))))
-  const from: Node = types.length > fewTypes ? { op: 'shared', of: names } : names
+  const from = fromNode(types)
   return (asked) => {
     const node = asked(write)
     return node && allOf([node, from])

@@ -41,6 +41,15 @@ create table begun_job (
   constraint begun_job_pkey PRIMARY KEY (id)
 );
 
+-- Messages between the processes of the last minutes, by number, so that each process notices those that it has not got.
+create table bus_message (
+  id bigint not null generated always as identity,
+  -- Who has seen all transactions before some moment looks at the later ones only.
+  transaction xid8 not null default pg_current_xact_id(),
+  sent_at timestamp with time zone not null default clock_timestamp(),
+  constraint bus_message_pkey PRIMARY KEY (id)
+);
+
 -- The working copy of the datamodel.
 create table datamodel_head (
   singleton boolean not null default true,

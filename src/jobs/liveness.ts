@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
+import { keepTalking } from '../platform/postgres/connection-watch.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { takeOver } from './local-jobs.ts'
 
@@ -18,6 +19,8 @@ export interface LivenessOptions {
   interval: number
   /** The pools hold jobs that they do not run: they have to end, so that others can take them. */
   onStuck: () => void
+  /** Looks for jobs that are stored as begun here and were not; says how many. */
+  reclaim: () => Promise<number>
 }
 
 /** Tells our advisory locks on pools from others. */
@@ -66,6 +69,8 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
     ])
     const begun = await takeOver(db, LIVENESS_SEED, names)
     if (begun > 0) log.warn({ jobs: begun }, 'jobs that an ended process had begun were put into the queue')
+    const lost = await options.reclaim()
+    if (lost > 0) log.warn({ jobs: lost }, 'jobs that were to begin here were put into the queue')
     const { freed = [], stuck = [] } = rows[0] ?? {}
     if (freed.length > 0) log.warn({ jobs: freed }, 'abandoned jobs were given back')
     if (stuck.length === 0) return
@@ -94,6 +99,7 @@ async function hold(db: Db, names: readonly string[], onLost: (error: Error) => 
       LIVENESS_SEED,
     ])
     client.once('error', onLost)
+    keepTalking(client)
     return client
   } catch (error) {
     client.release(true)

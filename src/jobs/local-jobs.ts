@@ -38,6 +38,8 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
   const stop = new AbortController()
   let ended: number[] = []
   let removing: Promise<void> | null = null
+  /** Jobs of this process that nothing runs here, as they were found last time. */
+  let unbegun: ReadonlySet<number> = new Set()
 
   function begin(id: number, { name: job, maxAttempts, run }: LocalJob, cause: Cause): void {
     const attempt = { attempt: 1, isLastAttempt: maxAttempts === 1, signal: stop.signal }
@@ -85,6 +87,25 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
 
   return {
     name,
+
+    /**
+     * Puts into the queue what is stored as begun here and was not, or could not be put there when it failed: the answer to a
+     * COMMIT was lost. Found twice, since what was just stored is about to begin. Says how many.
+     */
+    async reclaim(): Promise<number> {
+      const { rows } = await db.query<{ id: number }>(
+        'select id from begun_job where begun_by = $1 and id <> all($2::bigint[])',
+        [name, [...running.keys()]],
+        'jobs.begun-nowhere',
+      )
+      const idle = rows.map(({ id }) => id).filter((id) => !running.has(id))
+      const lost = idle.filter((id) => unbegun.has(id))
+      unbegun = new Set(idle)
+      if (lost.length === 0) return 0
+      const values = [lost]
+      await db.transaction((tx) => toQueue(tx, { condition: 'id = any($1::bigint[])', values, pause: 0, attempts: 0 }))
+      return lost.length
+    },
 
     /** Adds jobs that are begun here after the commit; false, and nothing is added, while this process takes none. */
     async add(tx: Tx, jobs: readonly LocalJob[]): Promise<boolean> {
@@ -145,10 +166,15 @@ export async function takeOver(db: Db, seed: number, mine: readonly string[]): P
   )
 }
 
-/** Their first attempt has been made. */
+/** Their first attempt has been made, where `attempts` does not say otherwise. */
 async function toQueue(
   tx: Queryable,
-  { condition, values, pause }: { condition: string; values: readonly unknown[]; pause: number },
+  {
+    condition,
+    values,
+    pause,
+    attempts = 1,
+  }: { condition: string; values: readonly unknown[]; pause: number; attempts?: number },
 ): Promise<number> {
   const next = `$${values.length + 1}::float8`
   const { rows } = await tx.query<{ ids: number[] | null }>(
@@ -157,13 +183,16 @@ async function toQueue(
        select array_agg(json_populate_record(null::graphile_worker.job_spec, json_build_object('identifier', name,
          'payload', payload, 'priority', priority, 'max_attempts', max_attempts,
          'run_at', now() + make_interval(secs => ${next})))) as specs
-       from taken where max_attempts > 1
+       from taken where max_attempts > ${attempts}
      ) jobs cross join lateral graphile_worker.add_jobs(jobs.specs) added where jobs.specs is not null`,
     [...values, pause],
   )
   const ids = rows[0]?.ids ?? []
-  if (ids.length > 0) {
-    await tx.query('select count(*) from graphile_worker.reschedule_jobs($1::bigint[], attempts := 1)', [ids])
+  if (ids.length > 0 && attempts > 0) {
+    await tx.query('select count(*) from graphile_worker.reschedule_jobs($1::bigint[], attempts := $2)', [
+      ids,
+      attempts,
+    ])
   }
   return ids.length
 }

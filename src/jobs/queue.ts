@@ -1,5 +1,6 @@
 import { makeWorkerUtils } from 'graphile-worker'
 import type { PoolClient } from 'pg'
+import { keepTalking } from '../platform/postgres/connection-watch.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
 /** Advisory lock under which the queue's tables are created or upgraded; `strg` and a number of our own. */
@@ -70,5 +71,7 @@ function inTurns(client: PoolClient): PoolClient {
     last = answer.catch(() => {})
     return answer
   }
-  return Object.assign(client, { query: send })
+  const listening = Object.assign(client, { query: send })
+  keepTalking(listening)
+  return listening
 }

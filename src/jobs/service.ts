@@ -99,7 +99,14 @@ export function createJobs({
         concurrency: concurrency[lane],
         handlers: new Map([...handlers].filter(([name]) => laneOf.get(name) === lane)),
       }))
-      workers = await startWorkers({ db, log, lanes: Object.values(lanes), recoverEvery, alsoAlive: [here.name] })
+      workers = await startWorkers({
+        db,
+        log,
+        lanes: Object.values(lanes),
+        recoverEvery,
+        alsoAlive: [here.name],
+        reclaim: here.reclaim,
+      })
     },
 
     /** How much waits and runs in each lane, the same in all processes on one database. */

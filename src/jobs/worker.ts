@@ -22,6 +22,7 @@ interface Options {
   recoverEvery: number
   /** What else shows by a lock of that name that this process lives. */
   alsoAlive: readonly string[]
+  reclaim: () => Promise<number>
 }
 
 interface LaneOptions {
@@ -65,7 +66,7 @@ interface Pool extends Workers {
 }
 
 /** One pool of the library for each lane. They listen over one connection, and end together. */
-async function startPool({ db, log, lanes, recoverEvery, alsoAlive }: Options): Promise<Pool> {
+async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: Options): Promise<Pool> {
   const active = new ActiveJobs()
   const pgPool = queuePool(db)
   const pools: WorkerPool[] = []
@@ -87,7 +88,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive }: Options): 
   const activeJobs = () => active.ids()
   const onStuck = (): void => endAll('jobs were taken that nobody runs')
   const names = [...pools.map(({ id }) => id), ...alsoAlive]
-  const lookout = { db, log, names, activeJobs, interval: recoverEvery, onStuck }
+  const lookout = { db, log, names, activeJobs, interval: recoverEvery, onStuck, reclaim }
   const liveness = await keepLiveness(lookout).catch(async (error: unknown) => {
     await Promise.all(pools.map((pool) => pool.gracefulShutdown()))
     throw error

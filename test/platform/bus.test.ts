@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { createBus } from '../../src/platform/postgres/bus.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
-import { createEmptyDatabase, type TestDatabase } from '../support/postgres.ts'
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
@@ -18,7 +18,7 @@ const open = ({ dsn }: TestDatabase): Db =>
   })
 
 test('a message reaches this process at the commit, others soon after, and nobody when the transaction fails', async () => {
-  const database = await createEmptyDatabase()
+  const database = await createTestDatabase()
   const [db, otherDb] = [open(database), open(database)]
   const [bus, otherBus] = [await createBus({ db, log }), await createBus({ db: otherDb, log })]
   const here: string[] = []
@@ -55,14 +55,14 @@ test('a message reaches this process at the commit, others soon after, and nobod
 })
 
 test('after a broken connection the bus listens again and calls every topic, since messages were lost', async () => {
-  const database = await createEmptyDatabase()
+  const database = await createTestDatabase()
   const db = open(database)
   const bus = await createBus({ db, log })
   const heard: string[] = []
   bus.subscribe('topic', (payload) => heard.push(payload))
   try {
     await db.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()`,
+      `select pg_terminate_backend(pid) from pg_stat_activity where query like '%bus_message%' and datname = current_database() and pid <> pg_backend_pid()`,
     )
     await until(() => heard.length === 1)
     assert.deepEqual(heard, [''])

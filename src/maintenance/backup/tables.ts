@@ -21,10 +21,11 @@ export interface SequenceState {
 const schemas = ['public', 'graphile_worker']
 
 /**
- * Made from the objects anew after a restore: the search index, what waits for it, counted files, and locks.
+ * Made from the objects anew after a restore: the search index, what waits for it, counted files, and locks. Messages between
+ * processes are of the moment.
  * The table of migrations says what the schema is; a restore brings it about by migrating.
  */
-const leftOut = ['search\\_%', 'index\\_queue', 'file\\_count%', 'migration', 'migrations']
+const leftOut = ['search\\_%', 'index\\_queue', 'bus\\_message%', 'file\\_count%', 'migration', 'migrations']
 
 /** All tables whose rows a backup holds, by name. */
 export async function contentTables(client: ClientBase): Promise<TableContent[]> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
 import type { Logger } from 'pino'
+import { openBusConnection } from './bus-connection.ts'
 import type { Db, Queryable, Tx } from './db.ts'
 
 export type BusListener = (payload: string) => void
@@ -8,8 +8,8 @@ export type BusListener = (payload: string) => void
 /**
  * Messages between the parts of this process and to the other processes on the same database: "the datamodel has a
  * new version", "rights changed". They are hints to read again, not data: at most 7,000 bytes, delivered at least
- * once to each connected process after the commit, and all topics are called with an empty payload after a broken
- * connection, since whatever was sent meanwhile is lost.
+ * once to each connected process after the commit. All topics are called with an empty payload when messages were lost, or may
+ * have been: after a broken or silent connection, and when one of them did not come (`bus_message` counts them).
  */
 export interface Bus {
   /** Sends with the transaction: nobody hears of it when it rolls back. This process hears of it right at the commit. */
@@ -18,11 +18,16 @@ export interface Bus {
   subscribe(topic: string, listener: BusListener): () => void
   /**
    * Shows to the other processes that one that is called so is running; `isPresent` asks. Several can have a name. When
-   * the connection breaks, nobody sees it until there is a new one, five seconds later at most.
+   * the connection breaks, nobody sees it until there is a new one, a second after the database can be reached at most.
    */
   present(name: string): Promise<void>
   /** Ends that. */
   absent(name: string): Promise<void>
+  /**
+   * Calls `forget` before all topics when the database is another one than before, or an older state of it: what is in memory is
+   * of no use then, not even for comparison. Until the returned function is called.
+   */
+  onAnotherServer(forget: () => void): () => void
   /** Calls all topics with an empty payload, as after a broken connection: whatever is kept may be outdated. */
   renewAll(): void
   close(): Promise<void>
@@ -32,40 +37,59 @@ const channel = 'strongroom'
 const longestPayload = 7000
 
 interface Envelope {
+  /** Counts the messages of all processes (`bus_message`). */
+  n: number
   /** The process that sent it and has delivered it to itself already. */
   from: string
   topic: string
   payload: string
 }
 
+/** Milliseconds for which a transaction may still be stored whose end is not known. */
+const longestDoubt = 600_000
+
 export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<Bus> {
   const self = randomUUID()
   const listeners = new Map<string, Set<BusListener>>()
-  const deliver = (topic: string, payload: string): void => {
-    for (const listener of listeners.get(topic) ?? []) {
-      try {
-        listener(payload)
-      } catch (error) {
-        log.error({ err: error, topic }, 'a bus listener failed')
-      }
+  const onAnother = new Set<() => void>()
+  /** Until then messages of this process may be of a transaction that it does not know to be stored. */
+  let doubtUntil = 0
+  const call = (topic: string, action: () => void): void => {
+    try {
+      action()
+    } catch (error) {
+      log.error({ err: error, topic }, 'a bus listener failed')
     }
   }
-  const connection = await listen({
-    db,
-    log,
-    onMessage: (text) => {
-      const { from, topic, payload } = JSON.parse(text) as Envelope
-      if (from !== self) deliver(topic, payload)
-    },
-    onReconnect: renewAll,
-  })
+  const deliver = (topic: string, payload: string): void => {
+    for (const listener of listeners.get(topic) ?? []) call(topic, () => listener(payload))
+  }
   function renewAll(): void {
     for (const topic of listeners.keys()) deliver(topic, '')
   }
+  const forgetDoubt = db.onUnknown(() => {
+    doubtUntil = performance.now() + longestDoubt
+    renewAll()
+  })
+  const connection = await openBusConnection({
+    db,
+    log,
+    channel,
+    presenceSeed,
+    onMessage(text) {
+      const { n, from, topic, payload } = JSON.parse(text) as Envelope
+      if (from !== self || performance.now() < doubtUntil) deliver(topic, payload)
+      return n
+    },
+    onLoss(another) {
+      if (another) for (const forget of onAnother) call('another server', forget)
+      renewAll()
+    },
+  })
   return {
     async publish(tx, topic, payload = '') {
       if (Buffer.byteLength(payload) > longestPayload) throw new RangeError(`bus payload of ${topic} is too long`)
-      await notify(tx, { from: self, topic, payload })
+      await tx.query(sendSql, [channel, self, topic, payload], 'bus-send')
       tx.afterCommit(() => deliver(topic, payload))
     },
     subscribe(topic, listener) {
@@ -73,12 +97,23 @@ export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<B
       listeners.set(topic, ofTopic.add(listener))
       return () => ofTopic.delete(listener)
     },
+    onAnotherServer(forget) {
+      onAnother.add(forget)
+      return () => onAnother.delete(forget)
+    },
     present: (name) => connection.present(name),
     absent: (name) => connection.absent(name),
     renewAll,
-    close: () => connection.close(),
+    async close() {
+      forgetDoubt()
+      await connection.close()
+    },
   }
 }
+
+const sendSql = `
+  with sent as (insert into bus_message default values returning id)
+  select pg_notify($1, json_build_object('n', id, 'from', $2::text, 'topic', $3::text, 'payload', $4::text)::text) from sent`
 
 /** Tells our advisory locks on names from others. */
 const presenceSeed = 0x73747269
@@ -95,77 +130,4 @@ export async function isPresent(db: Queryable, name: string): Promise<boolean> {
 /** Waits until no process shows itself under this name, and keeps all from doing so until the transaction ends. */
 export async function lockPresence(tx: Tx, name: string): Promise<void> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', [name, presenceSeed])
-}
-
-async function notify(tx: Queryable, envelope: Envelope): Promise<void> {
-  await tx.query('select pg_notify($1, $2)', [channel, JSON.stringify(envelope)], 'bus-notify')
-}
-
-interface ListenOptions {
-  db: Db
-  log: Logger
-  onMessage: (text: string) => void
-  onReconnect: () => void
-}
-
-/** A connection of its own that only listens; replaced when it breaks, with pauses that grow to five seconds. */
-async function listen({ db, log, onMessage, onReconnect }: ListenOptions): Promise<{
-  present(name: string): Promise<void>
-  absent(name: string): Promise<void>
-  close(): Promise<void>
-}> {
-  let closed = false
-  const names: string[] = []
-  let client: pg.Client
-  let timer: NodeJS.Timeout | undefined
-
-  const show = (on: pg.Client, name: string) =>
-    on.query('select pg_advisory_lock_shared(hashtextextended($1, $2))', [name, presenceSeed])
-  const open = async (): Promise<void> => {
-    const fresh = new pg.Client({ ...db.pool.options, keepAlive: true })
-    fresh.on('notification', (message) => onMessage(message.payload ?? ''))
-    fresh.on('error', () => {})
-    try {
-      await fresh.connect()
-      await fresh.query(`listen ${channel}`)
-      for (const name of names) await show(fresh, name)
-    } catch (error) {
-      await fresh.end().catch(() => {})
-      throw error
-    }
-    fresh.once('end', () => {
-      if (!closed) reopen(50)
-    })
-    client = fresh
-    if (closed) await fresh.end()
-  }
-  const reopen = (pause: number): void => {
-    timer = setTimeout(() => {
-      open().then(onReconnect, (error: Error) => {
-        log.warn({ err: error }, 'the bus cannot listen yet')
-        if (!closed) reopen(Math.min(pause * 2, 5000))
-      })
-    }, pause).unref()
-  }
-
-  await open()
-  return {
-    async present(name) {
-      await show(client, name)
-      names.push(name)
-    },
-    async absent(name) {
-      const at = names.indexOf(name)
-      if (at >= 0) names.splice(at, 1)
-      // A connection that breaks gives all of its locks back.
-      await client
-        .query('select pg_advisory_unlock_shared(hashtextextended($1, $2))', [name, presenceSeed])
-        .catch(() => {})
-    },
-    async close() {
-      closed = true
-      clearTimeout(timer)
-      await client.end()
-    },
-  }
 }

@@ -4,7 +4,16 @@ import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { currentDeadline, type Deadline, outsideDeadlines } from '../limits/deadline.ts'
 import { cancelStatement } from './cancel-statement.ts'
-import { comesBackSoon, isFollowingFailure, translate, unavailabilityBehind, unreachable } from './failures.ts'
+import { type ConnectionWatch, connectPatience, createConnectionWatch, giveUp } from './connection-watch.ts'
+import {
+  comesBackSoon,
+  isFollowingFailure,
+  leavesOpen,
+  translate,
+  unavailabilityBehind,
+  unknownOutcome,
+  unreachable,
+} from './failures.ts'
 import { readYielding } from './read-yielding.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
@@ -60,6 +69,13 @@ export interface Db extends Queryable {
   /** Ends what PostgreSQL is just doing on a connection that `connect` gave; that fails with `ServiceUnavailable`. */
   cancel(client: pg.PoolClient): Promise<void>
   readonly pool: pg.Pool
+  /** Gives up what has fallen silent among the connections to this database; those that others open belong to it too. */
+  readonly connections: ConnectionWatch
+  /**
+   * Calls `listener` when a COMMIT got no answer: what the transaction has changed may be stored, or be stored in a while.
+   * Until the returned function is called.
+   */
+  onUnknown(listener: () => void): () => void
   /** Further connections to the same database with settings of their own; closed by whoever asked for them. */
   sibling(options: { maxConnections: number; settings: Readonly<Record<string, string>> }): Db
   close(): Promise<void>
@@ -88,6 +104,8 @@ export interface DbOptions {
   /** Fails whatever takes a connection while it is inside a transaction; for tests, see `assertNoTransaction`. */
   guarded?: boolean
   onError: (error: Error) => void
+  /** That of the database whose sibling this is. */
+  connections?: ConnectionWatch
 }
 
 /** Counts statements by name for tests and metrics; see `onStatement`. */
@@ -95,6 +113,9 @@ export type StatementListener = (text: string) => void
 
 /** Milliseconds for which a connection is tried again. */
 const patience = 5000
+
+/** Attempts, one a second, to end a statement before its connection is closed. */
+const mostCancels = 10
 
 const statementListeners = new Set<StatementListener>()
 
@@ -116,11 +137,20 @@ export function assertNoTransaction(text: string): void {
   throw new Error(`a connection is taken inside a transaction: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}`)
 }
 
+/** Whoever waits for a free connection waits longer than for a new one. */
+class QuickClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super({ ...(config as pg.ClientConfig), connectionTimeoutMillis: connectPatience })
+  }
+}
+
 export function openDb(options: DbOptions): Db {
+  const address = { connectionString: options.connectionString, application_name: options.applicationName }
+  const connections = options.connections ?? createConnectionWatch(() => new QuickClient({ ...address }))
+  const onUnknown = new Set<() => void>()
   const pool = new pg.Pool({
-    connectionString: options.connectionString,
+    ...address,
     max: options.maxConnections,
-    application_name: options.applicationName,
     options: Object.entries({
       jit: 'off',
       timezone: 'UTC',
@@ -132,6 +162,7 @@ export function openDb(options: DbOptions): Db {
     idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
+    Client: QuickClient,
   })
   pool.on('error', (error) => {
     // On a stop the server may end connections before their own goodbye has arrived.
@@ -139,16 +170,27 @@ export function openDb(options: DbOptions): Db {
   })
   // Without a listener of its own a connection that breaks while somebody uses it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
+  connections.ofPool(pool)
+  const unknown = (): void => runAll([...onUnknown], options.onError)
   return {
     pool,
+    connections,
+    onUnknown(listener) {
+      onUnknown.add(listener)
+      return () => onUnknown.delete(listener)
+    },
     query: (text, values, name) => runOnce(pool, currentDeadline(), text, values, name),
     within: (deadline) => ({ query: (text, values, name) => runOnce(pool, deadline, text, values, name) }),
     connect: () => connect(pool, 'connect'),
     cancel: cancelStatement,
     transaction: (work, settings) =>
-      transaction(pool, options.onError, options.guarded ? (tx) => marked(work, tx) : work, settings),
+      transaction(
+        { pool, onError: options.onError, unknown },
+        options.guarded ? (tx) => marked(work, tx) : work,
+        settings,
+      ),
     sibling: ({ maxConnections, settings }) =>
-      openDb({ ...options, maxConnections, settings: { ...options.settings, ...settings } }),
+      openDb({ ...options, connections, maxConnections, settings: { ...options.settings, ...settings } }),
     close: () => endPool(pool),
   }
 }
@@ -256,7 +298,11 @@ async function runWithin<T extends object>(
   let least = 0
   let cancelling: Promise<void> | null = null
   let again: NodeJS.Timeout | undefined
+  let cancels = 0
   const cancel = (): void => {
+    cancels++
+    // The server is told, and does not end it.
+    if (cancels > mostCancels) giveUp(client)
     // Never the beginning of a transaction: what follows it is on its way already.
     cancelling = cancellable.then(() => cancelStatement(client))
     // The statement may not have arrived when it was to be cancelled.
@@ -294,9 +340,15 @@ export function onConnection(client: pg.PoolClient): Queryable {
   }
 }
 
+interface TransactionContext {
+  readonly pool: pg.Pool
+  readonly onError: (error: Error) => void
+  /** Called when nobody knows whether it is stored. */
+  readonly unknown: () => void
+}
+
 async function transaction<T>(
-  pool: pg.Pool,
-  onError: (error: Error) => void,
+  { pool, onError, unknown }: TransactionContext,
   work: (tx: Tx) => Promise<T>,
   { isolation, readOnly, deadline = currentDeadline(), eager = false }: TransactionOptions = {},
 ): Promise<T> {
@@ -341,7 +393,7 @@ async function transaction<T>(
     await beginning
     // PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, not with an error:
     // whoever kept the failure to itself would take for stored what is not.
-    const { command } = await run(client, 'commit')
+    const { command } = await commit(client, readOnly ? () => {} : unknown)
     if (command !== 'COMMIT') {
       throw new Error('The transaction was rolled back: a statement in it failed, and its error was not passed on.', {
         cause: failure,
@@ -360,6 +412,17 @@ async function transaction<T>(
   } finally {
     setPipelining(client, false)
     client.release(broken)
+  }
+}
+
+/** A COMMIT whose answer is lost may be carried out all the same, be it later. */
+async function commit(client: pg.PoolClient, unknown: () => void): Promise<{ readonly command: string }> {
+  try {
+    return await run(client, 'commit')
+  } catch (error) {
+    if (!leavesOpen(error)) throw error
+    outsideDeadlines(unknown)
+    throw unknownOutcome(error)
   }
 }
 

@@ -81,6 +81,18 @@ export function unreachable(cause: unknown): AppError {
     : new AppError(away.code, {}, { message: away.message, cause })
 }
 
+/** Whether nobody can say after this failure of a COMMIT whether it was carried out: the connection is lost, or the server ends. */
+export function leavesOpen(error: unknown): boolean {
+  const states = causesOf(error).flatMap((cause) => stateOf(cause) ?? [])
+  return states.length === 0 || states.some((state) => state.startsWith('57P') || state.startsWith('08'))
+}
+
+/** Neither done nor refused. */
+export function unknownOutcome(cause: unknown): AppError {
+  const message = 'The database has not answered whether this is stored: look before you send it again.'
+  return new AppError(away.code, {}, { message, cause })
+}
+
 /** Whether a server that refused a connection so is worth being asked once more in a moment. */
 export function comesBackSoon(error: unknown): boolean {
   return meaningOf(error)?.comesBack === true

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { noDeadline } from '../limits/deadline.ts'
+import { connectPatience } from './connection-watch.ts'
 import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
 import { unreachable } from './failures.ts'
 
@@ -36,14 +37,22 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
   function clientOf(lane: Lane): Promise<pg.Client> {
     if (lane.client) return lane.client
     const { options = '', ...rest } = db.pool.options
-    const client = new pg.Client({ ...rest, options: `${options} -c statement_timeout=${longest}`, pipeline: true })
+    const client = new pg.Client({
+      ...rest,
+      connectionTimeoutMillis: connectPatience,
+      options: `${options} -c statement_timeout=${longest}`,
+      pipeline: true,
+    })
     const forget = (): void => {
       if (lane.client === opening) lane.client = null
     }
     client.on('error', forget)
     client.once('end', forget)
     const opening = client.connect().then(
-      () => client,
+      () => {
+        db.connections.add(client)
+        return client
+      },
       (error: unknown) => {
         forget()
         throw unreachable(error)

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { AppError } from '../errors.ts'
 import { outsideDeadlines } from '../limits/deadline.ts'
 import { type Bus, lockPresence } from './bus.ts'
+import { keepTalking } from './connection-watch.ts'
 import type { Db, Tx } from './db.ts'
 
 /**
@@ -138,6 +139,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
 
     async run(said, work) {
       const holder = await db.connect()
+      keepTalking(holder)
       try {
         const { rows } = await holder.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [leadLock])
         if (!rows[0]?.mine) throw new AppError('DatabaseLockError', { name: said })

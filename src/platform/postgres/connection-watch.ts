@@ -1,0 +1,244 @@
+import type { Socket } from 'node:net'
+import { Writable } from 'node:stream'
+import pg from 'pg'
+
+/** Milliseconds within which a new connection must be there. */
+export const connectPatience = 5000
+/** Looks, one a second, at which nothing has come of what is waited for: then the server is asked. */
+const silentLooks = 5
+/** Answers of the server, one after the other, that it does nothing for a connection: then this is given up. */
+const idleAnswers = 2
+/** Looks, one after the other, at which the server could not be asked: then what is silent is given up. */
+const unaskedLooks = 6
+
+/**
+ * Tells which of these sessions of the server are at work.
+ * @throws {pg.DatabaseError} when the server answers, but does not say; anything else when it does not answer.
+ */
+export type AskServer = (processIds: readonly number[]) => Promise<ReadonlySet<number>>
+
+export type ConnectionWatch = ReturnType<typeof createConnectionWatch>
+
+interface Watched {
+  readonly since: number
+  /** A statement was sent whose answer has not come to its end. */
+  waiting: boolean
+  /** Somebody has taken it out of the pool. */
+  inUse: boolean
+  /** COPY to the server, which we have to go on with. */
+  copying: Writable | null
+  ending: boolean
+  /** What had come and gone at the last look. */
+  moved: number
+  silent: number
+  idle: number
+  unasked: number
+}
+
+/**
+ * Gives up connections that have fallen silent: a network loses them without an end, and then nothing would ever come of a
+ * statement. How long that is silent says nothing: some take minutes. So the server is asked whether it is at work for it; where
+ * it is not, or knows nothing of the connection, or cannot be asked, the connection is closed, and the statement fails as with
+ * any connection that is lost. A blocked event loop counts as one look, however long.
+ */
+export function createConnectionWatch(connect: () => pg.Client) {
+  const clients = new Map<pg.Client, Watched>()
+  let ask: AskServer = (processIds) => askAlone(connect, processIds)
+  let timer: NodeJS.Timeout | undefined
+  let asking = false
+
+  function look(): void {
+    const silent: pg.Client[] = []
+    for (const [client, watched] of clients) {
+      const moved = movedOn(client)
+      const owed = watched.ending || (watched.waiting && !isOurTurn(client, watched))
+      if (!owed || moved !== watched.moved) {
+        Object.assign(watched, { moved, silent: 0, idle: 0, unasked: 0 })
+        continue
+      }
+      watched.silent++
+      if (watched.silent < silentLooks) continue
+      // Nobody waits for anything but its end.
+      if (watched.ending) giveUp(client)
+      else silent.push(client)
+    }
+    if (silent.length > 0 && !asking) void judge(silent)
+  }
+
+  async function judge(silent: readonly pg.Client[]): Promise<void> {
+    asking = true
+    try {
+      const working = await ask(silent.map(processIdOf))
+      for (const client of silent) {
+        forSilent(client, (watched) => {
+          watched.unasked = 0
+          watched.idle = working.has(processIdOf(client)) ? 0 : watched.idle + 1
+          if (watched.idle >= idleAnswers) lose(client)
+        })
+      }
+    } catch (error) {
+      if (error instanceof pg.DatabaseError) return
+      for (const client of silent) {
+        forSilent(client, (watched) => {
+          watched.unasked++
+          if (watched.unasked >= unaskedLooks) lose(client)
+        })
+      }
+    } finally {
+      asking = false
+    }
+  }
+
+  /** Unless something has come meanwhile. */
+  function forSilent(client: pg.Client, then: (watched: Watched) => void): void {
+    const watched = clients.get(client)
+    if (watched && watched.silent > 0 && movedOn(client) === watched.moved) then(watched)
+  }
+
+  /** Others that lie idle have mostly fallen silent with it; nobody notices when they are replaced. */
+  function lose(client: pg.Client): void {
+    giveUp(client)
+    closeIdle(performance.now())
+  }
+
+  function closeIdle(before: number): void {
+    for (const [client, { waiting, inUse, since }] of clients) {
+      if (!waiting && !inUse && since <= before) giveUp(client)
+    }
+  }
+
+  return {
+    /** From when it is connected until its end. */
+    add(client: pg.Client): void {
+      const watched: Watched = {
+        since: performance.now(),
+        waiting: false,
+        inUse: false,
+        copying: null,
+        ending: false,
+        moved: 0,
+        silent: 0,
+        idle: 0,
+        unasked: 0,
+      }
+      clients.set(client, watched)
+      timer ??= setInterval(look, 1000).unref()
+      client.on('drain', () => {
+        watched.waiting = false
+        watched.copying = null
+      })
+      client.once('end', () => {
+        clients.delete(client)
+        if (clients.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      })
+      const [query, end] = [client.query, client.end] as ((...args: unknown[]) => unknown)[]
+      Object.assign(client, {
+        query(...args: unknown[]) {
+          watched.waiting = true
+          if (args[0] instanceof Writable) watched.copying = args[0]
+          return query?.apply(client, args)
+        },
+        end(...args: unknown[]) {
+          watched.ending = true
+          return end?.apply(client, args)
+        },
+      })
+    },
+
+    /** Those that a pool has given to nobody can be closed without harm. */
+    ofPool(pool: pg.Pool): void {
+      pool.on('connect', (client) => this.add(client))
+      const mark = (inUse: boolean) => (client: pg.Client) => {
+        const watched = clients.get(client)
+        if (watched) watched.inUse = inUse
+      }
+      pool.on('acquire', mark(true))
+      const free = mark(false)
+      pool.on('release', (_error, client) => free(client))
+    },
+
+    /** Whoever has a connection of his own anyway asks; until the returned function is called. */
+    askThrough(other: AskServer): () => void {
+      const before = ask
+      ask = other
+      return () => {
+        ask = before
+      }
+    },
+
+    /** Closes what lies idle since before that moment (`performance.now`): another connection of that time has fallen silent. */
+    closeIdle,
+
+    /** Closes all that are there since before that moment: they lead to another server. */
+    closeAll(before: number): void {
+      for (const [client, { since }] of clients) if (since <= before) giveUp(client)
+    },
+  }
+}
+
+/** Closes a connection without a word to the server: its statements fail as when the server had closed it. */
+export function giveUp(client: pg.ClientBase): void {
+  streamOf(client).destroy(new Error('Connection terminated: the database does not answer'))
+}
+
+/** Fails when nothing has come for so many seconds in which this process was awake. */
+export function answered<T>(client: pg.ClientBase, work: Promise<T>, seconds = silentLooks): Promise<T> {
+  let left = seconds
+  const timer = setInterval(() => {
+    left--
+    if (left <= 0) giveUp(client)
+  }, 1000).unref()
+  return work.finally(() => clearInterval(timer))
+}
+
+/**
+ * Of sessions that are there; one that waits for its client has answered, or has not got what it was sent. Where the server is
+ * set to say nothing of sessions, all are at work.
+ */
+export const workingSql = `
+  select pid from pg_stat_activity
+  where pid = any($1::int[]) and state in ('active', 'fastpath function call', 'disabled')
+    and wait_event_type is distinct from 'Client'`
+
+async function askAlone(connect: () => pg.Client, processIds: readonly number[]): Promise<ReadonlySet<number>> {
+  const client = connect()
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await answered(client, client.query<{ pid: number }>(workingSql, [processIds]))
+    return new Set(rows.map(({ pid }) => pid))
+  } finally {
+    giveUp(client)
+  }
+}
+
+/** Keeps a connection that holds locks and says nothing by itself from falling silent unseen; until the returned function is called. */
+export function keepTalking(client: pg.ClientBase): () => void {
+  const timer = setInterval(() => void client.query('select').catch(() => {}), 1000 * silentLooks).unref()
+  const end = (): void => clearInterval(timer)
+  client.once('end', end)
+  return end
+}
+
+export function processIdOf(client: pg.ClientBase): number {
+  return (client as unknown as { processID: number | null }).processID ?? 0
+}
+
+function streamOf(client: pg.ClientBase): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream
+}
+
+/** Bytes that came, and those that went on to the network. */
+function movedOn(client: pg.Client): number {
+  const { bytesRead, bytesWritten, writableLength } = streamOf(client)
+  return bytesRead + bytesWritten - writableLength
+}
+
+/** Whether it is us who have to do something: take what has come, or go on with a COPY. */
+function isOurTurn(client: pg.Client, { copying }: Watched): boolean {
+  const { readableLength, writableLength } = streamOf(client)
+  if (readableLength > 0) return true
+  return copying !== null && !copying.writableEnded && copying.writableLength === 0 && writableLength === 0
+}

@@ -6,6 +6,7 @@ import { marksAnywhere } from '../objects/upkeep/file-marks.ts'
 import { openObjecttypes } from '../objecttypes/service.ts'
 import { createEventUsers } from '../people/event-users.ts'
 import { clientConventions } from '../platform/config/versions.ts'
+import { clearCaches } from '../platform/memory/byte-cache.ts'
 import { openPools } from '../pools/service.ts'
 import { createPostgresIndex, createReindexing } from '../search/service.ts'
 import { openTags } from '../tags/service.ts'
@@ -35,6 +36,12 @@ export async function composeKept(
     connections: shares.lexical,
   })
   opened.defer(() => index.close())
+  opened.defer(
+    bus.onAnotherServer(() => {
+      clearCaches()
+      index.forget()
+    }),
+  )
   const reindexing = createReindexing({ bus, events, target: index.target })
   const datamodel = await createDatamodelService({
     db,

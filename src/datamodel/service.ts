@@ -68,6 +68,7 @@ export async function createDatamodelService(deps: DatamodelDeps) {
   const clock = deps.clock ?? (() => new Date())
   const listeners = new Set<(model: Model) => void>()
   const former = new Map<number, Promise<Model>>()
+  bus.onAnotherServer(() => former.clear())
   const snapshot = await deps.snapshots.open<Stored, Model>({
     name: 'the datamodel',
     topics: [modelTopic],

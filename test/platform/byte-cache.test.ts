@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import {
   cacheSizes,
+  clearCaches,
   createByteCache,
   heapBytes,
   observeCache,
@@ -68,11 +69,29 @@ test('the bytes of data count all that is in them, each once', () => {
 test('caches of one name are told together, for as long as they are there', () => {
   const two = [1, 2].map((index) => {
     const cache = { index }
-    observeCache('test_two', cache, () => ({ bytes: 10 * index, entries: index }))
+    const clear = (): void => {
+      cache.index = 0
+    }
+    observeCache('test_two', cache, { sizeOf: ({ index }) => ({ bytes: 10 * index, entries: index }), clear })
     return cache
   })
   assert.deepEqual(cacheSizes().get('test_two'), { bytes: 30, entries: 3 })
   assert.equal(two.length, 2)
+})
+
+test('all caches of the process are emptied at once, whoever made them', () => {
+  const one = createByteCache<string, { text: string }>({ name: 'test_one', maxBytes: 10_000, sizeOf: () => 10 })
+  one.set('a', { text: 'a' })
+  const other = { index: 1 }
+  observeCache('test_other', other, {
+    sizeOf: ({ index }) => ({ bytes: index, entries: index }),
+    clear(all) {
+      all.index = 0
+    },
+  })
+  clearCaches()
+  assert.equal(one.size, 0)
+  assert.equal(other.index, 0)
 })
 
 test('what the heap holds stays within the budget, with keys and texts as long as those of statements', () => {

@@ -206,4 +206,23 @@ describe('a database behind a network that loses things', { concurrency: true },
     assert.equal((await far.query<{ n: number }>('select 1 as n')).rows[0]?.n, 1)
     await until(() => heard.includes(''), 20)
   })
+
+  test('a new connection of the bus tells another database from the same one', async () => {
+    await using world = await behindNetwork()
+    const { network, bus, heard } = world
+    const other = await createTestDatabase()
+    try {
+      let another = 0
+      bus.onAnotherServer(() => another++)
+      network.silence()
+      await until(() => heard.length === 1, 30)
+      assert.equal(another, 0)
+      network.lead(other.dsn)
+      network.silence()
+      await until(() => heard.length === 2, 30)
+      assert.equal(another, 1)
+    } finally {
+      await other.drop()
+    }
+  })
 })

@@ -25,10 +25,14 @@ export interface CacheSize {
 }
 
 /** The caches of this process, for its metrics; nothing is kept alive by standing here. */
-const caches = new Set<{ readonly name: string; read(): CacheSize | null }>()
+const caches = new Set<{ readonly name: string; read(): CacheSize | null; clear(): void }>()
 
-/** Counts a cache among those of the process for as long as it is used. */
-export function observeCache<T extends object>(name: string, cache: T, sizeOf: (cache: T) => CacheSize): void {
+/** Counts a cache among those of the process for as long as it is used, and empties it with them. */
+export function observeCache<T extends object>(
+  name: string,
+  cache: T,
+  { sizeOf, clear }: { readonly sizeOf: (cache: T) => CacheSize; readonly clear: (cache: T) => void },
+): void {
   const known = new WeakRef(cache)
   caches.add({
     name,
@@ -36,7 +40,16 @@ export function observeCache<T extends object>(name: string, cache: T, sizeOf: (
       const there = known.deref()
       return there ? sizeOf(there) : null
     },
+    clear() {
+      const there = known.deref()
+      if (there) clear(there)
+    },
   })
+}
+
+/** Empties all caches of this process: what is in the database has nothing to do any more with what they hold. */
+export function clearCaches(): void {
+  for (const cache of caches) cache.clear()
 }
 
 export function createByteCache<K extends string | number, V extends object>({
@@ -50,7 +63,10 @@ export function createByteCache<K extends string | number, V extends object>({
     maxEntrySize: maxEntryBytes,
     sizeCalculation: (value, key) => Math.ceil(entryBytes + stringBytes(key) + sizeOf(value)),
   })
-  observeCache(name, cache, ({ calculatedSize, size }) => ({ bytes: calculatedSize, entries: size }))
+  observeCache(name, cache, {
+    sizeOf: ({ calculatedSize, size }) => ({ bytes: calculatedSize, entries: size }),
+    clear: (all) => all.clear(),
+  })
   return cache
 }
 

@@ -41,7 +41,7 @@ export interface SnapshotSource<Stored, T> {
 export type Snapshots = ReturnType<typeof createSnapshots>
 
 export interface SnapshotsOptions {
-  readonly bus: Pick<Bus, 'subscribe'>
+  readonly bus: Pick<Bus, 'subscribe' | 'onAnotherServer'>
   /** A connection that requests cannot use up. */
   readonly reads: Queryable
   readonly log: Logger
@@ -61,6 +61,8 @@ const longestPause = 5000
 interface Kept {
   attempt(): Promise<void> | null
   invalidate(): void
+  /** Reads it as the first time: what it is now does not follow from what it was. */
+  startAfresh(): void
   close(): void
 }
 
@@ -76,6 +78,9 @@ export function createSnapshots({
   const timer = setInterval(() => {
     for (const kept of all) kept.invalidate()
   }, highestAge).unref()
+  const endListening = bus.onAnotherServer(() => {
+    for (const kept of all) kept.startAfresh()
+  })
 
   /** Reads the first value. @throws when that is not possible: there is no good one yet. */
   async function open<Stored, T>(source: SnapshotSource<Stored, T>): Promise<Snapshot<Stored, T>> {
@@ -89,6 +94,7 @@ export function createSnapshots({
     let retry: NodeJS.Timeout | undefined
     let closed = false
     let ready = false
+    let afresh = false
     const unsubscribe = source.topics.map((topic) =>
       bus.subscribe(topic, () => {
         if (ready) invalidate()
@@ -108,13 +114,21 @@ export function createSnapshots({
       source.onChange?.(value)
     }
 
+    function replace(next: Stored): void {
+      stored = next
+      value = source.build(next, null)
+      source.onChange?.(value)
+    }
+
     async function readNew(): Promise<void> {
       while (seen < heard && !closed) {
-        const [upTo, takenBefore] = [heard, taken]
-        const next = await source.read(reads, value)
+        const [upTo, takenBefore, first] = [heard, taken, afresh]
+        const next = await source.read(reads, first ? null : value)
         // Begun before what this process has committed since, so it may be older.
-        if (taken !== takenBefore) continue
-        adopt(next)
+        if (taken !== takenBefore || first !== afresh) continue
+        if (first) replace(next)
+        else adopt(next)
+        afresh = false
         seen = upTo
         outdatedSince = seen < heard ? now() : null
       }
@@ -146,6 +160,10 @@ export function createSnapshots({
     all.push({
       attempt: () => attempt,
       invalidate,
+      startAfresh() {
+        afresh = true
+        invalidate()
+      },
       close() {
         closed = true
         clearTimeout(retry)
@@ -195,6 +213,7 @@ export function createSnapshots({
 
     close(): void {
       clearInterval(timer)
+      endListening()
       for (const kept of all) kept.close()
     },
   }

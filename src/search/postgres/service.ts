@@ -19,6 +19,8 @@ export interface SearchIndex {
   readonly engine: SearchEngine
   /** Resolves when all that searches have set going is done, or queued. */
   idle(): Promise<void>
+  /** The database is another one: what is known of it beside caches (`createByteCache`) is forgotten. */
+  forget(): void
   close(): Promise<void>
 }
 
@@ -63,9 +65,16 @@ export function createPostgresIndex({
     maxConnections: connections,
     ...(largeResult === undefined ? {} : { largeResult }),
   })
+  const target = createPostgresTarget({ slots, icu, renewal })
   return {
-    target: createPostgresTarget({ slots, icu, renewal }),
+    target,
     engine,
+    forget() {
+      target.forgetAll()
+      slots.forget()
+      sortIndexes.forget()
+      columns.forget()
+    },
     async idle() {
       await sortIndexes.idle()
       await accessSets.idle()

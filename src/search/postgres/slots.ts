@@ -83,6 +83,7 @@ async function loadSlots(db: Db, model: Model, languages: readonly string[]): Pr
 export interface SlotCache {
   /** The places under a model and the database languages. */
   of(model: Model, languages: readonly string[]): Promise<Slots>
+  forget(): void
 }
 
 /** The places as they were last asked for: mostly those of today. */
@@ -99,6 +100,9 @@ export function createSlotCache(db: Db): SlotCache {
         if (known === own) known = null
       })
       return slots
+    },
+    forget() {
+      known = null
     },
   }
 }

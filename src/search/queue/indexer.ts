@@ -116,6 +116,10 @@ export async function createIndexer(deps: IndexerDeps) {
     if (!asking) wake()
   })
 
+  const unsubscribeServer = bus.onAnotherServer(() => {
+    generation = -1
+  })
+
   const endListening = deps.queued.listen(wake)
 
   /** Starts indexing, unless it is running already; then it looks at the queue once more. */
@@ -301,6 +305,7 @@ export async function createIndexer(deps: IndexerDeps) {
       clearInterval(timer)
       clearTimeout(retry)
       unsubscribe()
+      unsubscribeServer()
       endListening()
       waiters.close()
       rest.cut()

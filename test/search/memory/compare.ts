@@ -68,6 +68,7 @@ export function createComparingIndex(
         },
       },
       idle: one.idle,
+      forget: one.forget,
       async close() {
         await one.close()
         await other.close()

@@ -19,6 +19,7 @@ export default function createMemoryIndex({ db }: Pick<SearchIndexOptions, 'db'>
     target: createMemoryTarget(known.held),
     engine: createMemoryEngine(known.held),
     idle: async () => {},
+    forget() {},
     async close() {
       if (--known.users === 0) shared.delete(name)
     },

@@ -33,6 +33,8 @@ export interface Columns {
   want(type: number, columns: readonly Wanted[], found: 'usual' | 'large'): void
   /** Too much has changed since. */
   outdate(table: ObjectTable): void
+  /** The database is another one. */
+  forget(): void
   /** Resolves when all that was set going has been read. */
   idle(): Promise<void>
 }
@@ -212,6 +214,7 @@ export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
       const known = types.get(table.type)
       if (known?.table === table) known.outdated = true
     },
+    forget: () => types.clear(),
     idle: () => reading,
   }
 }

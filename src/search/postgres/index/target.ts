@@ -30,7 +30,7 @@ export function createPostgresTarget({
   slots: SlotCache
   icu: string
   renewal: Pick<Renewal, 'look'>
-}): IndexTarget {
+}): IndexTarget & { forgetAll(): void } {
   const facetSets = createFacetSets()
   const accessSets = createAccessSets('shared')
   const peopleSets = createAccessSets('people')
@@ -40,12 +40,16 @@ export function createPostgresTarget({
   /** How often sets were removed (prune-sets.ts) when we began to look up those that we know; null: we know none. */
   let knownRemovals: number | null = null
 
-  /** Numbers of sets that we know may be gone: nothing is written with them. */
-  function assertSets(removals: number): void {
-    if (removals === knownRemovals) return
+  function forgetSets(): void {
     facetSets.forget()
     accessSets.forget()
     peopleSets.forget()
+  }
+
+  /** Numbers of sets that we know may be gone: nothing is written with them. */
+  function assertSets(removals: number): void {
+    if (removals === knownRemovals) return
+    forgetSets()
     knownRemovals = removals
     throw new AppError('DatabaseLockError', { name: 'search_facet_set' })
   }
@@ -99,6 +103,12 @@ export function createPostgresTarget({
   return {
     builder: builderOf(icu),
     warm: prepareCollations,
+    /** A batch that is just made belongs to the database before, and fails with its connection. */
+    forgetAll() {
+      forgetSets()
+      terms.forget()
+      knownRemovals = null
+    },
     generation: store.readGeneration,
     make,
     async forget({ db }, ids) {

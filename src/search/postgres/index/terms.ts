@@ -8,6 +8,8 @@ const mostKnown = 60_000
 export interface Terms extends TermSink {
   /** Writes what was collected. */
   flush(db: Queryable): Promise<void>
+  /** The dictionary is another one. */
+  forget(): void
 }
 
 export function createTerms(): Terms {
@@ -19,6 +21,7 @@ export function createTerms(): Terms {
     word(word) {
       if (!known.has(word)) words.add(word)
     },
+    forget: () => known.clear(),
     token(columnId, token) {
       const ofColumn = tokens.get(columnId)
       if (ofColumn) ofColumn.add(token)

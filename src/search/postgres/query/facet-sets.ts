@@ -69,7 +69,12 @@ function setStart(arena: Arena, set: number, start: number): void {
 /** `onForget`: results that are kept elsewhere hold on to what is forgotten here. */
 export function createFacetSetCache({ onForget }: { onForget: () => void }) {
   const current = { arena: newArena() }
-  observeCache('facet_sets', current, ({ arena }) => ({ bytes: bytesOf(arena), entries: arena.values.length }))
+  observeCache('facet_sets', current, {
+    sizeOf: ({ arena }) => ({ bytes: bytesOf(arena), entries: arena.values.length }),
+    clear(all) {
+      all.arena = newArena()
+    },
+  })
 
   /** Stores a set as its length and the numbers of its members. */
   function keep(arena: Arena, set: number, list: readonly (string | number)[]): void {

@@ -73,6 +73,11 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
       )
     },
 
+    forget(): void {
+      seen.clear()
+      made = null
+    },
+
     /** Resolves when all that was asked for is queued. */
     idle: (): Promise<void> => asking,
   }

@@ -30,7 +30,7 @@ export type Objects = Awaited<ReturnType<typeof composeObjects>>
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
-  { bus, jobs, pipelined, pages, heavy, queued }: Ground,
+  { bus, jobs, pipelined, pages, heavy, queued, snapshots }: Ground,
   {
     baseConfig,
     datamodel,
@@ -89,13 +89,7 @@ export async function composeObjects(
     files,
     limits: { bytes: config.answerLimit, embedded: 50_000 },
     heavy,
-    snapshots: () => [
-      pools.snapshot(),
-      tags.snapshot(),
-      objecttypes.snapshot(),
-      baseConfig.get(),
-      principals.generation(),
-    ],
+    world: snapshots.world,
   }
   const render = createRenderPages(readDeps)
   const read = createReadService(readDeps, render)
@@ -177,7 +171,7 @@ export async function composeObjects(
     heavy,
     pools,
     ...maskSettings,
-    snapshots: () => [pools.snapshot(), objecttypes.snapshot(), baseConfig.get()],
+    world: snapshots.world,
     freeVersions: files.freeVersions,
     alike: files.alike,
     poolOf: pools.byId,

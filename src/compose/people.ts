@@ -25,11 +25,11 @@ export type People = ReturnType<typeof composePeople>
 /** Who is there, and who may do what. */
 export function composePeople(
   { config, db, loginParts = [] }: Given,
-  { bus, seal, jobs, queued }: Ground,
+  { bus, seal, jobs, queued, snapshots }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
   opened: AsyncDisposableStack,
 ) {
-  const principals = createPrincipals({ bus })
+  const principals = createPrincipals({ bus, onChange: snapshots.turn })
   opened.defer(() => principals.close())
   const rights = createRightsService({
     containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),

@@ -48,7 +48,7 @@ interface GroupRow {
 }
 
 /** Users and groups by id or reference: what other records show of them. Names are kept in memory until one changes. */
-export function createPrincipals({ bus }: { bus: Bus }) {
+export function createPrincipals({ bus, onChange = () => {} }: { bus: Bus; onChange?: () => void }) {
   const users = new Map<number, PrincipalName>()
   const groups = new Map<number, GroupRow>()
   let generation = 0
@@ -56,6 +56,7 @@ export function createPrincipals({ bus }: { bus: Bus }) {
     generation++
     users.clear()
     groups.clear()
+    onChange()
   })
 
   /** Reads what is not in memory yet: no statement when everything is. */
@@ -117,9 +118,6 @@ export function createPrincipals({ bus }: { bus: Bus }) {
       }
       return names(from, ids, languages)
     },
-
-    /** Another number whenever names may have changed. */
-    generation: (): number => generation,
 
     /** All processes read names again after the commit. */
     changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),

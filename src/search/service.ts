@@ -22,6 +22,7 @@ import type { Places } from '../platform/limits/places.ts'
 import { createBatchLoader } from '../platform/postgres/batch-loader.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
+import type { World } from '../platform/postgres/snapshot.ts'
 import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
@@ -74,8 +75,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly followedSince: () => Promise<number | null>
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
-  /** What `pools` come from; replaced when one of them changes. */
-  readonly snapshots: () => readonly unknown[]
+  /** What is known of pools, types and settings is of it. */
+  readonly world: () => World
   /** Versions of files that rights do not name: `image.small`. */
   readonly freeVersions: () => readonly string[]
   /** Pictures that look like the files, the most similar first. @throws {AppError} for one that the actor may not see. */
@@ -128,18 +129,18 @@ export function createSearchService(deps: SearchServiceDeps) {
   }
 
   /** What a caller sees, kept as long as nothing changes that it is made of. */
-  const visions = new WeakMap<CallerRights, { readonly madeOf: readonly unknown[]; readonly vision: Vision }>()
+  const visions = new WeakMap<CallerRights, { readonly snapshots: number; readonly vision: Vision }>()
   function visionOf(caller: CallerRights): Vision {
-    const madeOf = [deps.datamodel.current(), ...deps.snapshots()]
+    const { snapshots } = deps.world()
     const known = visions.get(caller)
-    if (known?.madeOf.every((part, index) => part === madeOf[index])) return known.vision
+    if (known?.snapshots === snapshots) return known.vision
     const vision = createVision({
       caller,
       maskAccess: maskAccess(deps, caller),
       fileAccess: (table) => fileAccess(caller, table, deps.freeVersions()),
       poolPath: (id) => deps.poolOf(id)?.path ?? [id],
     })
-    visions.set(caller, { madeOf, vision })
+    visions.set(caller, { snapshots, vision })
     return vision
   }
 

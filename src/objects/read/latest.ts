@@ -5,6 +5,7 @@ import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import { createAdmission } from '../../platform/memory/admission.ts'
 import { retain } from '../../platform/memory/buffer-ownership.ts'
+import type { World } from '../../platform/postgres/snapshot.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { type Reader, readerOf } from '../masks/reader.ts'
 import { type Known, nothingKnown, type RenderItem, type RenderOptions, reverseKey } from '../render/render.ts'
@@ -13,7 +14,7 @@ import type { Head, Loaded } from '../stored/rows.ts'
 import { createObjectCache, type Found } from './object-cache.ts'
 import { hasShortLinks, isDeep } from './options.ts'
 import type { Nearby, ReadDeps, RenderPages } from './render-pages.ts'
-import { areEqual, createResponseCache, hasDatedGrants, type Sources, Watched } from './response-cache.ts'
+import { createResponseCache, hasDatedGrants, type Sources, Watched } from './response-cache.ts'
 
 /** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
 interface Latest extends RenderItem {
@@ -63,21 +64,10 @@ export function createLatest(
     },
   }
 
-  const sharedSources = new WeakMap<CallerRights, readonly unknown[]>()
-
-  /** What all answers to the caller depend on; the same list for as long as it is. */
-  function sharedBy(actor: Actor, caller: CallerRights): readonly unknown[] {
-    const shared = [deps.datamodel.current(), ...deps.snapshots(), ...actor.languages]
-    const before = sharedSources.get(caller)
-    if (before && areEqual(before, shared)) return before
-    sharedSources.set(caller, shared)
-    return shared
-  }
-
   /** What the answer to a read depends on, as far as it is in memory. */
-  function sourcesOf(shared: Sources['shared'], caller: CallerRights, { object, mask, known }: Latest): Sources {
+  function sourcesOf(world: World, caller: CallerRights, { object, mask, known }: Latest): Sources {
     const { heads, below } = known
-    return { shared, own: [mask, object, below.size, caller, ...heads] }
+    return { world, own: [mask, object, below.size, caller, ...heads] }
   }
 
   /** The object as JSON: kept from an earlier read when nothing that it was made from has changed. */
@@ -89,8 +79,8 @@ export function createLatest(
     deadline: Deadline,
   ): Promise<JsonAnswer> {
     const { object, mask, known, kept } = latest
-    const sources = kept ? sourcesOf(sharedBy(actor, caller), caller, latest) : null
-    const question = questionOf(caller, latest, shown)
+    const sources = kept ? sourcesOf(deps.world(), caller, latest) : null
+    const question = questionOf(actor, caller, latest, shown)
     const answer = sources && answers.find(question, sources)
     if (answer) return { body: [answer], short: 0 }
     const q = new Watched(deps.db.within(deadline))
@@ -100,7 +90,7 @@ export function createLatest(
     const [body = nothing] = rendered.body
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
     // What changed meanwhile may be in the answer or not.
-    if (lasting && areEqual(sources.shared, sharedBy(actor, caller)))
+    if (lasting && sources.world === deps.world())
       answers.keep(question, object.systemObjectId, sources, () => retain(body))
     return rendered
   }
@@ -126,11 +116,11 @@ export function createLatest(
     }
     const found = await memory.all(deps.datamodel.current(), ids, readerFor, { links: true, reverses: true })
     if (!found) return null
-    const shared = sharedBy(actor, caller)
+    const world = deps.world()
     const all = found.map((each) => {
       const latest = latestOf(each, masks.get(each.object) as Mask)
-      const sources = sourcesOf(shared, caller, latest)
-      return { latest, sources, question: questionOf(caller, latest, shown) }
+      const sources = sourcesOf(world, caller, latest)
+      return { latest, sources, question: questionOf(actor, caller, latest, shown) }
     })
     const bodies = all.map(({ question, sources }) => answers.find(question, sources))
     const open = all.filter((_, index) => !bodies[index])
@@ -148,7 +138,7 @@ export function createLatest(
       each: (text) => void texts.push(text),
     })
     // What changed meanwhile may be in the answers or not.
-    if (!q.asked && short === 0 && areEqual(shared, sharedBy(actor, caller))) {
+    if (!q.asked && short === 0 && world === deps.world()) {
       for (const [index, { latest, sources, question }] of open.entries()) {
         const id = latest.object.systemObjectId
         if (!isDated(latest)) answers.keep(question, id, sources, () => retain(Buffer.from(`[${texts[index]}]`)))
@@ -167,9 +157,14 @@ function noneBelow({ systemObjectId }: Head, columns: readonly number[]): Known[
 }
 
 /** What tells answers about the same object apart, besides what they are made from. */
-function questionOf(caller: CallerRights, { object, mask }: RenderItem, shown: RenderOptions): string {
+function questionOf(
+  { languages }: Actor,
+  caller: CallerRights,
+  { object, mask }: RenderItem,
+  shown: RenderOptions,
+): string {
   const { format, mergeLinkedObjects, mergeMaxDepth, skipReverseNested } = shown
-  return `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested}`
+  return `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested} ${languages.join()}`
 }
 
 /** Whether what the caller may see of it depends on the time of day. */

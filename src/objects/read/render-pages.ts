@@ -4,6 +4,7 @@ import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Places } from '../../platform/limits/places.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
+import type { World } from '../../platform/postgres/snapshot.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import type { Wire } from '../masks/reader.ts'
@@ -32,8 +33,8 @@ export interface ReadDeps extends RenderDeps {
   readonly pages: Queryable
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
-  /** The snapshots in memory that rendering reads besides the datamodel; each is replaced when it changes. */
-  readonly snapshots: () => readonly unknown[]
+  /** What rendering reads from memory is of it. */
+  readonly world: () => World
   readonly limits: AnswerLimits
   /** Where long lists take their turn. */
   readonly heavy: Places

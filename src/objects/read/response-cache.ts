@@ -1,6 +1,7 @@
 import type { Admission } from '../../platform/memory/admission.ts'
 import { createByteCache, oldestOf } from '../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import type { World } from '../../platform/postgres/snapshot.ts'
 import type { Head } from '../stored/rows.ts'
 
 /** Bytes of all answers in memory, and of the longest one that is kept. */
@@ -10,18 +11,17 @@ const longest = 200_000
 const sourceBytes = 600
 
 /**
- * What an answer was made from: objects, snapshots and settings, each of which is replaced, never changed. As long as
- * all of them are the same, so is the answer.
+ * What an answer was made from: the world that it was rendered in, and objects, each of which is replaced, never changed. As
+ * long as all of it is the same, so is the answer.
  */
 export interface Sources {
-  /** What many answers are made from, mostly as one list. */
-  readonly shared: readonly unknown[]
+  readonly world: World
   readonly own: readonly unknown[]
 }
 
 interface Kept {
   readonly id: number
-  readonly sources: Sources
+  readonly own: readonly unknown[]
   readonly body: Buffer
 }
 
@@ -34,28 +34,36 @@ export function createResponseCache(admission: Admission) {
     name: 'answers',
     maxBytes,
     maxEntryBytes: longest,
-    sizeOf: ({ body, sources }) => 200 + body.length + sourceBytes * sources.own.length,
+    sizeOf: ({ body, own }) => 200 + body.length + sourceBytes * own.length,
   })
+  let ofWorld: World | null = null
+
+  /** All answers are of one world; false: this one has passed. */
+  function begin(world: World): boolean {
+    if (ofWorld === world) return true
+    if (ofWorld && ofWorld.number > world.number) return false
+    ofWorld = world
+    kept.clear()
+    return true
+  }
+
   return {
     /** The answer to this question, if it was given from the same sources. */
-    find(question: string, sources: Sources): Buffer | undefined {
-      const known = kept.get(question)
-      return known && areSame(known.sources, sources) ? known.body : undefined
+    find(question: string, { world, own }: Sources): Buffer | undefined {
+      const known = begin(world) ? kept.get(question) : undefined
+      return known && areEqual(known.own, own) ? known.body : undefined
     },
 
     /** Keeps the answer, made of the object `id`, if it is worth it. */
-    keep(question: string, id: number, sources: Sources, body: () => Buffer): void {
+    keep(question: string, id: number, { world, own }: Sources, body: () => Buffer): void {
+      if (!begin(world)) return
       if (!kept.has(question) && !admission.admits(id, oldestOf(kept)?.id)) return
-      kept.set(question, { id, sources, body: body() })
+      kept.set(question, { id, own, body: body() })
     },
   }
 }
 
-export function areSame(some: Sources, others: Sources): boolean {
-  return (some.shared === others.shared || areEqual(some.shared, others.shared)) && areEqual(some.own, others.own)
-}
-
-export function areEqual(some: readonly unknown[], others: readonly unknown[]): boolean {
+function areEqual(some: readonly unknown[], others: readonly unknown[]): boolean {
   if (some.length !== others.length) return false
   for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
   return true

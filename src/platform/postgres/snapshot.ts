@@ -40,6 +40,16 @@ export interface SnapshotSource<Stored, T> {
 
 export type Snapshots = ReturnType<typeof createSnapshots>
 
+/**
+ * All that is kept in memory as a whole, at one moment. It never changes: another one, with a higher number, takes its place when
+ * any snapshot has another value. What is made of snapshots is good for its world, whichever of them it was made of.
+ */
+export interface World {
+  readonly number: number
+  /** Only changes of snapshots count here, none of what is kept by itself beside them. */
+  readonly snapshots: number
+}
+
 export interface SnapshotsOptions {
   readonly bus: Pick<Bus, 'subscribe' | 'onAnotherServer'>
   /** A connection that requests cannot use up. */
@@ -75,6 +85,10 @@ export function createSnapshots({
   longestOutdated = 60_000,
 }: SnapshotsOptions) {
   const all: Kept[] = []
+  let world: World = Object.freeze({ number: 1, snapshots: 1 })
+  const turn = (snapshots: 0 | 1): void => {
+    world = Object.freeze({ number: world.number + 1, snapshots: world.snapshots + snapshots })
+  }
   const timer = setInterval(() => {
     for (const kept of all) kept.invalidate()
   }, highestAge).unref()
@@ -111,12 +125,14 @@ export function createSnapshots({
       stored = next
       if (built === value) return
       value = built
+      turn(1)
       source.onChange?.(value)
     }
 
     function replace(next: Stored): void {
       stored = next
       value = source.build(next, null)
+      turn(1)
       source.onChange?.(value)
     }
 
@@ -199,6 +215,12 @@ export function createSnapshots({
 
   return {
     open,
+
+    /** The world as it is now. */
+    world: (): World => world,
+
+    /** For what is kept in memory by itself: something of it has changed. */
+    turn: (): void => turn(0),
 
     /** Waits a moment for the changes that are just being read, so that a new request sees them; null: there are none. */
     settled(): Promise<unknown> | null {

@@ -222,6 +222,41 @@ describe('in elements', () => {
     assert.deepEqual(await scene.works({ type: 'in', objecttype: 'person', in: [scene.ids.blake] }), ['tyger'])
   })
 
+  test('with include_path also objects below those of these ids, or below those with these parents', async () => {
+    const names = (field: string, ids: unknown[], more: object = {}, objecttypes = ['place', 'topic']) =>
+      scene
+        .found({ objecttypes, search: [{ type: 'in', fields: [field], in: ids, ...more }] })
+        .then((all) => all.sort())
+    const stored = async (name: string): Promise<Json> =>
+      (await scene.search({ search: [{ type: 'in', fields: ['_system_object_id'], in: [scene.ids[name]] }] })).body
+        .objects[0]
+    const path = { include_path: true }
+    const { europe, england, nature, people } = scene.ids
+    assert.deepEqual(await names('_system_object_id', [europe]), ['europe'])
+    assert.deepEqual(await names('_system_object_id', [europe], { include_path: false }), ['europe'])
+    assert.deepEqual(await names('_system_object_id', [europe], path), ['england', 'europe', 'london'])
+    assert.deepEqual(await names('_system_object_id', [england, nature], path), [
+      'england',
+      'london',
+      'nature',
+      'swimmer',
+    ])
+    const globally = [(await stored('england'))._global_object_id]
+    assert.deepEqual(await names('_global_object_id', globally, path), ['england', 'london'])
+    const { place } = await stored('europe')
+    const { topic } = await stored('people')
+    assert.deepEqual(await names('place._id_parent', [place._id]), ['england'])
+    assert.deepEqual(await names('place._id_parent', [place._id], path), ['england', 'london'])
+    assert.deepEqual(await names('place._id_parent', [place._id, null], path), ['england', 'europe', 'london'])
+    assert.deepEqual(await names('place._id_parent', [], path), [])
+    assert.deepEqual(await names('topic._parents.topic._id', [topic._id], path), ['swimmer'])
+    const without = await scene.found({
+      objecttypes: ['topic'],
+      search: [{ type: 'in', bool: 'must_not', fields: ['_system_object_id'], in: [people], ...path }],
+    })
+    assert.deepEqual(without, ['nature'])
+  })
+
   test('system fields', async () => {
     assert.deepEqual(await among('_system_object_id', [scene.ids.dawn, scene.ids.blake, 4]), ['dawn'])
     const answer = await scene.search({ search: [{ type: 'in', fields: ['_system_object_id'], in: [scene.ids.dawn] }] })

@@ -83,6 +83,8 @@ export type Clause =
   | { readonly is: 'ownId'; readonly objecttype: number; readonly ids: readonly number[] }
   /** Objects of a type whose parent, or one of the parents, has such an `_id`; `none`: also those without parent. */
   | { readonly is: 'childOf'; readonly objecttype: number; readonly ids: readonly number[]; readonly none: boolean }
+  /** Objects below these in a hierarchy; `objecttype`: the ids are their `_id`, null: system object ids. */
+  | { readonly is: 'below'; readonly objecttype: number | null; readonly ids: readonly number[] }
   /** Conditions that hold in one row of a nested table. */
   | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
   /** Links to an object that another search finds. */

@@ -29,7 +29,8 @@ export function valuesClause(
   if (named.kind === 'id') return { is: 'ownId', objecttype: named.objecttype, ids: integers(present, context.place) }
   if (named.kind === 'parent') {
     const none = present.length < values.length
-    return { is: 'childOf', objecttype: named.objecttype, ids: integers(present, context.place), none }
+    const ids = integers(present, context.place)
+    return withBelow({ is: 'childOf', objecttype: named.objecttype, ids, none }, context.below)
   }
   if (named.kind === 'system') return systemClause(named, present, present.length < values.length, context)
   const clauses: Clause[] = []
@@ -95,9 +96,9 @@ function systemClause(
 ): Clause {
   switch (name) {
     case '_system_object_id':
-      return { is: 'id', ids: integers(values, place) }
+      return withBelow({ is: 'id', ids: integers(values, place) }, below)
     case '_global_object_id':
-      return { is: 'id', ids: globalIds(values, place, databaseName) }
+      return withBelow({ is: 'id', ids: globalIds(values, place, databaseName) }, below)
     case '_uuid':
       return { is: 'uuid', values: texts(values, place) }
     case '_objecttype':
@@ -113,6 +114,13 @@ function systemClause(
     default:
       throw notAllowed(written, 'in')
   }
+}
+
+/** Objects by their ids, or by those of their parents; with what is below them. */
+function withBelow(clause: Extract<Clause, { is: 'id' | 'objecttype' | 'childOf' }>, below: boolean): Clause {
+  if (!below) return clause
+  const objecttype = clause.is === 'childOf' ? clause.objecttype : null
+  return or([clause, { is: 'below', objecttype, ids: clause.ids }])
 }
 
 function objecttypeId(fields: FieldCatalogue, name: string, place: string): number {

@@ -37,6 +37,7 @@ export function drawElement(drawing: Drawing, depth = 0): Element {
     text,
     phrase,
     parent,
+    withBelow,
     wildcard,
     values,
     values,
@@ -114,14 +115,34 @@ const parent: Draw = (drawing) => {
   if (above.length === 0) return null
   const { index, type } = pick(above)
   const many = type.hierarchy === 'many'
+  const path = pick([true, false])
   return {
     wire: {
       type: 'in',
       fields: [many ? `${type.name}._parents.${type.name}._id` : `${type.name}._id_parent`],
       in: [names.objectIds[index]],
+      ...(path ? { include_path: true } : {}),
     },
     matches: (thing) =>
-      thing.parents.includes(index) && knowledge.knowsSystem(thing.index, 'parent') && (!many || knowledge.sees(index)),
+      (path ? isBelow(drawing, thing, index) : thing.parents.includes(index)) &&
+      knowledge.knowsSystem(thing.index, 'parent') &&
+      (!many || knowledge.sees(index)),
+  }
+}
+
+const isBelow = ({ world }: Known, { index }: Thing, above: number): boolean => aboveOf(world, index).has(above)
+
+/** An object by its id, with what stands below it. */
+const withBelow: Draw = (drawing) => {
+  const { pick, world, names, knowledge } = drawing
+  const { index, type } = pick(world.things)
+  return {
+    wire: { type: 'in', fields: ['_system_object_id'], in: [names.ids[index]], include_path: true },
+    matches: (thing) =>
+      thing.index === index ||
+      (isBelow(drawing, thing, index) &&
+        knowledge.knowsSystem(thing.index, 'parent') &&
+        (type.hierarchy !== 'many' || knowledge.sees(index))),
   }
 }
 

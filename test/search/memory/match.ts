@@ -88,6 +88,13 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         isSeen(vision.system(table, 'parent'), document) &&
         hasParent(clause, document, asked)
       )
+    case 'below':
+      return (
+        table !== undefined &&
+        (clause.objecttype === null || clause.objecttype === source.objecttype) &&
+        isSeen(vision.system(table, 'parent'), document) &&
+        standsBelow(clause, document, asked)
+      )
     case 'row':
       return (
         isSeen(vision.rows(clause.nested), document) &&
@@ -198,6 +205,20 @@ function hasParent(
   return source.parents.some((id) => {
     const parent = all.get(id)
     return parent !== undefined && ids.includes(parent.source.ownId) && (!poly || mayRead(plan.vision, parent))
+  })
+}
+
+/** The same for all that stands above. */
+function standsBelow(
+  { objecttype, ids }: Extract<Clause, { is: 'below' }>,
+  { source, ancestors }: MemoryDocument,
+  { plan, all }: Asked,
+): boolean {
+  const poly = plan.fields.types.get(source.objecttype)?.table.polyhierarchical === true
+  return ancestors.some((id) => {
+    const above = all.get(id)
+    if (poly && (above === undefined || !mayRead(plan.vision, above))) return false
+    return ids.includes(objecttype === null ? id : (above?.source.ownId ?? -1))
   })
 }
 

@@ -25,7 +25,8 @@ export const fulltextFrom = (set: string): string => `_f${set}`
 export const titleWord = (word: string): string => titleWords + word
 export const titleWords = '_s:'
 /** The object stands below another one in a hierarchy. */
-export const standsBelow = (id: number): string => `_u${id}`
+export const standsBelow = (id: number): string => belowObject + id
+export const belowObject = '_u'
 /** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
 export const columnWord = (code: string, word: string): string => columnWords(code) + word
 export const columnWords = (code: string): string => `${code}:`

@@ -11,6 +11,7 @@ import type { Sight } from '../../plan/vision.ts'
 import { labelOf } from '../document/facets.ts'
 import { exactByLexeme } from '../document/field-lexemes.ts'
 import {
+  belowObject,
   belowPool,
   dateEnd,
   dateStart,
@@ -206,6 +207,8 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
       )
     case 'childOf':
       return childOfCondition(clause, alias, context)
+    case 'below':
+      return belowCondition(clause, place, context)
     case 'row':
       return rowCondition(clause, place, context)
     case 'linked':
@@ -426,6 +429,53 @@ function linkedCondition(
     sql: `${alias}.id in (select link.from_id from search_document ${target}
       join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
   }
+}
+
+/** Objects of hierarchies that stand below others, where the caller sees where they stand. */
+function belowCondition(
+  { objecttype, ids }: Extract<Clause, { is: 'below' }>,
+  place: Place,
+  context: ConditionContext,
+): Condition {
+  const { plan, parameters } = context
+  const hierarchies = [...plan.fields.types.values()].filter(
+    ({ table: { id, hierarchical, polyhierarchical } }) =>
+      (hierarchical || polyhierarchical) && (objecttype === null || objecttype === id),
+  )
+  // In a polyhierarchy only those that the caller may read are known to stand above an object.
+  const rights = readableNode(plan.vision)
+  const isKnown = ({ table }: TypeFields): boolean => rights === null || !table.polyhierarchical
+  const among = (types: readonly TypeFields[], readable: string | null): Condition => {
+    const seen = types.flatMap(
+      ({ table }) => whereSeen(plan.vision.system(table, 'parent'), lexeme(ofObjecttype(table.id))) ?? [],
+    )
+    if (seen.length === 0 || ids.length === 0) return never
+    if (objecttype === null && readable === null) {
+      return ofNode(allOf([anyOf(seen), anyOf(ids.map((id) => lexeme(standsBelow(id))))]))
+    }
+    const wanted = parameters.add(ids, 'bigint[]')
+    const own = objecttype === null ? `t.system_object_id = any(${wanted})` : ownIds(objecttype, wanted)
+    const above = `select string_agg('${belowObject}' || t.system_object_id, '|')::tsquery
+      from object t where ${own}${readable ?? ''}`
+    return { never: false, node: anyOf(seen), sql: `${place.alias}.lexemes @@ (${above})` }
+  }
+  const ownIds = (type: number, wanted: string): string =>
+    `t.objecttype = ${parameters.add(type, 'int')} and t.id = any(${wanted})`
+  const readable = rights
+    ? ` and exists (select from search_document r where r.id = t.system_object_id
+        and ${accessSql(rights, 'r')}${stillSql(plan.vision, 'r')})`
+    : null
+  return disjunction(
+    [
+      among(hierarchies.filter(isKnown), null),
+      among(
+        hierarchies.filter((type) => !isKnown(type)),
+        readable,
+      ),
+    ],
+    place,
+    context,
+  )
 }
 
 function changedSql(

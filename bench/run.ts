@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, latency, save, cold, mixed, large
+ *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, latency, save, cold, mixed, thesaurus, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -30,6 +30,7 @@ import { measureRichSave } from './rich-save.ts'
 import { measureWorlds } from './rights.ts'
 import { measureSearch } from './search.ts'
 import { measureStart } from './start.ts'
+import { measureThesaurus } from './thesaurus.ts'
 
 const { values } = parseArgs({
   options: {
@@ -55,6 +56,7 @@ const names = [
   'save',
   'cold',
   'mixed',
+  'thesaurus',
   'large',
 ]
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
@@ -73,6 +75,7 @@ try {
   if (values.large && wants('files')) rows.push(...(await step('a million files', () => measureFileMillions(say))))
   if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
+  if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))
 } finally {

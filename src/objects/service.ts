@@ -42,6 +42,7 @@ export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallbac
 export type { ObjectDeps } from './save/context.ts'
 export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
+export { isBulk, mostSingle } from './stored/index-lane.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
 export type RenderSaved = (

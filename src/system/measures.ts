@@ -43,8 +43,9 @@ function indexLag(db: Queryable): Promise<number> {
   return single(
     db,
     `select coalesce(max(extract(epoch from now() - object.modified_at)), 0)::float8 as value
-     from (select system_object_id from index_queue where priority = 0 order by seq limit 1) as oldest
-       join object using (system_object_id)`,
+     from unnest(array[false, true]) as lane(many) cross join lateral (
+       select system_object_id from index_queue where priority = 0 and bulk = many order by seq limit 1
+     ) as oldest join object using (system_object_id)`,
   )
 }
 

@@ -5,6 +5,7 @@ import { giveUpFiles } from '../save/write/files.ts'
 import { removeLinks } from '../save/write/store.ts'
 import { standardText } from '../standard/compute.ts'
 import type { StoredObject } from '../stored/content.ts'
+import { isBulk } from '../stored/index-lane.ts'
 
 /**
  * Removes objects in the trash for good: head, all versions, links in both directions, unique values. What stays is
@@ -26,7 +27,7 @@ export async function purgeObjects(
      ), links as (
        delete from object_link where to_id = any($1::bigint[])
      ), queued as (
-       insert into index_queue (system_object_id) select unnest($1::bigint[])
+       insert into index_queue (system_object_id, bulk) select id, ${isBulk} from unnest($1::bigint[]) as id
      )
      insert into object_tombstone (system_object_id, objecttype, id, uuid, purged_at, purged_by)
      select system_object_id, objecttype, id, uuid, $2, $3 from gone`,

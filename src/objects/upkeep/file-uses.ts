@@ -3,6 +3,7 @@ import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
 import type { MaskDeps } from '../masks/preference.ts'
 import { exists, showsColumn } from '../save/disclosure.ts'
+import { isBulk } from '../stored/index-lane.ts'
 import { type HeadRow, headColumns, heads } from '../stored/rows.ts'
 
 /** An object that has a file, and in which column. */
@@ -62,8 +63,10 @@ export async function filesWithin(from: Queryable, fileIds: readonly number[], u
 /** Queues the objects that have the files now for the index: more is known of these, or they have another name. */
 export async function requeueUsers(tx: Tx, fileIds: readonly number[], wakeIndex: () => void): Promise<void> {
   const { rowCount } = await tx.query(
-    `insert into index_queue (system_object_id, priority)
-     select distinct system_object_id, 1 from file_use where file_id = any($1::bigint[]) and latest order by 1`,
+    `insert into index_queue (system_object_id, priority, bulk)
+     select system_object_id, 1, ${isBulk} from (
+       select distinct system_object_id from file_use where file_id = any($1::bigint[]) and latest
+     ) users order by 1`,
     [fileIds],
     'requeue-file-users',
   )

@@ -72,7 +72,7 @@ const giveUp = `, gone as (
     select from file_use u where u.file_id = file.id
       and (u.file_id, u.system_object_id, u.column_id) not in (select file, object, "column" from found))
 ), queued as (
-  insert into index_queue (system_object_id) select distinct object from found where replaced_by is null
+  insert into index_queue (system_object_id, bulk) select distinct object, true from found where replaced_by is null
 )
 select file, object, "column" from found order by object, file, "column"`
 

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { PresetTerms } from '../../rights/service.ts'
+import { isBulk } from '../stored/index-lane.ts'
 
 /**
  * What other capabilities ask of the stored objects: where tags and pools are used, who points to a user. Set-based;
@@ -18,8 +19,8 @@ export async function countInPools(tx: Queryable, poolIds: readonly number[]): P
 /** Queues the objects of pools for the index: their path has changed. */
 export async function requeuePools(tx: Tx, poolIds: readonly number[], wakeIndex: () => void): Promise<void> {
   await tx.query(
-    `insert into index_queue (system_object_id, priority)
-     select system_object_id, 1 from object where pool_id = any($1::bigint[])`,
+    `insert into index_queue (system_object_id, priority, bulk)
+     select system_object_id, 1, ${isBulk} from object where pool_id = any($1::bigint[])`,
     [poolIds],
   )
   tx.afterCommit(wakeIndex)
@@ -45,7 +46,7 @@ async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => vo
        update object_version v set tags = array(select t from unnest(v.tags) as t where t <> all($1::int[]))
        from changed c where v.system_object_id = c.system_object_id and v.tags && $1::int[]
      )
-     insert into index_queue (system_object_id, priority, moved) select system_object_id, 1, true from changed`,
+     insert into index_queue (system_object_id, priority, moved, bulk) select system_object_id, 1, true, ${isBulk} from changed`,
     [tagIds],
   )
   tx.afterCommit(wakeIndex)
@@ -74,7 +75,7 @@ export async function replaceOwner(
   const column = kind === 'user' ? 'owner_user' : 'owner_group'
   await tx.query(
     `with changed as (update object set ${column} = $2 where ${column} = $1 returning system_object_id)
-     insert into index_queue (system_object_id, priority, moved) select system_object_id, 1, true from changed`,
+     insert into index_queue (system_object_id, priority, moved, bulk) select system_object_id, 1, true, ${isBulk} from changed`,
     [from, to],
   )
   tx.afterCommit(wakeIndex)
@@ -116,7 +117,7 @@ export function objectPresetUse(wakeIndex: () => void) {
          update object_version v set acl = c.acl from changed c
          where v.system_object_id = c.system_object_id and v.version = c.version
        ), queued as (
-         insert into index_queue (system_object_id, priority, moved) select system_object_id, 1, true from changed
+         insert into index_queue (system_object_id, priority, moved, bulk) select system_object_id, 1, true, ${isBulk} from changed
        )
        select count(*)::int as count from changed`,
       [ids, ...values],

@@ -9,6 +9,7 @@ import { fieldsOf } from '../plan/fields.ts'
 import type { Changes } from './changes.ts'
 import { type ReadFiles, withFiles } from './files.ts'
 import type { Targets } from './link-targets.ts'
+import { noteChanged } from './spread.ts'
 import * as store from './store.ts'
 import type { BatchSettings, DocumentBatch, IndexConnection, IndexTarget } from './target.ts'
 import { inIndexTransaction } from './transaction.ts'
@@ -46,6 +47,8 @@ export interface BatchResult {
   readonly generation: number
   /** The entries that are out of the queue; others are to be tried again. */
   readonly done: readonly store.QueueEntry[]
+  /** Others show something of these objects, and are to be queued (`spreadOn`). */
+  readonly spreading: boolean
 }
 
 export async function indexBatch(
@@ -82,16 +85,16 @@ async function indexApart(
   const ids = distinct(entries)
   const [id] = ids
   if (ids.length === 1 && id !== undefined) {
-    return { generation: await leaveOut(deps, connection, id, entries, error), done: entries }
+    return { generation: await leaveOut(deps, connection, id, entries, error), done: entries, spreading: false }
   }
   const half = new Set(ids.slice(0, ids.length >> 1))
   const [first, second] = [
     entries.filter((entry) => half.has(entry.id)),
     entries.filter((entry) => !half.has(entry.id)),
   ]
-  const { done } = await indexBatch(deps, connection, settings, first)
+  const { done, spreading } = await indexBatch(deps, connection, settings, first)
   const last = await indexBatch(deps, connection, settings, second)
-  return { generation: last.generation, done: [...done, ...last.done] }
+  return { generation: last.generation, done: [...done, ...last.done], spreading: spreading || last.spreading }
 }
 
 /**
@@ -132,23 +135,21 @@ async function indexEntries(
 ): Promise<BatchResult> {
   const { db } = connection
   const entries = await refresh(deps, db, settings, waiting)
-  if (entries.length === 0) return { generation: await deps.target.generation(db), done: [] }
+  if (entries.length === 0) return { generation: await deps.target.generation(db), done: [], spreading: false }
   const ids = distinct(entries)
   const sources = await readSources(deps, db, settings, entries, ids)
   const batch = await make(deps, db, settings, sources, ids)
-  if (batch.changed.length > 0) {
-    // Objects that show something of a changed one.
-    deps.changes.note(batch.changed)
-    await store.queueLinking(db, batch.changed)
-  }
+  // Objects that show something of a changed one are queued behind the batch.
+  if (batch.changed.length > 0) deps.changes.note(batch.changed)
   const generation = await inIndexTransaction(db, async () => {
     await deps.assertCurrent({ ...db, afterCommit: () => {} }, settings.model)
     const applied = await batch.apply(connection)
+    await noteChanged(db, batch.changed, batch.rehung)
     await store.clearFailures(db, ids)
     await store.finishQueue(db, entries)
     return applied
   })
-  return { generation, done: entries }
+  return { generation, done: entries, spreading: batch.changed.length > 0 }
 }
 
 /** Refreshes what is shown of the objects; gives the entries whose objects are not just being saved. */

@@ -17,14 +17,22 @@ import { createAnalysis, presenceOf } from './analysis.ts'
 import { indexBatch, type RefreshStandards } from './batch.ts'
 import { createChanges } from './changes.ts'
 import type { ReadFiles } from './files.ts'
+import { laneOf, lanes, nextBatch } from './lanes.ts'
 import { createTargets } from './link-targets.ts'
 import { indexTopic, type Reindexing } from './reindex.ts'
 import { createRest } from './rest.ts'
+import { spreadOn } from './spread.ts'
 import * as store from './store.ts'
 import type { BatchSettings, IndexConnection, IndexTarget } from './target.ts'
 import { createWaiters } from './waiters.ts'
 
+/** Entries of a batch. */
 const batchSize = 500
+const smallestBatch = 50
+/** Milliseconds that a batch of many may take: what is saved meanwhile waits for its end. */
+const longestBatch = 400
+/** Milliseconds for which dependents of changed objects are queued between two batches. */
+const spreadTime = 100
 /** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
 const patrol = 5000
 /** Milliseconds after which an indexer that found the lock taken tries again. */
@@ -168,14 +176,11 @@ export async function createIndexer(deps: IndexerDeps) {
     busy = client
     try {
       const connection = { client, db: onConnection(client) }
-      if (!(await store.lockIndexer(connection.db))) {
-        broken = false
-        return false
-      }
-      await indexAll(client, connection)
-      await store.unlockIndexer(connection.db)
+      const begin = await store.lockIndexer(connection.db)
+      if (begin.locked) await indexAll(client, connection, begin.spreading)
+      await store.unlockIndexer(connection.db, begin)
       broken = false
-      return true
+      return begin.locked
     } finally {
       busy = null
       // A broken connection is closed, which gives the lock back; so is one that a stop may still try to cut short.
@@ -183,7 +188,7 @@ export async function createIndexer(deps: IndexerDeps) {
     }
   }
 
-  async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
+  async function indexAll(client: PoolClient, connection: IndexConnection, leftToSpread: boolean): Promise<void> {
     const current = await target.generation(connection.db)
     if (current !== generation) {
       targets.clear()
@@ -198,26 +203,33 @@ export async function createIndexer(deps: IndexerDeps) {
     if (claim.queued) log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
     const reader = queueReader()
     let anew = false
+    let spreading = leftToSpread
     const backlog = await target.openBacklog(connection.db, log)
     while (!closed) {
-      const entries = await reader.next(connection.db)
+      const { entries, size, more } = await reader.next(connection.db)
       if (entries.length === 0) {
+        if (spreading) {
+          spreading = await spreadFor(connection.db)
+          continue
+        }
         if (!closed && (await backlog.awaits(() => hasEntries(connection.db)))) continue
         await backlog.end()
         if (anew) await reindexing.finish(db, version())
         break
       }
       anew ||= entries.some(({ priority }) => priority === 2)
-      await backlog.before(entries.length, batchSize)
+      await backlog.before(entries.length, size)
       const began = performance.now()
       const used = settings.current()
       const batch = await indexBatch(batchDeps, { client, db: connection.db }, used, entries)
       generation = batch.generation
       unsettled += batch.done.length
       waiters.indexed(batch.done)
-      if (batch.done.length === 0) await sleep(busyPause)
-      else if (entries.length < batchSize && !waiters.any() && hurrying === 0)
-        await rest.take(performance.now() - began)
+      const took = performance.now() - began
+      reader.took(entries.length, took)
+      if (spreading || batch.spreading) spreading = await spreadFor(connection.db)
+      else if (batch.done.length === 0) await sleep(busyPause)
+      else if (!more && !waiters.any() && hurrying === 0) await rest.take(took)
     }
     // A stop can come while indexes are put aside.
     if (closed) return
@@ -225,6 +237,13 @@ export async function createIndexer(deps: IndexerDeps) {
     if (unsettled < worthSettling) return
     unsettled = 0
     await target.settle(connection.db)
+  }
+
+  /** Queues dependents of changed objects for a while; false when all are queued. */
+  async function spreadFor(on: Queryable): Promise<boolean> {
+    const begun = performance.now()
+    while (!closed && performance.now() - begun < spreadTime) if (!(await spreadOn(on))) return false
+    return true
   }
 
   /** A process of a newer release indexes: it hears of its own saves only. */
@@ -316,26 +335,41 @@ export async function createIndexer(deps: IndexerDeps) {
 }
 
 async function hasEntries(db: Queryable): Promise<boolean> {
-  return (await db.query('select from index_queue limit 1', [], 'search-queue-any')).rowCount > 0
+  const any = '(select from index_queue limit 1) union all (select from index_spread limit 1)'
+  return (await db.query(any, [], 'search-queue-any')).rowCount > 0
 }
 
 /** Walks through the queue; what was committed late, with a lower number, is found when it starts again. */
 function queueReader() {
-  let after: [number, number, number] = [0, 0, 0]
+  let after = lanes.map(() => 0)
   let started = performance.now()
+  let size = batchSize
+  let singlesBefore = false
   const restart = (): void => {
-    after = [0, 0, 0]
+    after = lanes.map(() => 0)
     started = performance.now()
   }
   return {
-    async next(db: Queryable): Promise<store.QueueEntry[]> {
+    /** `size`: of a batch of many; `more`: others wait besides. */
+    async next(db: Queryable): Promise<{ entries: readonly store.QueueEntry[]; size: number; more: boolean }> {
       if (performance.now() - started > longestWalk) restart()
       const atStart = after.every((seq) => seq === 0)
-      const entries = await store.readQueue(db, batchSize, after)
-      for (const entry of entries) after[entry.priority] = entry.seq
-      if (entries.length > 0 || atStart) return entries
-      restart()
-      return this.next(db)
+      const waiting = await store.readQueue(db, size, after)
+      if (waiting.length === 0 && !atStart) {
+        restart()
+        return this.next(db)
+      }
+      const { entries, singles } = nextBatch(waiting, { size, singlesBefore })
+      singlesBefore = singles
+      for (const entry of entries) after[laneOf(entry)] = entry.seq
+      return { entries, size, more: waiting.length > entries.length || entries.length >= size }
+    },
+
+    /** Batches that take long are made smaller. */
+    took(entries: number, time: number): void {
+      if (entries < smallestBatch) return
+      const fitting = Math.floor((entries * longestBatch) / time)
+      size = Math.max(smallestBatch, Math.min(batchSize, fitting, 2 * size))
     },
   }
 }

@@ -108,7 +108,7 @@ async function queueObjects(
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
 }
 
-const isDone = 'not exists (select from index_queue where priority = 2 and seq <= r.until_seq)'
+const isDone = 'not exists (select from index_queue where priority = 2 and not bulk and seq <= r.until_seq)'
 
 interface Run {
   readonly block: boolean
@@ -155,7 +155,7 @@ async function block(tx: Tx, bus: Bus): Promise<void> {
 /** Whether searches are kept back; ends that when the work is done. */
 export async function isBlocked(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ blocked: boolean }>(
-    `select exists (select from index_queue q, search_state s where q.priority = 2 and q.seq <= s.blocked_until) as blocked
+    `select exists (select from index_queue q, search_state s where q.priority = 2 and not q.bulk and q.seq <= s.blocked_until) as blocked
      from search_state where blocked_until is not null`,
     [],
     'search-blocked',

@@ -1,5 +1,7 @@
+import { isBulk } from '../../objects/service.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import type { IndexSource, ObjectChange } from '../document/source.ts'
+import { lanes } from './lanes.ts'
 
 /** One indexer at a time per database holds this advisory lock. */
 const indexerLock = 7_310_041
@@ -10,40 +12,59 @@ export interface QueueEntry {
   readonly seq: number
   /** 0 saves, 1 objects that depend on a changed one, 2 a reindex. */
   readonly priority: 0 | 1 | 2
-}
-
-/** Becomes the indexer of the database; false when another process is it. Bound to the connection. */
-export async function lockIndexer(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [indexerLock])
-  return rows[0]?.locked ?? false
-}
-
-export async function unlockIndexer(db: Queryable): Promise<void> {
-  await db.query('select pg_advisory_unlock($1)', [indexerLock])
+  /** Queued with many others. */
+  readonly bulk: boolean
 }
 
 /**
- * The next entries: saves before what depends on them before a reindex; of each priority those after the given `seq`,
- * so that entries which are done and not yet cleaned up are not walked through again.
+ * What the indexer asks for is found by indexes, for a batch at a time. PostgreSQL is told so: by statistics, which there are
+ * none of right after an import, it would read tables as a whole, and keep to that until they are taken.
  */
-export async function readQueue(
-  db: Queryable,
-  limit: number,
-  after: readonly [number, number, number],
-): Promise<QueueEntry[]> {
-  const { rows } = await db.query<QueueEntry>(
-    `select id, seq, priority from (
-       (select system_object_id as id, seq, priority from index_queue where priority = 0 and seq > $2 order by seq limit $1)
-       union all
-       (select system_object_id, seq, priority from index_queue where priority = 1 and seq > $3 order by seq limit $1)
-       union all
-       (select system_object_id, seq, priority from index_queue where priority = 2 and seq > $4 order by seq limit $1)
-     ) q order by priority, seq limit $1`,
-    [limit, ...after],
-    'search-queue-read',
+const planning = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']
+const plan = (to: 'on' | 'off'): string => planning.map((name) => `set_config('${name}', '${to}', false)`).join()
+
+export interface Begin {
+  /** False when another process is the indexer. */
+  readonly locked: boolean
+  /** Dependents of changed objects are still to be queued. */
+  readonly spreading: boolean
+}
+
+/** Becomes the indexer of the database. Bound to the connection, as is how it plans. */
+export async function lockIndexer(db: Queryable): Promise<Begin> {
+  const { rows } = await db.query<Begin>(
+    `select pg_try_advisory_lock($1) as locked, exists (select from index_spread) as spreading, ${plan('off')}`,
+    [indexerLock],
+    'search-indexer-lock',
   )
+  return rows[0] as Begin
+}
+
+/** To be called whether or not it became the indexer. */
+export async function unlockIndexer(db: Queryable, { locked }: Pick<Begin, 'locked'>): Promise<void> {
+  await db.query(
+    `select case when $2 then pg_advisory_unlock($1) end, ${plan('on')}`,
+    [indexerLock, locked],
+    'search-indexer-unlock',
+  )
+}
+
+/**
+ * The next entries of each lane, at most `limit` of each, those after the given `seq`, so that entries which are done and not
+ * yet cleaned up are not walked through again.
+ */
+export async function readQueue(db: Queryable, limit: number, after: readonly number[]): Promise<QueueEntry[]> {
+  const { rows } = await db.query<QueueEntry>(nextOfEachLane, [limit, ...after], 'search-queue-read')
   return rows
 }
+
+const nextOfEachLane = lanes
+  .map(
+    ({ priority, bulk }, lane) =>
+      `(select system_object_id as id, seq, priority, bulk from index_queue
+        where priority = ${priority} and bulk = ${bulk} and seq > $${lane + 2} order by seq limit $1)`,
+  )
+  .join(' union all ')
 
 export async function readSources(db: Queryable, ids: readonly number[]): Promise<IndexSource[]> {
   const { rows } = await db.query<IndexSource>(
@@ -73,39 +94,11 @@ export async function readHistory(db: Queryable, ids: readonly number[]): Promis
 /** Queues objects that did not change themselves, unless they wait anyway. */
 export async function queueAnew(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
-    `insert into index_queue (system_object_id, priority)
-     select id, 1 from unnest($1::bigint[]) as id
+    `insert into index_queue (system_object_id, priority, bulk)
+     select id, 1, ${isBulk} from unnest($1::bigint[]) as id
      where not exists (select from index_queue where system_object_id = id) order by id`,
     [ids],
     'search-queue-anew',
-  )
-}
-
-/**
- * Queues the objects that link to these, or to anything below these in a hierarchy. Entries that wait for the same reason
- * give way to new ones: they may be in the running batch, and what is shown of their objects was computed before the
- * change.
- */
-export async function queueLinking(db: Queryable, ids: readonly number[]): Promise<void> {
-  await db.query(
-    `with recursive changed(id) as (
-       select unnest($1::bigint[])
-       union
-       select o.system_object_id from changed join object o on o.parents @> array[changed.id] and o.parents <> '{}'
-     ), linking as materialized (
-       select l.from_id as id from changed cross join lateral (
-         select from_id from object_link where to_id = changed.id offset 0
-       ) l
-       union select id from changed where id <> all($1::bigint[])
-     ), superseded as (
-       delete from index_queue where ctid = any(array(
-         select q.ctid from linking cross join lateral (
-           select ctid from index_queue where system_object_id = linking.id and priority = 1 and not moved offset 0
-         ) q))
-     )
-     insert into index_queue (system_object_id, priority) select id, 1 from linking order by id`,
-    [ids],
-    'search-queue-linking',
   )
 }
 

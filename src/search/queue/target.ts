@@ -38,6 +38,8 @@ export interface SourceBatch extends BatchSettings {
 export interface DocumentBatch {
   /** Objects of which others show something else now than what the index was made from. */
   readonly changed: readonly number[]
+  /** Those of them that stand below other objects now, with all that is below them. */
+  readonly rehung: readonly number[]
   /**
    * In the transaction that takes the objects out of the queue. Gives the generation of the index: a number that ascends
    * with everything that is changed in it, so that whoever keeps results knows whether they are current.

@@ -44,8 +44,12 @@ export function createMemoryTarget(held: Held): IndexTarget {
         if (!before) return document.source.createdAt !== document.source.modifiedAt
         return shownOf(before) !== shownOf(document)
       })
+      const rehung = changed.filter(
+        ({ id, source }) => String(held.documents.get(id)?.source.parents) !== String(source.parents),
+      )
       return {
         changed: changed.map(({ id }) => id),
+        rehung: rehung.map(({ id }) => id),
         async apply() {
           next()
           for (const id of batch.ids) {

@@ -5,6 +5,7 @@ import { jsonYielding, type Yielder } from '../../../platform/process/cooperativ
 import type { LinkTriple } from '../../content/links.ts'
 import { showingMasks } from '../../masks/access.ts'
 import type { StoredObject } from '../../stored/content.ts'
+import { isBulk } from '../../stored/index-lane.ts'
 import { hasMoved, type Item, nextVersion } from '../item.ts'
 import type { UniqueEntry } from '../rules/unique.ts'
 
@@ -212,7 +213,7 @@ export async function writeItems(
          private_acl = pa, parents = r, standard = d, modified_at = $2, deleted_at = case when o = 'd' then $2::timestamptz end
        from input where o <> 'i' and system_object_id = s
      ), queued as (
-       insert into index_queue (system_object_id, moved) select s, mv from input where $5 or mv
+       insert into index_queue (system_object_id, moved, bulk) select s, mv, ${isBulk} from input where $5 or mv
      )
      insert into object_version (system_object_id, version, operation, at, by_user, comment, datamodel_version, pool_id,
        owner_user, owner_group, tags, acl, private_acl, parents, content)

@@ -76,6 +76,7 @@ function build(draft: Draft): IndexDocument | null {
     farKeys: draft.farKeys,
     rows: draft.rows,
     shown: hash53(JSON.stringify([source.standard['1']?.text, source.parents])),
+    parentsHash: hash53(JSON.stringify(source.parents)),
   }
 }
 

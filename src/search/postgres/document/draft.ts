@@ -62,6 +62,8 @@ export interface IndexDocument {
   readonly rows: readonly NestedRow[]
   /** Hash of what objects that link to this one show or find of it. */
   readonly shown: number
+  /** Hash of the objects that it stands right below. */
+  readonly parentsHash: number
 }
 
 /** A document while it is built. */

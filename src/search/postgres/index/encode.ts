@@ -10,7 +10,7 @@ const signature = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
-  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, access_set, people_set, changed_at'
+  'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, access_set, people_set, parents_hash, changed_at'
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -18,6 +18,7 @@ export interface EncodedDocument {
   /** Hash of everything that is stored of it, nested rows too. */
   readonly digest: string
   readonly shown: number
+  readonly parentsHash: number
   /** It was changed since it was made. */
   readonly revised: boolean
   /** Hash of what says who may see the object. */
@@ -86,6 +87,7 @@ export function encode(document: IndexDocument, { facets, access, people }: Shar
   writer.bigint(place)
   writer.int(access.number(document.shared))
   writer.int(people.number(document.people))
+  writer.bigint(document.parentsHash)
   // Last of all, and not known before the batch is written (`stamp`).
   writer.bigint(0)
   const row = arena.keep(writer.written())
@@ -95,6 +97,7 @@ export function encode(document: IndexDocument, { facets, access, people }: Shar
     id: document.id,
     digest,
     shown: document.shown,
+    parentsHash: document.parentsHash,
     place,
     revised: document.createdAt !== document.modifiedAt,
     row,

@@ -13,6 +13,8 @@ export interface Indexed {
   readonly id: number
   readonly digest: string
   readonly shown: number
+  /** null: it was written by a release that did not keep it. */
+  readonly parentsHash: number | null
   /** Hash of what says who may see it. */
   readonly place: number
 }
@@ -20,7 +22,7 @@ export interface Indexed {
 /** What the index holds of these objects already. */
 export async function readIndexed(db: Queryable, ids: readonly number[]): Promise<Map<number, Indexed>> {
   const { rows } = await db.query<Indexed>(
-    `select id, replace(digest::text, '-', '') as digest, shown, place
+    `select id, replace(digest::text, '-', '') as digest, shown, place, parents_hash as "parentsHash"
      from search_document where id = any($1::bigint[])`,
     [ids],
     'search-indexed',

@@ -87,8 +87,10 @@ export function createPostgresTarget({
       // Not indexed before: only what was changed since it was made can be shown by others as it was.
       return before === undefined ? revised : before.shown !== shown
     })
+    const rehung = changed.filter(({ id, parentsHash }) => indexed.get(id)?.parentsHash !== parentsHash)
     return {
       changed: changed.map(({ id }) => id),
+      rehung: rehung.map(({ id }) => id),
       async apply(connection) {
         const removed = [...gone, ...replaced.map(({ id }) => id)]
         const { generation, changedAt, removals } = await store.nextGeneration(connection.db, removed.length)

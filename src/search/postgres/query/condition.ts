@@ -3,7 +3,7 @@
  * answers; what they cannot is checked on what the index finds.
  */
 import type { SystemFieldName } from '../../../datamodel/model.ts'
-import type { Expression } from '../../../rights/service.ts'
+import { type Expression, isEverything } from '../../../rights/service.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
 import type { SearchField, TypeFields } from '../../plan/fields.ts'
 import type { ChangeClause, Clause, MomentRange, SearchScope } from '../../plan/plan.ts'
@@ -443,8 +443,8 @@ function belowCondition(
       (hierarchical || polyhierarchical) && (objecttype === null || objecttype === id),
   )
   // In a polyhierarchy only those that the caller may read are known to stand above an object.
-  const rights = readableNode(plan.vision)
-  const isKnown = ({ table }: TypeFields): boolean => rights === null || !table.polyhierarchical
+  const readsAll = isEverything(plan.vision.rights)
+  const isKnown = ({ table }: TypeFields): boolean => readsAll || !table.polyhierarchical
   const among = (types: readonly TypeFields[], readable: string | null): Condition => {
     const seen = types.flatMap(
       ({ table }) => whereSeen(plan.vision.system(table, 'parent'), lexeme(ofObjecttype(table.id))) ?? [],
@@ -461,10 +461,9 @@ function belowCondition(
   }
   const ownIds = (type: number, wanted: string): string =>
     `t.objecttype = ${parameters.add(type, 'int')} and t.id = any(${wanted})`
-  const readable = rights
-    ? ` and exists (select from search_document r where r.id = t.system_object_id
-        and ${accessSql(rights, 'r')}${stillSql(plan.vision, 'r')})`
-    : null
+  const readable = readsAll
+    ? null
+    : ` and exists (select from search_document r where r.id = t.system_object_id and ${readableSql(plan, 'r')})`
   return disjunction(
     [
       among(hierarchies.filter(isKnown), null),

@@ -1,0 +1,45 @@
+/**
+ * The lanes of the queue. What was queued alone or with few others goes before what was queued with many, so that nothing
+ * that concerns many objects ever holds up a single one; and what many wait for comes on beside a steady flow of single ones.
+ */
+import type { QueueEntry } from './store.ts'
+
+export type Lane = Pick<QueueEntry, 'priority' | 'bulk'>
+
+/** In the order in which they are indexed. */
+export const lanes = [
+  { priority: 0, bulk: false },
+  { priority: 1, bulk: false },
+  { priority: 0, bulk: true },
+  { priority: 1, bulk: true },
+  { priority: 2, bulk: false },
+] as const satisfies readonly Lane[]
+
+/** Place of a lane in the list. */
+export function laneOf({ priority, bulk }: Lane): number {
+  return priority === 2 ? 4 : priority + (bulk ? 2 : 0)
+}
+
+const isSingle = (entry: Lane): boolean => laneOf(entry) < 2
+
+/**
+ * The entries of the next batch, of those that come next in each lane. Single ones go alone, so that they are not kept
+ * waiting for the others of their batch; but not twice in a row while others wait (`singlesBefore`). Saves of many and what
+ * links to changed objects share a batch; a reindex has what they leave.
+ */
+export function nextBatch(
+  waiting: readonly QueueEntry[],
+  { size, singlesBefore }: { readonly size: number; readonly singlesBefore: boolean },
+): { readonly entries: QueueEntry[]; readonly singles: boolean } {
+  const of = lanes.map((_, lane) => waiting.filter((entry) => laneOf(entry) === lane))
+  const single = [...(of[0] ?? []), ...(of[1] ?? [])].slice(0, size)
+  const many = of.slice(2)
+  if (single.length > 0 && (!singlesBefore || many.every((list) => list.length === 0))) {
+    return { entries: single, singles: true }
+  }
+  const [saved = [], linked = [], reindexed = []] = many
+  const room = size - Math.min(single.length, size >> 1)
+  const ofSaved = Math.min(saved.length, Math.max(room >> 1, room - linked.length))
+  const shared = [...single.slice(0, size - room), ...saved.slice(0, ofSaved), ...linked.slice(0, room - ofSaved)]
+  return { entries: [...shared, ...reindexed].slice(0, size), singles: shared.length > 0 && shared.every(isSingle) }
+}

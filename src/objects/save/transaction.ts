@@ -26,7 +26,12 @@ export async function inTransaction<T>(
   { ending, objects, deadline }: { ending: Ending; objects: number; deadline: Deadline },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const options = { deadline, eager: true, ...(ending === 'look' ? { isolation: 'repeatable read' as const } : {}) }
+  const options = {
+    deadline,
+    eager: true,
+    byIndexes: true,
+    ...(ending === 'look' ? { isolation: 'repeatable read' as const } : {}),
+  }
   const run = async (): Promise<T> =>
     deps.db.transaction(async (tx) => {
       const result = await work(tx)

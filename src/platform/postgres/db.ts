@@ -14,6 +14,7 @@ import {
   unknownOutcome,
   unreachable,
 } from './failures.ts'
+import { byIndexesLocally } from './planning.ts'
 import { readYielding } from './read-yielding.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
@@ -91,6 +92,8 @@ export interface TransactionOptions {
    * transaction (locks, reads, ids drawn): the beginning can fail without them.
    */
   readonly eager?: boolean
+  /** Statements look up some rows among many (`planning.ts`). */
+  readonly byIndexes?: boolean
 }
 
 export interface DbOptions {
@@ -350,7 +353,7 @@ interface TransactionContext {
 async function transaction<T>(
   { pool, onError, unknown }: TransactionContext,
   work: (tx: Tx) => Promise<T>,
-  { isolation, readOnly, deadline = currentDeadline(), eager = false }: TransactionOptions = {},
+  { isolation, readOnly, deadline = currentDeadline(), eager = false, byIndexes = false }: TransactionOptions = {},
 ): Promise<T> {
   deadline.check()
   const client = await connect(pool, 'begin')
@@ -367,7 +370,7 @@ async function transaction<T>(
   }
   setPipelining(client, true)
   const mode = `${isolation ? ` isolation level ${isolation}` : ''}${readOnly ? ' read only' : ''}`
-  const beginning = run(client, `begin${mode}`)
+  const beginning = run(client, `begin${mode}${byIndexes ? `; ${byIndexesLocally}` : ''}`)
   const begun = beginning.then(
     () => {},
     (error: unknown) => {

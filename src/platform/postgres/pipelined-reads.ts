@@ -5,6 +5,7 @@ import { noDeadline } from '../limits/deadline.ts'
 import { connectPatience } from './connection-watch.ts'
 import { assertNoTransaction, type Db, onConnection, type Queryable } from './db.ts'
 import { unreachable } from './failures.ts'
+import { byIndexesAlways } from './planning.ts'
 
 /** Milliseconds after which PostgreSQL ends a statement here: whatever takes longer is in the wrong place. */
 const longest = 10_000
@@ -28,7 +29,7 @@ interface Lane {
  * wake-ups on both sides: half of the processor time of a small read, measured with bench/read.ts.
  *
  * A slow statement would hold up those behind it, so everything else belongs on `db`, and what takes longer stands in lanes
- * of its own. No transactions, no cursors.
+ * of its own. No transactions, no cursors; rows are looked up by indexes (`planning.ts`).
  */
 export function openPipelinedReads({ db, connections = 2 }: { db: Db; connections?: number }): PipelinedReads {
   const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null, gathering: false }))
@@ -40,7 +41,7 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
     const client = new pg.Client({
       ...rest,
       connectionTimeoutMillis: connectPatience,
-      options: `${options} -c statement_timeout=${longest}`,
+      options: `${options} -c statement_timeout=${longest} ${byIndexesAlways}`,
       pipeline: true,
     })
     const forget = (): void => {

@@ -176,11 +176,11 @@ export async function createIndexer(deps: IndexerDeps) {
     busy = client
     try {
       const connection = { client, db: onConnection(client) }
-      const begin = await store.lockIndexer(connection.db)
-      if (begin.locked) await indexAll(client, connection, begin.spreading)
-      await store.unlockIndexer(connection.db, begin)
+      const locked = await store.lockIndexer(connection.db)
+      if (locked) await indexAll(client, connection)
+      await store.unlockIndexer(connection.db, locked)
       broken = false
-      return begin.locked
+      return locked
     } finally {
       busy = null
       // A broken connection is closed, which gives the lock back; so is one that a stop may still try to cut short.
@@ -188,7 +188,7 @@ export async function createIndexer(deps: IndexerDeps) {
     }
   }
 
-  async function indexAll(client: PoolClient, connection: IndexConnection, leftToSpread: boolean): Promise<void> {
+  async function indexAll(client: PoolClient, connection: IndexConnection): Promise<void> {
     const current = await target.generation(connection.db)
     if (current !== generation) {
       targets.clear()
@@ -203,13 +203,12 @@ export async function createIndexer(deps: IndexerDeps) {
     if (claim.queued) log.info({ languages }, 'documents are built differently now: all objects are indexed anew')
     const reader = queueReader()
     let anew = false
-    let spreading = leftToSpread
     const backlog = await target.openBacklog(connection.db, log)
     while (!closed) {
-      const { entries, size, more } = await reader.next(connection.db)
+      const { entries, size, more, spreading } = await reader.next(connection.db)
       if (entries.length === 0) {
         if (spreading) {
-          spreading = await spreadFor(connection.db)
+          await spreadFor(connection.db)
           continue
         }
         if (!closed && (await backlog.awaits(() => hasEntries(connection.db)))) continue
@@ -227,7 +226,7 @@ export async function createIndexer(deps: IndexerDeps) {
       waiters.indexed(batch.done)
       const took = performance.now() - began
       reader.took(entries.length, took)
-      if (spreading || batch.spreading) spreading = await spreadFor(connection.db)
+      if (spreading || batch.spreading) await spreadFor(connection.db)
       else if (batch.done.length === 0) await sleep(busyPause)
       else if (!more && !waiters.any() && hurrying === 0) await rest.take(took)
     }
@@ -239,11 +238,10 @@ export async function createIndexer(deps: IndexerDeps) {
     await target.settle(connection.db)
   }
 
-  /** Queues dependents of changed objects for a while; false when all are queued. */
-  async function spreadFor(on: Queryable): Promise<boolean> {
+  /** Queues dependents of changed objects for a while. */
+  async function spreadFor(on: Queryable): Promise<void> {
     const begun = performance.now()
-    while (!closed && performance.now() - begun < spreadTime) if (!(await spreadOn(on))) return false
-    return true
+    while (!closed && performance.now() - begun < spreadTime) if (!(await spreadOn(on))) return
   }
 
   /** A process of a newer release indexes: it hears of its own saves only. */
@@ -339,6 +337,16 @@ async function hasEntries(db: Queryable): Promise<boolean> {
   return (await db.query(any, [], 'search-queue-any')).rowCount > 0
 }
 
+interface Next {
+  readonly entries: readonly store.QueueEntry[]
+  /** Of a batch of many. */
+  readonly size: number
+  /** Others wait besides. */
+  readonly more: boolean
+  /** Dependents of changed objects are still to be queued. */
+  readonly spreading: boolean
+}
+
 /** Walks through the queue; what was committed late, with a lower number, is found when it starts again. */
 function queueReader() {
   let after = lanes.map(() => 0)
@@ -350,11 +358,10 @@ function queueReader() {
     started = performance.now()
   }
   return {
-    /** `size`: of a batch of many; `more`: others wait besides. */
-    async next(db: Queryable): Promise<{ entries: readonly store.QueueEntry[]; size: number; more: boolean }> {
+    async next(db: Queryable): Promise<Next> {
       if (performance.now() - started > longestWalk) restart()
       const atStart = after.every((seq) => seq === 0)
-      const waiting = await store.readQueue(db, size, after)
+      const { entries: waiting, spreading } = await store.readQueue(db, size, after)
       if (waiting.length === 0 && !atStart) {
         restart()
         return this.next(db)
@@ -362,7 +369,7 @@ function queueReader() {
       const { entries, singles } = nextBatch(waiting, { size, singlesBefore })
       singlesBefore = singles
       for (const entry of entries) after[laneOf(entry)] = entry.seq
-      return { entries, size, more: waiting.length > entries.length || entries.length >= size }
+      return { entries, size, spreading, more: waiting.length > entries.length || entries.length >= size }
     },
 
     /** Batches that take long are made smaller. */

@@ -1,5 +1,6 @@
 import { isBulk } from '../../objects/service.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
+import { byIndexes } from '../../platform/postgres/planning.ts'
 import type { IndexSource, ObjectChange } from '../document/source.ts'
 import { lanes } from './lanes.ts'
 
@@ -16,34 +17,20 @@ export interface QueueEntry {
   readonly bulk: boolean
 }
 
-/**
- * What the indexer asks for is found by indexes, for a batch at a time. PostgreSQL is told so: by statistics, which there are
- * none of right after an import, it would read tables as a whole, and keep to that until they are taken.
- */
-const planning = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']
-const plan = (to: 'on' | 'off'): string => planning.map((name) => `set_config('${name}', '${to}', false)`).join()
-
-export interface Begin {
-  /** False when another process is the indexer. */
-  readonly locked: boolean
-  /** Dependents of changed objects are still to be queued. */
-  readonly spreading: boolean
-}
-
-/** Becomes the indexer of the database. Bound to the connection, as is how it plans. */
-export async function lockIndexer(db: Queryable): Promise<Begin> {
-  const { rows } = await db.query<Begin>(
-    `select pg_try_advisory_lock($1) as locked, exists (select from index_spread) as spreading, ${plan('off')}`,
+/** Becomes the indexer of the database; false when another process is it. Bound to the connection, as is how it plans. */
+export async function lockIndexer(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ locked: boolean }>(
+    `select pg_try_advisory_lock($1) as locked, ${byIndexes(true)}`,
     [indexerLock],
     'search-indexer-lock',
   )
-  return rows[0] as Begin
+  return rows[0]?.locked ?? false
 }
 
 /** To be called whether or not it became the indexer. */
-export async function unlockIndexer(db: Queryable, { locked }: Pick<Begin, 'locked'>): Promise<void> {
+export async function unlockIndexer(db: Queryable, locked: boolean): Promise<void> {
   await db.query(
-    `select case when $2 then pg_advisory_unlock($1) end, ${plan('on')}`,
+    `select case when $2 then pg_advisory_unlock($1) end, ${byIndexes(false)}`,
     [indexerLock, locked],
     'search-indexer-unlock',
   )
@@ -53,9 +40,18 @@ export async function unlockIndexer(db: Queryable, { locked }: Pick<Begin, 'lock
  * The next entries of each lane, at most `limit` of each, those after the given `seq`, so that entries which are done and not
  * yet cleaned up are not walked through again.
  */
-export async function readQueue(db: Queryable, limit: number, after: readonly number[]): Promise<QueueEntry[]> {
-  const { rows } = await db.query<QueueEntry>(nextOfEachLane, [limit, ...after], 'search-queue-read')
-  return rows
+export async function readQueue(
+  db: Queryable,
+  limit: number,
+  after: readonly number[],
+): Promise<{ readonly entries: readonly QueueEntry[]; readonly spreading: boolean }> {
+  const { rows } = await db.query<QueueEntry | { readonly priority: null }>(
+    nextOfEachLane,
+    [limit, ...after],
+    'search-queue-read',
+  )
+  const entries = rows.filter((row) => row.priority !== null)
+  return { entries, spreading: entries.length < rows.length }
 }
 
 const nextOfEachLane = lanes
@@ -63,6 +59,12 @@ const nextOfEachLane = lanes
     ({ priority, bulk }, lane) =>
       `(select system_object_id as id, seq, priority, bulk from index_queue
         where priority = ${priority} and bulk = ${bulk} and seq > $${lane + 2} order by seq limit $1)`,
+  )
+  // Whether dependents of changed objects are still to be queued.
+  .concat(
+    ['l', 'c'].map(
+      (kind) => `(select id, seq, null, null from index_spread where kind = '${kind}' order by seq limit 1)`,
+    ),
   )
   .join(' union all ')
 

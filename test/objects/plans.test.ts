@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Json } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
+import { commitModel, defineModel } from '../support/seed/model.ts'
+import { link, payload } from '../support/seed/museum.ts'
+import { attachService, type TestService } from '../support/service.ts'
+
+/** Tables with a row or more for each object, and those that grow with them. */
+const large = [
+  'object',
+  'object_version',
+  'object_link',
+  'object_unique',
+  'object_tombstone',
+  'search_document',
+  'search_nested',
+  'search_facet_set',
+  'search_access_set',
+  'search_term',
+  'event',
+]
+const amount = 5000
+/** PostgreSQL plans a statement anew five times before it keeps a plan. */
+const rounds = 7
+
+let database: TestDatabase
+let watcher: pg.Client
+before(async () => {
+  database = await createTestDatabase()
+  watcher = new pg.Client(database.dsn)
+  await watcher.connect()
+})
+after(async () => {
+  await watcher.end()
+  await database.drop()
+})
+
+/** How often each table was read as a whole. Connections tell it when they end. */
+async function wholeReads(): Promise<Map<string, number>> {
+  await sleep(200)
+  await watcher.query('select pg_stat_clear_snapshot()')
+  const { rows } = await watcher.query(
+    'select relname as name, seq_scan::int as count from pg_stat_user_tables where relname = any($1)',
+    [large],
+  )
+  return new Map(rows.map(({ name, count }) => [name, count]))
+}
+
+/** What a service reads as a whole while it does this work. */
+async function readAsAWhole(work: (svc: TestService) => Promise<unknown>): Promise<Record<string, number>> {
+  const earlier = await wholeReads()
+  {
+    await using svc = await attachService(database.dsn)
+    await work(svc)
+  }
+  const now = await wholeReads()
+  return Object.fromEntries(
+    [...now].flatMap(([name, count]) =>
+      count > (earlier.get(name) ?? 0) ? [[name, count - (earlier.get(name) ?? 0)]] : [],
+    ),
+  )
+}
+
+async function send(
+  svc: TestService,
+  objecttype: string,
+  blocks: readonly object[],
+  query: object = {},
+): Promise<Json[]> {
+  const answer = await svc.as('root').post(
+    `/db/${objecttype}`,
+    blocks.map((block) => payload(objecttype, block)),
+    query as Record<string, number>,
+  )
+  assert.equal(answer.status, 200, JSON.stringify(answer.body).slice(0, 500))
+  return answer.body
+}
+
+let number = 0
+const workBlock = (term: number): object => ({
+  title: `a work ${++number}`,
+  code: `code ${number}`,
+  term: link('term', term),
+  '_nested:work__part': [{ name: `part ${number}`, term: link('term', term) }],
+})
+const termBlock = (): object => ({ name: `term ${++number}` })
+const below = (parent: number): object => ({ 'lookup:_id_parent': { _system_object_id: parent } })
+
+/** Each kind of save, read and change, often enough for PostgreSQL to keep its plans. */
+async function everyday(svc: TestService): Promise<void> {
+  const root = svc.as('root')
+  const ok = async (answer: Promise<{ status: number; body: Json }>): Promise<Json> => {
+    const { status, body } = await answer
+    assert.equal(status, 200, JSON.stringify(body).slice(0, 500))
+    return body
+  }
+  for (let round = 0; round < rounds; round++) {
+    const [top] = await send(svc, 'term', [termBlock()])
+    const [child] = await send(svc, 'term', [{ ...termBlock(), ...below(top._system_object_id) }])
+    const id = child._system_object_id as number
+    const [work] = await send(svc, 'work', [workBlock(id)], { await_index: 20 })
+    await send(svc, 'work', [workBlock(id), workBlock(id), workBlock(id)])
+    const { _id } = work.work
+    await ok(root.get(`/db/work/_all_fields/${_id}`))
+    await ok(root.get(`/db/work/_all_fields/${_id}`, { format: 'full' }))
+    await ok(root.get(`/db/work/_all_fields/list`, { limit: 20, format: 'standard' }))
+    await ok(root.post('/search', { objecttypes: ['work'], search: [{ type: 'text', string: `${number}` }] }))
+    await send(svc, 'work', [{ ...workBlock(id), _id, _version: 1 }])
+    await ok(root.patch('/db/work', [payload('work', { _id, _version: 2, title: `renamed ${++number}` })]))
+    await send(svc, 'term', [{ name: `another ${++number}`, _id: top.term._id, _version: 1 }])
+    const [other] = await send(svc, 'term', [termBlock()])
+    await send(svc, 'term', [
+      {
+        name: `moved ${number}`,
+        _id: top.term._id,
+        _version: 2,
+        ...below(other._system_object_id),
+      },
+    ])
+    await svc.drain()
+    const { body } = await root.get(`/db/work/_all_fields/${_id}`)
+    await ok(root.delete('/db/work', [[_id, body[0].work._version, null]], { delete_policy: 'setnull' }))
+  }
+  await svc.drain()
+}
+
+test('no save, read or indexing reads a large table as a whole, whatever the statistics', async () => {
+  {
+    await using svc = await attachService(database.dsn)
+    await commitModel(
+      svc,
+      defineModel({
+        term: { columns: { name: 'text_oneline' }, flags: { is_hierarchical: true } },
+        work: {
+          columns: { title: 'text_oneline', code: 'string', term: 'link:term' },
+          nested: { part: { columns: { name: 'text_oneline', term: 'link:term' } } },
+          unique: [['code']],
+        },
+      }),
+    )
+    await svc.drain()
+  }
+  await assertByIndexes('planned while tables are empty', async (svc) => {
+    await everyday(svc)
+    for (let left = amount; left > 0; left -= 1000) {
+      const terms = await send(svc, 'term', Array.from({ length: 10 }, termBlock))
+      const ids = terms.map((term) => term._system_object_id as number)
+      await send(
+        svc,
+        'work',
+        Array.from({ length: 1000 }, (_, n) => workBlock(ids[n % 10] as number)),
+      )
+    }
+    await everyday(svc)
+  })
+  await assertByIndexes('without statistics', everyday)
+  await watcher.query('vacuum analyze')
+  await assertByIndexes('with statistics', everyday)
+})
+
+/** What is done once by a service, beside all this, may be done as it likes. */
+async function assertByIndexes(when: string, work: (svc: TestService) => Promise<void>): Promise<void> {
+  const often = Object.entries(await readAsAWhole(work)).filter(([, count]) => count >= rounds)
+  assert.deepEqual(often, [], when)
+}

@@ -21,10 +21,28 @@ export interface TextContext extends SourceContext {
   readonly expansions: Expansions
 }
 
+/** A search asks for the node of a clause several times, in the same way: to count, to sort, for columns. */
+const last = new WeakMap<TextClause, { readonly context: TextContext; readonly node: Node | null }>()
+
 /** null: nothing can match. */
 export function textNode(clause: TextClause, context: TextContext): Node | null {
+  const known = last.get(clause)
+  if (known && isSame(known.context, context)) return known.node
   const nodes = [...wordNodes(clause, context), ...wholeNodes(clause, context)]
-  return nodes.length === 0 ? null : anyOf(nodes)
+  const node = nodes.length === 0 ? null : anyOf(nodes)
+  last.set(clause, { context, node })
+  return node
+}
+
+function isSame(one: TextContext, other: TextContext): boolean {
+  return (
+    one.vision === other.vision &&
+    one.linked === other.linked &&
+    one.expansions === other.expansions &&
+    one.languages === other.languages &&
+    one.types.length === other.types.length &&
+    one.types.every((type, index) => type === other.types[index])
+  )
 }
 
 /** Every word in one of the targets; as a phrase, all of them side by side in one. */

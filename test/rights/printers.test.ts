@@ -335,7 +335,7 @@ test('in memory, in SQL and in the index a condition says of objects what it say
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 400 },
   )
   assert.ok(Math.min(yes, no) > 1000, `${yes} hold, ${no} do not`)
 })

@@ -1,5 +1,6 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { type ByteCache, createByteCache, heapBytes } from '../platform/memory/byte-cache.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { storedReference } from '../platform/values/system-references.ts'
@@ -38,7 +39,8 @@ export interface PrincipalNames {
 export type Principals = ReturnType<typeof createPrincipals>
 
 const topic = 'principals'
-const maxCached = 20_000
+/** Bytes of the names in memory, of users and of groups. */
+const maxBytes = { users: 6_000_000, groups: 2_000_000 }
 
 interface GroupRow {
   id: number
@@ -49,8 +51,16 @@ interface GroupRow {
 
 /** Users and groups by id or reference: what other records show of them. Names are kept in memory until one changes. */
 export function createPrincipals({ bus, onChange = () => {} }: { bus: Bus; onChange?: () => void }) {
-  const users = new Map<number, PrincipalName>()
-  const groups = new Map<number, GroupRow>()
+  const users = createByteCache<number, PrincipalName>({
+    name: 'user_names',
+    maxBytes: maxBytes.users,
+    sizeOf: heapBytes,
+  })
+  const groups = createByteCache<number, GroupRow>({
+    name: 'group_names',
+    maxBytes: maxBytes.groups,
+    sizeOf: heapBytes,
+  })
   let generation = 0
   const unsubscribe = bus.subscribe(topic, () => {
     generation++
@@ -262,7 +272,7 @@ export function groupName(row: GroupRow, languages: readonly string[]): Principa
   return { id: row.id, reference: row.reference, displayname }
 }
 
-function cached<T>(cache: ReadonlyMap<number, T>, ids: readonly number[]): [number, T][] {
+function cached<T extends object>(cache: ByteCache<number, T>, ids: readonly number[]): [number, T][] {
   return ids.flatMap((id) => {
     const value = cache.get(id)
     return value === undefined ? [] : [[id, value] as [number, T]]
@@ -273,8 +283,7 @@ function byId<T extends { id: number }>(rows: readonly T[]): [number, T][] {
   return rows.map((row) => [row.id, row])
 }
 
-function remember<T extends { id: number }>(cache: Map<number, T>, rows: readonly T[]): void {
-  if (cache.size + rows.length > maxCached) cache.clear()
+function remember<T extends { id: number }>(cache: ByteCache<number, T>, rows: readonly T[]): void {
   for (const row of rows) cache.set(row.id, row)
 }
 

@@ -54,6 +54,7 @@ test('every cache of the service tells its size', async () => {
     'objects',
     'search_results',
     'sessions',
+    'user_names',
   ]) {
     assert.ok(sizeOf(name).entries > 0 && sizeOf(name).bytes > 0, name)
   }

@@ -78,7 +78,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
     const events: WorkerEvents = new EventEmitter()
     const pool = runTaskList(
       // Signals are the process's business (main.ts), and the tables are up to date.
-      { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000 },
+      { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000, preset: inBatches },
       taskList(handlers, log, active),
       pgPool,
     )
@@ -110,6 +110,12 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
     close: (grace) => stop(pools, liveness, grace),
   }
 }
+
+/**
+ * The library waits for nobody when it says that a job has ended: when that fails, the process would end with it. In batches it
+ * ends the workers instead, others take over, and the job is run again.
+ */
+const inBatches = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
 
 /** Milliseconds between two attempts to start workers: what waits for them goes on when the database is back. */
 const longestPause = 5000

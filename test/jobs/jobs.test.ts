@@ -7,7 +7,9 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { createJobs, type JobContext, type JobHandler, type Jobs, type LocalJob } from '../../src/jobs/service.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
+import { startNetwork } from '../support/network.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 interface Process extends AsyncDisposable {
   db: Db
@@ -213,6 +215,60 @@ test('what a process runs by itself begins after the commit, is taken by nobody 
     await add(() => Promise.reject(new Error('not now')))
     await one.jobs.idle({ hurry: true })
     assert.deepEqual(seen, [[{ text: 'again' }, 2]])
+  }))
+
+test('what is stored without an answer to the COMMIT is begun by nobody here, and run all the same, once', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    await using network = await startNetwork(dsn)
+    await using one = await startProcess(network.dsn, {
+      note: async (payload, { attempt }) => void seen.push([payload, attempt]),
+    })
+    let added = false
+    network.toServer = ({ body }) => {
+      const text = body.toString()
+      added ||= text.includes('insert into begun_job')
+      return added && /\bcommit\b/.test(text) ? 'on, then silent' : 'on'
+    }
+    const run = async (): Promise<void> => void seen.push('here')
+    const job = { name: 'note', payload: 'in doubt', priority: 0, maxAttempts: 1, run }
+    const adding = one.db.transaction((tx) => one.jobs.runLocally(tx, [job]))
+    await assert.rejects(adding, { code: 'ServiceUnavailable', message: /whether this is stored/ })
+    network.toServer = null
+    await until(() => seen.length > 0)
+    await one.jobs.idle()
+    assert.deepEqual(seen, [['in doubt', 1]])
+  }))
+
+test('jobs go on when the connections to the database fell silent', () =>
+  withDatabase(async (dsn) => {
+    const seen: unknown[] = []
+    await using network = await startNetwork(dsn)
+    await using one = await startProcess(network.dsn, { note: async (payload) => void seen.push(payload) })
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'note', 'before'))
+    await until(() => seen.length === 1)
+    network.silence()
+    await using other = await startProcess(dsn, { other: async () => {} })
+    await other.db.transaction((tx) => other.jobs.enqueue(tx, 'note', 'after'))
+    await until(() => seen.includes('after'))
+    await other.jobs.idle()
+  }))
+
+test('a job whose end cannot be stored ends its workers, not the process, and is run again', () =>
+  withDatabase(async (dsn) => {
+    const seen: number[] = []
+    await using network = await startNetwork(dsn)
+    await using one = await startProcess(network.dsn, { note: async (_, { attempt }) => void seen.push(attempt) })
+    network.toServer = ({ body }) => {
+      // The end of the first attempt is lost.
+      if (seen.length === 1 && /complete_job/.test(body.toString())) return 'silent'
+      return 'on'
+    }
+    await one.db.transaction((tx) => one.jobs.enqueue(tx, 'note', 'again'))
+    await until(() => seen.length === 2)
+    network.toServer = null
+    await one.jobs.idle()
+    assert.deepEqual(seen, [1, 2])
   }))
 
 test('jobs go on when the connections to the database were cut', () =>

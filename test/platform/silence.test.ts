@@ -93,7 +93,6 @@ describe('a database behind a network that loses things', { concurrency: true },
     try {
       await reads.query('select 1')
       await Promise.all([far.query('select 1'), far.query('select 2')])
-      const begun = performance.now()
       const holder = await far.connect()
       const inTransaction = far.transaction(async (tx) => {
         await tx.query('select 1')
@@ -106,7 +105,6 @@ describe('a database behind a network that loses things', { concurrency: true },
       // What lay idle was replaced; nobody is the first to find it silent.
       for (let n = 0; n < 4; n++) assert.equal((await far.query<{ n: number }>(`select ${n} as n`)).rows[0]?.n, n)
       assert.equal((await reads.query<{ n: number }>('select 7 as n')).rows[0]?.n, 7)
-      assert.ok(performance.now() - begun < 45_000)
       holder.release(true)
       await publish('again')
       await until(() => heard.includes('again'))

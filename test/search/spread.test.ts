@@ -72,11 +72,11 @@ for (const limits of [
     try {
       const on = { query: (sql: string, values?: readonly unknown[]) => client.query(sql, values as unknown[]) }
       await noteChanged(on as typeof db, [top.id], [])
-      while (await spreadOn(on as typeof db, limits));
+      while ((await spreadOn(on as typeof db, limits)) !== null);
       assert.deepEqual(await queued(), works)
       await svc.db.query('truncate index_queue')
       await noteChanged(on as typeof db, [top.id], [top.id])
-      while (await spreadOn(on as typeof db, limits));
+      while ((await spreadOn(on as typeof db, limits)) !== null);
       assert.deepEqual(await queued(), [...middle, ...low, ...works])
       assert.equal((await svc.db.query('select from index_spread')).rowCount, 0)
     } finally {

@@ -2,15 +2,34 @@
  * For statements that look up some rows among very many: tables are read by their indexes, whatever the statistics say. Right after
  * an import there are none, a statement that was planned while a table was empty keeps its plan, and a list that is sent is taken
  * for a hundred rows where it has one: for each of these reasons PostgreSQL would read a table of some thousand rows as a whole.
+ * As the way is the same whatever is sent, statements are planned once for each connection: planning two tables joined by a list
+ * of ids takes longer than carrying it out.
  */
-const off = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin'] as const
+const settings = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  plan_cache_mode: 'force_generic_plan',
+} as const
+
+/** As PostgreSQL has them by itself. */
+const usual: Record<keyof typeof settings, string> = {
+  enable_seqscan: 'on',
+  enable_hashjoin: 'on',
+  enable_mergejoin: 'on',
+  plan_cache_mode: 'auto',
+}
 
 /** For the transaction that has just begun. */
-export const byIndexesLocally = off.map((name) => `set local ${name} = off`).join('; ')
+export const byIndexesLocally = Object.entries(settings)
+  .map(([name, value]) => `set local ${name} = ${value}`)
+  .join('; ')
 
-/** For a connection, as options of its start. */
-export const byIndexesAlways = off.map((name) => `-c ${name}=off`).join(' ')
+/** For a connection that also reads what is small as a whole, with joins; as options of its start. */
+export const byIndexesAlways = `-c enable_seqscan=${settings.enable_seqscan} -c plan_cache_mode=${settings.plan_cache_mode}`
 
-/** For the session, as columns of a select: `on` for how others use the connection. */
+/** For the session, as columns of a select. */
 export const byIndexes = (wanted: boolean): string =>
-  off.map((name) => `set_config('${name}', '${wanted ? 'off' : 'on'}', false)`).join()
+  Object.entries(wanted ? settings : usual)
+    .map(([name, value]) => `set_config('${name}', '${value}', false)`)
+    .join()

@@ -226,9 +226,9 @@ export async function createIndexer(deps: IndexerDeps) {
       waiters.indexed(batch.done)
       const took = performance.now() - began
       reader.took(entries.length, took)
-      if (spreading || batch.spreading) await spreadFor(connection.db)
-      else if (batch.done.length === 0) await sleep(busyPause)
-      else if (!more && !waiters.any() && hurrying === 0) await rest.take(took)
+      const queued = (spreading || batch.spreading) && (await spreadFor(connection.db))
+      if (batch.done.length === 0) await sleep(busyPause)
+      else if (!more && !queued && !waiters.any() && hurrying === 0) await rest.take(took)
     }
     // A stop can come while indexes are put aside.
     if (closed) return
@@ -238,10 +238,16 @@ export async function createIndexer(deps: IndexerDeps) {
     await target.settle(connection.db)
   }
 
-  /** Queues dependents of changed objects for a while. */
-  async function spreadFor(on: Queryable): Promise<void> {
+  /** Queues dependents of changed objects for a while; false when there was none. */
+  async function spreadFor(on: Queryable): Promise<boolean> {
     const begun = performance.now()
-    while (!closed && performance.now() - begun < spreadTime) if (!(await spreadOn(on))) return
+    let queued = false
+    while (!closed && performance.now() - begun < spreadTime) {
+      const step = await spreadOn(on)
+      if (step === null) break
+      queued ||= step > 0
+    }
+    return queued
   }
 
   /** A process of a newer release indexes: it hears of its own saves only. */

@@ -15,7 +15,9 @@ export interface MovedObject {
 export async function readMoved(db: Queryable): Promise<readonly MovedObject[]> {
   const { rows } = await db.query<MovedObject>(
     `select distinct q.system_object_id as id, o.objecttype
-     from index_queue q left join object o on o.system_object_id = q.system_object_id where q.moved order by 1`,
+     from index_queue q
+     left join lateral (select objecttype from object where system_object_id = q.system_object_id limit 1) o on true
+     where q.moved order by 1`,
     [],
     'search-moved',
   )

@@ -41,23 +41,23 @@ async function note(db: Queryable, kind: 'l' | 'c', ids: readonly number[], dept
   )
 }
 
-/** Queues a part of what is to be queued; false when there is nothing left. */
-export async function spreadOn(db: Queryable, limits: Limits = usual): Promise<boolean> {
-  return (await spreadDown(db, limits)) || (await spreadToLinking(db, limits))
+/** Queues a part of what is to be queued, and gives how many were found; null when there was nothing left to do. */
+export async function spreadOn(db: Queryable, limits: Limits = usual): Promise<number | null> {
+  return (await spreadDown(db, limits)) ?? (await spreadToLinking(db, limits))
 }
 
 /** Objects right below others: first of all, so that whoever links to many of them is queued once. */
-async function spreadDown(db: Queryable, { sources, dependents }: Limits): Promise<boolean> {
+async function spreadDown(db: Queryable, { sources, dependents }: Limits): Promise<number | null> {
   const { rows } = await db.query<{ id: number; after: number; depth: number }>(
     `select id, after_id as after, depth from index_spread where kind = 'c' order by seq limit $1`,
     [sources],
     'index-spread-below',
   )
   const [first] = rows
-  if (!first) return false
+  if (!first) return null
   const together = rows.filter(({ after, depth }) => after === first.after && depth === first.depth)
   const parents = together.map(({ id }) => id)
-  await inIndexTransaction(db, async () => {
+  return inIndexTransaction(db, async () => {
     const below = await childrenOf(db, parents, first.after, dependents)
     await queue(db, below)
     await note(db, 'l', below, 0)
@@ -69,8 +69,8 @@ async function spreadDown(db: Queryable, { sources, dependents }: Limits): Promi
         : `update index_spread set after_id = $2 where kind = 'c' and id = any($1::bigint[])`,
       [numbersText(parents), ...(last === null ? [] : [last])],
     )
+    return below.length
   })
-  return true
 }
 
 async function childrenOf(db: Queryable, parents: readonly number[], after: number, most: number): Promise<number[]> {
@@ -86,13 +86,13 @@ async function childrenOf(db: Queryable, parents: readonly number[], after: numb
   return rows.map(({ id }) => id)
 }
 
-async function spreadToLinking(db: Queryable, { sources, dependents }: Limits): Promise<boolean> {
+async function spreadToLinking(db: Queryable, { sources, dependents }: Limits): Promise<number | null> {
   const { rows: waiting } = await db.query<{ id: number }>(
     `select id from index_spread where kind = 'l' order by seq limit $1`,
     [sources],
     'index-spread-linking',
   )
-  if (waiting.length === 0) return false
+  if (waiting.length === 0) return null
   const ids = waiting.map(({ id }) => id)
   const most = Math.ceil(dependents / ids.length)
   const { rows: links } = await db.query<Link>(
@@ -125,7 +125,7 @@ async function spreadToLinking(db: Queryable, { sources, dependents }: Limits): 
       'index-spread-progress',
     )
   })
-  return true
+  return links.length
 }
 
 /**

@@ -31,14 +31,20 @@ export interface Linker {
 /** Live objects that link to any of the given ones, and their children in hierarchies. */
 export async function findLinkers(q: Queryable, systemObjectIds: readonly number[]): Promise<Linker[]> {
   if (systemObjectIds.length === 0) return []
+  // Without statistics hardly any object would be expected not to be deleted, and all of them looked through for these.
   const { rows } = await q.query<Linker>(
     `select l.from_id as "from", l.to_id as "to", l.column_id as "column"
-     from object_link l join object o on o.system_object_id = l.from_id and o.deleted_at is null
-     where l.to_id = any($1::bigint[])
+     from object_link l cross join lateral (
+       select deleted_at from object where system_object_id = l.from_id limit 1
+     ) o
+     where l.to_id = any($1::bigint[]) and o.deleted_at is null
      union all
      select o.system_object_id, p.id, null
-     from object o cross join lateral unnest(o.parents) as p(id)
-     where o.parents && $1::bigint[] and o.parents <> '{}' and o.deleted_at is null and p.id = any($1::bigint[])`,
+     from (
+       select system_object_id, parents, deleted_at from object
+       where parents && $1::bigint[] and parents <> '{}' offset 0
+     ) o cross join lateral unnest(o.parents) as p(id)
+     where o.deleted_at is null and p.id = any($1::bigint[])`,
     [systemObjectIds],
     'find-linkers',
   )

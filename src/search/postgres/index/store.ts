@@ -114,7 +114,8 @@ export async function readRemovals(db: Queryable): Promise<number> {
 /** Objects on which a grant has begun or ended. */
 export async function readExpired(db: Queryable, now: Date): Promise<readonly number[]> {
   const { rows } = await db.query<{ id: number }>(
-    'select id from search_document where valid_until <= $1 order by id',
+    // With a beginning: without statistics a third of all documents would be expected, in the order of their ids.
+    `select id from search_document where valid_until between '-infinity' and $1 order by id`,
     [now],
     'search-expired',
   )

@@ -168,6 +168,7 @@ export async function composeObjects(
     databaseName: config.databaseName,
     renderHits: read.renderHits,
     readable: read.readable,
+    withAncestors: read.withAncestors,
     heavy,
     pools,
     ...maskSettings,

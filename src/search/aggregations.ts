@@ -1,5 +1,6 @@
 /** Counts of an engine to the answers of `aggregations`: sorted, cut, and named as the caller may see it. */
 import type { Localized, Model } from '../datamodel/model.ts'
+import type { ShownObject } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
@@ -17,6 +18,11 @@ export interface AggregationDeps {
     systemObjectIds: readonly number[],
     deadline?: Deadline,
   ) => Promise<ReadonlySet<number>>
+  /** Objects as others show them, and all above them in hierarchies. */
+  readonly withAncestors: (
+    actor: Actor,
+    systemObjectIds: readonly number[],
+  ) => Promise<ReadonlyMap<number, ShownObject>>
   /** A pool by its id: its name, and the ids from the root down to it. */
   readonly poolOf: (id: number) => { readonly name: Localized; readonly path: readonly number[] } | undefined
   readonly tagName: (id: number) => Localized | undefined
@@ -159,14 +165,6 @@ function amongFirst(counts: Int32Array, wanted: number, descending: boolean): (c
   return (count) => count * sign >= threshold
 }
 
-interface LinkedRow {
-  id: number
-  ownId: number
-  objecttype: number
-  parents: number[]
-  text: Localized | null
-}
-
 async function linkedObjects(context: Context, request: AggregationRequest, counted: FacetCounts): Promise<unknown> {
   const { deps } = context
   const inParent = request.parent === null ? counted : await below(context, counted, request.parent)
@@ -178,25 +176,25 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
   const textOf = (text: Localized | null | undefined): string => inLanguage(text, request, context.languages)
   const label = (value: number | string): string => (named ? textOf(texts.get(value as number)) : String(value))
   const { count, entries } = await select(context, request, inParent, label)
-  const rows = await withAncestors(
-    context.q,
+  const rows = await deps.withAncestors(
+    context.actor,
     entries.map((entry) => entry.value as number),
   )
-  const readable = new Set(await readableOf(context, [...rows.keys()]))
+  const isReadable = (id: number): boolean => rows.get(id)?.readable === true
   const show = (id: number): Record<string, unknown> => {
     const row = rows.get(id)
     if (!row) return { _system_object_id: id }
-    const objecttype = context.model.tablesById.get(row.objecttype)?.name
+    const { objecttype } = row
     const global = `${id}@${deps.databaseName}`
     // As a link to it is shown.
-    if (!readable.has(id))
+    if (!row.readable)
       return { _objecttype: objecttype, _system_object_id: id, _global_object_id: global, _not_allowed: true }
     return {
       _objecttype: objecttype,
       _id: row.ownId,
       _system_object_id: id,
       _global_object_id: global,
-      _standard: { '1': { text: row.text ?? {} } },
+      _standard: { '1': { text: row.text } },
     }
   }
   return {
@@ -204,10 +202,10 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
     field: request.field,
     count,
     linked_objects: entries.map((entry) => ({
-      _id: readable.has(entry.value as number) ? (rows.get(entry.value as number)?.ownId ?? null) : null,
+      _id: isReadable(entry.value as number) ? (rows.get(entry.value as number)?.ownId ?? null) : null,
       _system_object_id: entry.value,
       count: entry.count,
-      _path: (readable.has(entry.value as number) ? pathTo(rows, entry.value as number) : [entry.value as number]).map(
+      _path: (isReadable(entry.value as number) ? pathTo(rows, entry.value as number) : [entry.value as number]).map(
         show,
       ),
       _linked_object: show(entry.value as number),
@@ -325,30 +323,8 @@ async function textsOf(db: Queryable, ids: readonly number[]): Promise<Map<numbe
   return new Map(rows.map((row) => [row.id, row.text ?? {}]))
 }
 
-async function withAncestors(db: Queryable, ids: readonly number[]): Promise<Map<number, LinkedRow>> {
-  if (ids.length === 0) return new Map()
-  // The limits keep the planner from hashing all objects for the few that a recursion finds: 45 ms against 0.3 ms.
-  const { rows } = await db.query<LinkedRow>(
-    `with recursive shown(id) as (
-       select unnest($1::bigint[])
-       union
-       select parent from shown cross join lateral (
-         select parents from object where system_object_id = shown.id limit 1
-       ) o, unnest(o.parents) parent
-     )
-     select shown.id, o."ownId", o.objecttype, o.parents, o.text
-     from shown cross join lateral (
-       select id as "ownId", objecttype, parents, standard -> '1' -> 'text' as text
-       from object where system_object_id = shown.id limit 1
-     ) o`,
-    [ids],
-    'search-facet-objects',
-  )
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
 /** From the top down to the object; in a polyhierarchy along the first parents. */
-function pathTo(rows: ReadonlyMap<number, LinkedRow>, id: number): number[] {
+function pathTo(rows: ReadonlyMap<number, ShownObject>, id: number): number[] {
   const path: number[] = []
   for (let at: number | undefined = id; at !== undefined && !path.includes(at); at = rows.get(at)?.parents[0])
     path.unshift(at)

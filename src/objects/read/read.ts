@@ -155,6 +155,31 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       return readable
     },
 
+    /**
+     * Objects as others show them, and all above them in hierarchies. What is in memory and has not changed since is not
+     * read anew.
+     */
+    async withAncestors(actor: Actor, systemObjectIds: readonly number[]): Promise<Map<number, ShownObject>> {
+      const model = deps.datamodel.current()
+      const caller = await deps.rights.forActor(actor)
+      const shown = new Map<number, ShownObject>()
+      const asked = new Set(systemObjectIds)
+      let open = [...asked]
+      while (open.length > 0) {
+        const heads = await latest.nearby.heads(model, open.slice(0, mostHeads))
+        open = open.slice(mostHeads)
+        for (const head of heads) {
+          shown.set(head.systemObjectId, shownObject(head, caller.root || maySee(caller, head)))
+          for (const parent of head.parents) {
+            if (asked.has(parent)) continue
+            asked.add(parent)
+            open.push(parent)
+          }
+        }
+      }
+      return shown
+    },
+
     ...createHitAnswers(deps, render, latest),
   }
 }
@@ -174,4 +199,20 @@ function idOf({ by, id }: ReadTarget, databaseName: string): number | null {
     throw badRequest(`${by} must be ${expected}`, { name: by, value: id.slice(0, 100), expected })
   }
   return by === 'global_object_id' && id.slice(at + 1) !== databaseName ? null : number
+}
+
+/** An object as others show it. */
+export interface ShownObject {
+  readonly objecttype: string
+  /** `_id` on the wire. */
+  readonly ownId: number
+  readonly parents: readonly number[]
+  readonly text: Readonly<Record<string, string>>
+  /** Whether the caller may read it. */
+  readonly readable: boolean
+}
+
+function shownObject({ table, id, parents, standard }: Head, readable: boolean): ShownObject {
+  const { text = {} } = (standard['1'] ?? {}) as { text?: Readonly<Record<string, string>> }
+  return { objecttype: table.name, ownId: id, parents, text, readable }
 }

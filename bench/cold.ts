@@ -132,6 +132,8 @@ async function pages(scene: Scene): Promise<Row[]> {
   const word = await titleWords(context.source)
   const words = Array.from({ length: 100 }, word)
   let times = 0
+  // Of a small collection the pages that there are.
+  const deepest = Math.min(400, Math.ceil(ids.length / 100))
   const filtered = (format: string, warm: boolean): object => ({
     objecttypes: ['artwork'],
     // A number below 20,000, prime to it: cold, each search has a condition and mostly a page of its own.
@@ -145,7 +147,7 @@ async function pages(scene: Scene): Promise<Row[]> {
     ],
     sort: [{ field: 'artwork.title', order: 'asc' }],
     limit: 50,
-    offset: warm ? 0 : 50 * Math.floor(Math.random() * 400),
+    offset: warm ? 0 : 50 * Math.floor(Math.random() * deepest),
     format,
   })
   const worded = (warm: boolean): object => ({

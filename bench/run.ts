@@ -5,6 +5,7 @@
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
  *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, latency, save, cold, mixed, thesaurus, large
+ *     --only <names>    comma-separated: start, auth, files, import, read, render, search, latency, save, cold, mixed, small, thesaurus, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -29,6 +30,7 @@ import { type Row, table } from './report.ts'
 import { measureRichSave } from './rich-save.ts'
 import { measureWorlds } from './rights.ts'
 import { measureSearch } from './search.ts'
+import { measureSmall } from './small.ts'
 import { measureStart } from './start.ts'
 import { measureThesaurus } from './thesaurus.ts'
 
@@ -56,6 +58,7 @@ const names = [
   'save',
   'cold',
   'mixed',
+  'small',
   'thesaurus',
   'large',
 ]
@@ -75,6 +78,7 @@ try {
   if (values.large && wants('files')) rows.push(...(await step('a million files', () => measureFileMillions(say))))
   if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
+  if (wants('small')) rows.push(...(await step('5,000 objects', () => measureSmall(say))))
   if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))

@@ -11,6 +11,7 @@ const trailer = Buffer.of(0xff, 0xff)
 
 export const documentColumns =
   'id, objecttype, deleted, created_at, modified_at, valid_until, facets, sort_keys, names, access, digest, shown, far_keys, lexemes, place, access_set, people_set, parents_hash, changed_at'
+const documentFields = documentColumns.split(', ').length
 export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
@@ -67,7 +68,7 @@ export function encode(document: IndexDocument, { facets, access, people }: Shar
   })
   const keyBytes = [...document.sortKeys, ...document.farKeys].reduce((sum, key) => sum + (key?.length ?? 0) + 4, 0)
   const writer = new Writer(document.lexemes.length + document.names.length + document.access.length + keyBytes)
-  writer.count(18)
+  writer.count(documentFields)
   writer.bigint(document.id)
   writer.int(document.objecttype)
   writer.boolean(document.deleted)

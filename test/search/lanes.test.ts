@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { laneOf, lanes, nextBatch } from '../../src/search/queue/lanes.ts'
-import type { QueueEntry } from '../../src/search/queue/store.ts'
+import { laneOf, lanes, nextBatch, type QueueEntry } from '../../src/search/queue/lanes.ts'
 
 let seq = 0
 const entries = (count: number, priority: 0 | 1 | 2, bulk = false): QueueEntry[] =>

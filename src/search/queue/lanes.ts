@@ -2,7 +2,16 @@
  * The lanes of the queue. What was queued alone or with few others goes before what was queued with many, so that nothing
  * that concerns many objects ever holds up a single one; and what many wait for comes on beside a steady flow of single ones.
  */
-import type { QueueEntry } from './store.ts'
+
+/** One reason to index an object; there can be several at a time. */
+export interface QueueEntry {
+  readonly id: number
+  readonly seq: number
+  /** 0 saves, 1 objects that depend on a changed one, 2 a reindex. */
+  readonly priority: 0 | 1 | 2
+  /** Queued with many others. */
+  readonly bulk: boolean
+}
 
 export type Lane = Pick<QueueEntry, 'priority' | 'bulk'>
 

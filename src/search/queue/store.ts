@@ -2,20 +2,12 @@ import { isBulk } from '../../objects/service.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import { byIndexes } from '../../platform/postgres/planning.ts'
 import type { IndexSource, ObjectChange } from '../document/source.ts'
-import { lanes } from './lanes.ts'
+import { lanes, type QueueEntry } from './lanes.ts'
+
+export type { QueueEntry }
 
 /** One indexer at a time per database holds this advisory lock. */
 const indexerLock = 7_310_041
-
-/** One reason to index an object; there can be several at a time. */
-export interface QueueEntry {
-  readonly id: number
-  readonly seq: number
-  /** 0 saves, 1 objects that depend on a changed one, 2 a reindex. */
-  readonly priority: 0 | 1 | 2
-  /** Queued with many others. */
-  readonly bulk: boolean
-}
 
 /** Becomes the indexer of the database; false when another process is it. Bound to the connection, as is how it plans. */
 export async function lockIndexer(db: Queryable): Promise<boolean> {

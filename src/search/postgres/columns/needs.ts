@@ -8,7 +8,7 @@ import type { KnownAccess } from '../query/access-sets.ts'
 import { type ConditionContext, clauseSql } from '../query/condition.ts'
 import type { FacetColumn } from '../query/facets.ts'
 import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
-import { isOfDocument, longestCondition } from '../query/of-document.ts'
+import { isOfDocument, longestCondition, type Sql } from '../query/of-document.ts'
 import { orderByIndex, orderColumns } from '../query/order.ts'
 import { Parameters } from '../query/sql.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
@@ -53,7 +53,8 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   const { scope } = plan
   const [type, ...others] = scope.objecttypes ?? []
   if (type === undefined || others.length > 0 || scope.deleted !== false) return null
-  if (!facets.every(({ sql }) => isColumn(sql))) return null
+  const columns = facets.flatMap(({ sql }) => (isColumn(sql) ? String(sql) : []))
+  if (columns.length < facets.length) return null
   const rights = rightsCondition(scope.rights)
   if (rights.never) return null
   const order = orderOf(context)
@@ -74,7 +75,7 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
     ...found,
     type,
     access,
-    facets: facets.map(({ sql }) => ({
+    facets: columns.map((sql) => ({
       key: `numbers ${sql}`,
       times: atOnce,
       read: (db, table) => readNumbers(db, table, sql),
@@ -91,7 +92,7 @@ function keyOf(known: KnownAccess): string {
 }
 
 /** Over a document, and without parameters. */
-const isColumn = (sql: string): boolean => isOfDocument(sql) && !sql.includes('{{')
+const isColumn = (sql: Sql): boolean => isOfDocument(sql) && !sql.text.includes('{{')
 
 type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
 
@@ -141,8 +142,8 @@ function keysOf(field: SearchField, { place }: KeyRange): Wanted<KeyColumn> {
 function matchesOf(clause: Clause, context: ConditionContext): Wanted<MatchColumn> | null {
   const parameters = new Parameters()
   const sql = clauseSql(clause, 'd', { ...context, parameters })
-  if (sql === null || !isOfDocument(sql) || parameters.length(longestCondition) === longestCondition) return null
-  const [text, values] = parameters.statement(sql)
+  if (!isOfDocument(sql) || parameters.length(longestCondition) === longestCondition) return null
+  const [text, values] = parameters.statement(sql.text)
   return {
     key: `matches ${digestOf(text, values)}`,
     times: clause.is === 'text' ? times.text : times.other,
@@ -156,10 +157,16 @@ function orderOf(context: ConditionContext): WantedOrder | null {
   const isScored = sort.some(({ field }) => field.by === 'score')
   const parameters = new Parameters()
   const own = { ...context, parameters }
-  const order = orderByIndex(orderColumns(own))
+  const by = orderColumns(own)
+  const order = orderByIndex(by)
   // By how well they fit: of those that have the words, all others cost as much to be put in order as they are many.
   const where = isScored ? wordsSql(scope.where, own) : 'true'
-  if (where === null || !isOfDocument(order) || parameters.length(longestCondition) === longestCondition) return null
+  if (
+    where === null ||
+    !by.every(({ sql }) => isOfDocument(sql)) ||
+    parameters.length(longestCondition) === longestCondition
+  )
+    return null
   const [text, values] = parameters.statement(`${where} order by ${order}`)
   return {
     key: `order ${digestOf(text, values)}`,
@@ -184,7 +191,7 @@ function wordsSql(where: Clause, context: ConditionContext): string | null {
   const conditions = partsOf(where)
     .filter(({ is }) => is === 'text')
     .map((clause) => clauseSql(clause, 'd', context))
-  return conditions.every((sql) => sql !== null && isOfDocument(sql)) ? ['true', ...conditions].join(' and ') : null
+  return conditions.every(isOfDocument) ? ['true', ...conditions].join(' and ') : null
 }
 
 const digestOf = (text: string, values: readonly unknown[]): string =>

@@ -33,6 +33,7 @@ import { knownSetsSql } from './access-sets.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
 import type { LinkedObjects } from './linked.ts'
+import { type DocumentSql, documentSql, joined, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { ofDocuments, type Place, predicateSql } from './predicate.ts'
 import { accessSql, readableSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
@@ -54,7 +55,7 @@ export interface ConditionContext {
 }
 
 /** The `where` of a scope for search_document under the alias; null: nothing matches. */
-export function scopeSql(scope: SearchScope, alias: string, context: ConditionContext): string | null {
+export function scopeSql(scope: SearchScope, alias: string, context: ConditionContext): Sql | null {
   const place = ofDocuments(alias)
   const { types } = context.plan.fields
   const searched = scope.objecttypes ?? [...types.keys()]
@@ -63,24 +64,25 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
     readable(scope.rights, alias, context),
   ])
   if (condition.never) return null
-  const parts: string[] = []
+  const parts: Sql[] = []
+  const add = (text: string): number => parts.push(documentSql(text))
   const ofTypes = anyOf(searched.map((id) => lexeme(ofObjecttype(id))))
   let { node } = condition
   // The index finds nothing by what is absent, so the object types go first.
   if (node && (scope.objecttypes || !isPositive(node))) node = allOf([ofTypes, node])
   if (node) parts.push(predicateSql(node, place, context.parameters, context.plan.accessSets))
   // Written out: indexes for sorting are made for one object type.
-  if (scope.objecttypes?.length === 1) parts.push(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
+  if (scope.objecttypes?.length === 1) add(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
   else if (scope.objecttypes && !node)
-    parts.push(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
+    add(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
   if (condition.sql) parts.push(condition.sql)
-  if (scope.deleted === false) parts.push(`not ${alias}.deleted`)
+  if (scope.deleted === false) add(`not ${alias}.deleted`)
   else if (scope.deleted !== true) {
-    parts.push(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
+    add(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
   }
   const { without } = context.plan.vision
-  if (without.length > 0) parts.push(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
-  return parts.length === 0 ? 'true' : parts.join(' and ')
+  if (without.length > 0) add(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
+  return parts.length === 0 ? documentSql('true') : joined(parts, ' and ')
 }
 
 /** What the caller may read, by the numbers of the sets where these are known, else as lexemes for the index. */
@@ -88,11 +90,13 @@ function readable(rights: Expression, alias: string, { plan, parameters }: Condi
   const condition = rightsCondition(rights)
   if (condition.never || !condition.node) return condition
   const known = plan.accessSets.known(rights)
-  return known ? ofSql(knownSetsSql(known, alias, (value, type) => parameters.add(value, type))) : condition
+  return known
+    ? ofSql(documentSql(knownSetsSql(known, alias, (value, type) => parameters.add(value, type))))
+    : condition
 }
 
 /** A clause by itself, as a boolean expression; null: it cannot match. */
-export function clauseSql(clause: Clause, alias: string, context: ConditionContext): string | null {
+export function clauseSql(clause: Clause, alias: string, context: ConditionContext): Sql | null {
   const place = ofDocuments(alias)
   return expression(compile(clause, place, context), place, context)
 }
@@ -102,13 +106,13 @@ export function scoreNode(clause: Clause, context: ConditionContext): Node | nul
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null
 }
 
-function expression(condition: Condition, place: Place, { parameters }: ConditionContext): string | null {
+function expression(condition: Condition, place: Place, { parameters }: ConditionContext): Sql | null {
   if (condition.never) return null
   const parts = [
     ...(condition.node ? [predicateSql(condition.node, place, parameters)] : []),
     ...(condition.sql ? [condition.sql] : []),
   ]
-  return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
+  return parts.length === 0 ? documentSql('true') : madeOf(parts, `(${parts.join(' and ')})`)
 }
 
 function disjunction(conditions: readonly Condition[], place: Place, context: ConditionContext): Condition {
@@ -118,14 +122,15 @@ function disjunction(conditions: readonly Condition[], place: Place, context: Co
   const known = nodes.filter((node) => node !== null)
   const node = known.length === nodes.length ? anyOf(known) : null
   if (possible.every((condition) => condition.sql === null)) return node ? ofNode(node) : always
-  const sql = possible.map((condition) => expression(condition, place, context)).join(' or ')
-  return { never: false, node, sql: `(${sql})` }
+  const parts = possible.flatMap((condition) => expression(condition, place, context) ?? [])
+  return { never: false, node, sql: madeOf(parts, `(${parts.join(' or ')})`) }
 }
 
 function negation(condition: Condition, place: Place, context: ConditionContext): Condition {
   if (condition.never) return always
   if (condition.sql === null) return condition.node ? ofNode({ op: 'not', of: condition.node }) : never
-  return ofSql(`not coalesce(${expression(condition, place, context)}, false)`)
+  const of = expression(condition, place, context)
+  return of === null ? always : ofSql(madeOf([of], `not coalesce(${of}, false)`))
 }
 
 function compile(clause: Clause, place: Place, context: ConditionContext): Condition {
@@ -187,7 +192,9 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
     case 'objecttype':
       return anyLexeme(clause.ids.map(ofObjecttype))
     case 'id':
-      return clause.ids.length === 0 ? never : ofSql(`${alias}.id = any(${parameters.add(clause.ids, 'bigint[]')})`)
+      return clause.ids.length === 0
+        ? never
+        : ofSql(documentSql(`${alias}.id = any(${parameters.add(clause.ids, 'bigint[]')})`))
     case 'pool': {
       const pools = clause.ids.flatMap((id) => (clause.below ? withinPool(id, context) : inPool(id)))
       return conjunction([anyLexeme(clause.none ? [...pools, withoutPool] : pools), systemField('pool', context)])
@@ -230,11 +237,11 @@ function seen(field: SearchField, of: Node, { plan }: ConditionContext): Conditi
 }
 
 /** The same of a condition in SQL. */
-function seenBySql(field: SearchField, sql: string, { root }: Place, { plan }: ConditionContext): Condition {
+function seenBySql(field: SearchField, sql: Sql, { root }: Place, { plan }: ConditionContext): Condition {
   const sight = plan.vision.column(field)
   if (sight === 'never') return never
   const where = sightNode(sight)
-  return ofSql(where ? `(${accessSql(where, root)} and ${sql})` : sql)
+  return ofSql(where ? madeOf([sql], `(${accessSql(where, root)} and ${sql})`) : sql)
 }
 
 function withinPool(id: number, { plan }: ConditionContext): string | string[] {
@@ -360,14 +367,14 @@ function absent(field: SearchField, place: Place, context: ConditionContext): Co
   const where = sightNode(sight)
   const missing = `${keyOf(field, place, context)} is null`
   const sql = where ? `(not ${accessSql(where, place.root)} or ${missing})` : missing
-  return { never: false, node: type, sql }
+  return { never: false, node: type, sql: documentSql(sql) }
 }
 
 function present(field: SearchField, place: Place, context: ConditionContext): Condition {
   if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
   if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
   const node = whereSeen(context.plan.vision.column(field), ofType(field, place))
-  return node ? { never: false, node, sql: `${keyOf(field, place, context)} is not null` } : never
+  return node ? { never: false, node, sql: documentSql(`${keyOf(field, place, context)} is not null`) } : never
 }
 
 function keyOf(field: SearchField, place: Place, { plan }: ConditionContext): string {
@@ -385,12 +392,12 @@ function sameDate(code: string, { from, to }: MomentRange): Node {
 const earliest = -200_000_000_000n
 const latest = 9_000_000_000_000n
 
-function momentSql(column: string, { from, to }: MomentRange, parameters: Parameters): string {
+function momentSql(column: string, { from, to }: MomentRange, parameters: Parameters): DocumentSql {
   const clamp = (value: bigint): string => String(value < earliest ? earliest : value > latest ? latest : value)
   const parts: string[] = []
   if (from !== null) parts.push(`${column} >= to_timestamp(${parameters.add(clamp(from), 'float8')})`)
   if (to !== null) parts.push(`${column} < to_timestamp(${parameters.add(clamp(to + 1n), 'float8')})`)
-  return parts.length === 0 ? 'true' : parts.join(' and ')
+  return documentSql(parts.length === 0 ? 'true' : parts.join(' and '))
 }
 
 function rowCondition(
@@ -482,7 +489,7 @@ function changedSql(
   alias: string,
   parameters: Parameters,
 ): string {
-  const parts = [`v.system_object_id = ${alias}.id`, momentSql('v.at', range, parameters)]
+  const parts = [`v.system_object_id = ${alias}.id`, momentSql('v.at', range, parameters).text]
   if (operations) parts.push(`v.operation = any(${parameters.add(operations, '"char"[]')})`)
   if (userId !== null) parts.push(`v.by_user = ${parameters.add(userId, 'bigint')}`)
   if (comment !== null) {

@@ -1,20 +1,21 @@
 /** Conditions and how they are put together. */
+import { joined, type Sql } from './of-document.ts'
 import { allOf, anyOf, lexeme, type Node } from './tsquery.ts'
 
 /** An object matches when it has the lexemes and the SQL holds; null: nothing is asked. `never`: nothing matches. */
 export type Condition =
   | { readonly never: true }
-  | { readonly never: false; readonly node: Node | null; readonly sql: string | null }
+  | { readonly never: false; readonly node: Node | null; readonly sql: Sql | null }
 
 export const never: Condition = { never: true }
 export const always: Condition = { never: false, node: null, sql: null }
 export const ofNode = (node: Node): Condition => ({ never: false, node, sql: null })
-export const ofSql = (sql: string): Condition => ({ never: false, node: null, sql })
+export const ofSql = (sql: Sql): Condition => ({ never: false, node: null, sql })
 
 /** All of them hold. */
 export function conjunction(conditions: readonly Condition[]): Condition {
   const nodes: Node[] = []
-  const parts: string[] = []
+  const parts: Sql[] = []
   for (const condition of conditions) {
     if (condition.never) return never
     if (condition.node) nodes.push(condition.node)
@@ -23,7 +24,7 @@ export function conjunction(conditions: readonly Condition[]): Condition {
   return {
     never: false,
     node: nodes.length === 0 ? null : allOf(nodes),
-    sql: parts.length === 0 ? null : parts.join(' and '),
+    sql: parts.length === 0 ? null : joined(parts, ' and '),
   }
 }
 

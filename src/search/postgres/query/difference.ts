@@ -41,11 +41,13 @@ export async function readDifference(
   const order = orderColumns(context)
   const sorted = order.map(({ sql }) => sql)
   const asked = [where, ...facets.map(({ sql }) => sql)]
-  if (!asked.every((sql) => sql !== null && isOfDocument(sql))) return null
+  if (!asked.every(isOfDocument)) return null
   if (parameters.length(longestCondition) === longestCondition) return null
   const moment = atMicroseconds(parameters.add(asOf, 'bigint'))
   const behind =
-    last && sorted.every(isOfDocument) ? `coalesce(${afterSql(order, sorted, last.sort, parameters)}, false)` : 'false'
+    last && sorted.every(isOfDocument)
+      ? `coalesce(${afterSql(order, sorted.map(String), last.sort, parameters)}, false)`
+      : 'false'
   const limit = parameters.add(most, 'int')
   const named = facets.map(({ sql }, index) => `, ${sql} as f${index}`)
   const counted = facets.map(

@@ -5,6 +5,7 @@ import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
 import { systemFacets } from '../slots.ts'
 import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers } from './facet-sets.ts'
 import type { LinkedObjects } from './linked.ts'
+import { documentSql, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, readableSql, seenSql, sightOfTypes } from './sight.ts'
 import { valuePath } from './stored-values.ts'
@@ -13,7 +14,7 @@ import { valuePath } from './stored-values.ts'
 export interface FacetColumn {
   readonly facet: FacetPlan
   /** Over search_document under the alias `d`. */
-  readonly sql: string
+  readonly sql: Sql
   /** The number is the value itself, no set. */
   readonly direct: boolean
 }
@@ -21,9 +22,9 @@ export interface FacetColumn {
 /** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
 export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
-  if (field.kind === 'objecttype') return { facet, sql: 'd.objecttype', direct: true }
+  if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), direct: true }
   if (field.kind !== 'field') {
-    const sql = `d.facets[${systemFacets[`_${field.kind}`]}]`
+    const sql = documentSql(`d.facets[${systemFacets[`_${field.kind}`]}]`)
     return { facet, sql: systemSql(sql, field.kind, plan), direct: false }
   }
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
@@ -31,16 +32,17 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
   if (!field.field.facet || hiddenPlaces) return null
   const slot = plan.slots.facet(field.field)
   const type = field.field.column.table.root.id
-  const sql = seenSql(sight, `d.facets[${slot ?? 0}]`, 'd')
+  const sql = seenSql(sight, documentSql(`d.facets[${slot ?? 0}]`), 'd')
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
-  return { facet, sql: only ? sql : `case when d.objecttype = ${type} then ${sql} end`, direct: false }
+  const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
+  return { facet, sql: ofType, direct: false }
 }
 
-function systemSql(sql: string, field: 'pool' | 'tags' | 'owner', { fields, vision }: PostgresPlan): string {
+function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, vision }: PostgresPlan): Sql {
   if (vision.whole) return sql
   const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.system(table, field) }))
   const where = sightOfTypes(types)
-  return where ? `case when ${accessSql(where, 'd')} then ${sql} end` : sql
+  return where ? madeOf([sql], `case when ${accessSql(where, 'd')} then ${sql} end`) : sql
 }
 
 /** An object counts for all that stands above what it links to: where that stands is not for everybody to know. */

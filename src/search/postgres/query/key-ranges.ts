@@ -7,6 +7,7 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
 import { datePart, numberKey } from '../document/sort-keys.ts'
 import { type KeyPlace, keySql } from '../slots.ts'
+import { type DocumentSql, documentSql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import type { Parameters } from './sql.ts'
 
@@ -65,14 +66,14 @@ export function keyRangeSql(
   { field, place, atLeast, atMost }: KeyRange,
   alias: string,
   parameters: Parameters,
-): string {
+): DocumentSql {
   const key = keySql(place, alias)
   const { first, last } = partsSql(field, key)
   const bound = (part: bigint): string => parameters.add(bytesOf(part), 'bytea')
   const parts: string[] = []
   if (atLeast !== null) parts.push(`${last} >= ${bound(atLeast)}`)
   if (atMost !== null) parts.push(`${first} <= ${bound(atMost)}`)
-  return parts.length === 0 ? `${key} is not null` : `(${parts.join(' and ')})`
+  return documentSql(parts.length === 0 ? `${key} is not null` : `(${parts.join(' and ')})`)
 }
 
 function bytesOf(part: bigint): Buffer {

@@ -6,6 +6,7 @@ import type { Sight } from '../../plan/vision.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
 import { isLocalized, keySql } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
+import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, readableSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
@@ -15,7 +16,7 @@ import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
 export interface OrderColumn {
   readonly key: SortKey
   /** Over search_document under the alias `d`. */
-  readonly sql: string
+  readonly sql: Sql
   /** The beginning of a value that may be long: indexes are made of these. */
   readonly head?: string
   /** May be null; then it stands last, whatever the direction. */
@@ -35,7 +36,7 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
   const { field } = key
   switch (field.by) {
     case 'id':
-      return { ...plain, sql: 'd.id', parameter: (value, parameters) => parameters.add(value, 'bigint') }
+      return { ...plain, sql: documentSql('d.id'), parameter: (value, parameters) => parameters.add(value, 'bigint') }
     case 'score':
       return { ...plain, sql: scoreSql(context), parameter: (value, parameters) => parameters.add(value, 'float8') }
     case 'objecttype':
@@ -54,16 +55,16 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
   }
 }
 
-function keyColumn(key: SortKey, sql: string): OrderColumn {
+function keyColumn(key: SortKey, sql: Sql): OrderColumn {
   return {
     key,
     sql,
     // What is asked of other objects has no index.
-    ...(isLong(key.field) && !sql.includes('select') ? { head: headSql(sql) } : {}),
+    ...(isLong(key.field) && isOfDocument(sql) ? { head: headSql(sql.text) } : {}),
     nullable: true,
     shown: shownKeySql,
     parameter: (value, parameters, id) =>
-      carriedKeySql(value as string, { key: sql, id, add: (each, type) => parameters.add(each, type) }),
+      carriedKeySql(value as string, { key: String(sql), id, add: (each, type) => parameters.add(each, type) }),
   }
 }
 
@@ -73,20 +74,21 @@ export function isLong(field: SortField): boolean {
   return field.by === 'field' && ['text', 'string', 'l10n', 'link'].includes(field.field.kind)
 }
 
-function timeSql(sql: string, { fields, vision }: PostgresPlan): { sql: string; nullable: boolean } {
+function timeSql(column: string, { fields, vision }: PostgresPlan): { sql: Sql; nullable: boolean } {
   const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.any(table) }))
   const where = sightOfTypes(types)
   return where
-    ? { sql: `case when ${accessSql(where, 'd')} then ${sql} end`, nullable: true }
-    : { sql, nullable: false }
+    ? { sql: documentSql(`case when ${accessSql(where, 'd')} then ${column} end`), nullable: true }
+    : { sql: documentSql(column), nullable: false }
 }
 
 type ByField = Extract<SortField, { by: 'field' }>
 
 /** The sort key where the caller sees the column, for links where they may know the title of the linked object. */
-function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext): string {
+function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext): Sql {
   if (others.length > 0) {
-    return `coalesce(${[by.field, ...others].map((field) => seenKeySql({ ...by, field }, context)).join(', ')})`
+    const keys = [by.field, ...others].map((field) => seenKeySql({ ...by, field }, context))
+    return madeOf(keys, `coalesce(${keys.join(', ')})`)
   }
   const { plan, linked } = context
   const { field } = by
@@ -97,11 +99,11 @@ function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext):
 }
 
 /** The sort key of the first linked object itself, as far as the caller may read it. */
-function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): string {
+function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): Sql {
   const { slots, scope } = plan
   const place = slots.linked(field)
   const keys = languages.map((language) => slots.standardKey(language)).filter((slot) => slot !== undefined)
-  if (place === undefined || keys.length === 0) return 'null::bytea'
+  if (place === undefined || keys.length === 0) return documentSql('null::bytea')
   const key = keys.map((slot) => keySql(slot, 't')).join(', ')
   const type = field.column.table.root.id
   const first = `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
@@ -112,7 +114,11 @@ function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): string 
 }
 
 /** Sort keys in the first of the languages that has one; other object types have none under this name. */
-export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): string {
+export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): DocumentSql {
+  return documentSql(keyText(field, plan))
+}
+
+function keyText(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): string {
   const slots =
     field.by === 'standard'
       ? field.languages.map((language) => plan.slots.standardKey(language))
@@ -138,7 +144,8 @@ const matchScore = 0.1
  * How well an object fits: each element by its boost, more where the words stand in title or subtitle, and more where
  * these are short. Only what could make a difference is looked at for each match.
  */
-export function scoreSql(context: ConditionContext): string {
+export function scoreSql(context: ConditionContext): Sql {
+  const asked: Sql[] = []
   const terms = context.plan.score.flatMap(({ clause, boost, certain }): string[] => {
     if (boost === 0) return []
     const weight = context.parameters.add(boost, 'float8')
@@ -146,9 +153,11 @@ export function scoreSql(context: ConditionContext): string {
     const score = names ? `${weight} * (${matchScore} + ${names})` : `${weight} * ${matchScore}`
     if (certain) return [score]
     const sql = clauseSql(clause, 'd', context)
-    return sql === null ? [] : [`case when ${sql} then ${score} else 0 end`]
+    if (sql === null) return []
+    asked.push(sql)
+    return [`case when ${sql} then ${score} else 0 end`]
   })
-  return terms.length === 0 ? '0::float8' : `(${terms.join(' + ')})::float8`
+  return madeOf(asked, terms.length === 0 ? '0::float8' : `(${terms.join(' + ')})::float8`)
 }
 
 /** Rank of the words among those of title and subtitle; null when the clause is not about these. */
@@ -217,11 +226,11 @@ function namesOf(node: Node): Node[] {
   return [...found.values()]
 }
 
-function objecttypeSql({ plan, parameters }: ConditionContext): string {
+function objecttypeSql({ plan, parameters }: ConditionContext): DocumentSql {
   const sorted = [...plan.model.objecttypes.values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((table) => table.id)
-  return `coalesce(array_position(${parameters.add(sorted, 'int[]')}, d.objecttype), 0)`
+  return documentSql(`coalesce(array_position(${parameters.add(sorted, 'int[]')}, d.objecttype), 0)`)
 }
 
 /** `order by` over the given names of the columns. */
@@ -238,7 +247,7 @@ export function orderByIndex(columns: readonly OrderColumn[]): string {
 
 function indexColumns(columns: readonly OrderColumn[]) {
   return columns.flatMap((column) =>
-    [...(column.head ? [column.head] : []), column.sql].map((sql) => ({ column, sql })),
+    [...(column.head ? [column.head] : []), String(column.sql)].map((sql) => ({ column, sql })),
   )
 }
 

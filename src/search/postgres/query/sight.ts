@@ -4,6 +4,7 @@ import type { Sight } from '../../plan/vision.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
 import { either, expressionNode, nowhere } from './access.ts'
 import { knownSetsSql } from './access-sets.ts'
+import { madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { inlineSql } from './sql.ts'
 import { allOf, lastingQuery, lexeme, type Node } from './tsquery.ts'
@@ -54,9 +55,8 @@ export function readableSql(
 }
 
 /** A value of a document where the caller sees it, else null, which is of the same type. */
-export function seenSql(sight: Sight, sql: string, alias: string): string {
+export function seenSql(sight: Sight, sql: Sql, alias: string): Sql {
   if (sight === 'always') return sql
-  return sight === 'never'
-    ? `case when false then ${sql} end`
-    : `case when ${accessSql(expressionNode(sight.place), alias)} then ${sql} end`
+  const where = sight === 'never' ? 'false' : accessSql(expressionNode(sight.place), alias)
+  return madeOf([sql], `case when ${where} then ${sql} end`)
 }

@@ -51,10 +51,6 @@ export const atMicroseconds = (at: string): string =>
  */
 export const lateQuery = (text: string): string => `(select q::tsquery from (values (${text})) late(q) offset 0)`
 
-/** The condition without those: what is asked of nothing but values that stand in it. */
-export const withoutLateQueries = (sql: string): string =>
-  sql.replaceAll(/\(select q::tsquery from \(values \(\{\{\d+\}\}::text\)\) late\(q\) offset 0\)/g, '')
-
 /** A value that stands in a statement itself. */
 export function inlineSql(value: string | number | Buffer, type: string): string {
   const text = Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(value)

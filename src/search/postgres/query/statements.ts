@@ -5,6 +5,7 @@ import type { FacetCounts, FacetPlan, Hit, RangesPlan } from '../../plan/plan.ts
 import { type ConditionContext, clauseSql, scopeSql } from './condition.ts'
 import { type CountedText, countSql, type FacetColumn, facetColumn, storedFacetSql } from './facets.ts'
 import type { LinkedObjects } from './linked.ts'
+import type { Sql } from './of-document.ts'
 import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, sightNode } from './sight.ts'
@@ -18,7 +19,7 @@ export interface Statement {
   readonly context: ConditionContext
   readonly parameters: Parameters
   /** Condition on search_document under the alias `d`; null: nothing can match. */
-  readonly where: string | null
+  readonly where: Sql | null
   /** The condition asks for lexemes, so that an index finds the matches. */
   readonly lexical: boolean
   /** The same in several conditions: PostgreSQL expects far more matches of alternatives than there are. */
@@ -36,7 +37,7 @@ export function startStatement(
 ): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters, ...form }
-  let written: { readonly where: string | null; readonly asked: number } | null = null
+  let written: { readonly where: Sql | null; readonly asked: number } | null = null
   // Not all that is asked of a search needs its condition.
   const condition = () => {
     written ??= withAsked(scopeSql(plan.scope, 'd', context))
@@ -58,7 +59,10 @@ export function startStatement(
   }
 }
 
-const withAsked = (where: string | null) => ({ where, asked: (where?.split('d.lexemes @@ {{').length ?? 1) - 1 })
+const withAsked = (where: Sql | null) => ({
+  where,
+  asked: where === null ? 0 : String(where).split('d.lexemes @@ {{').length - 1,
+})
 
 /** Counted facets in the order of the columns. */
 export interface Counted {
@@ -243,9 +247,9 @@ async function runParts(
   db: Queryable,
   { plan, parameters, where }: Statement,
   order: readonly OrderColumn[],
-  part: (where: string | null, condition: string, end: string) => string,
+  part: (where: Sql | null, condition: string, end: string) => string,
 ): Promise<Paged> {
-  const sorted = order.map((column) => column.sql)
+  const sorted = order.map((column) => String(column.sql))
   const names = order.map((_, index) => `s${index}`)
   const limit = parameters.add(plan.limit, 'int')
   const parts = plan.after

@@ -41,6 +41,15 @@ create table begun_job (
   constraint begun_job_pkey PRIMARY KEY (id)
 );
 
+-- Messages between the processes of the last minutes, by number, so that each process notices those that it has not got.
+create table bus_message (
+  id bigint not null generated always as identity,
+  -- Who has seen all transactions before some moment looks at the later ones only.
+  transaction xid8 not null default pg_current_xact_id(),
+  sent_at timestamp with time zone not null default clock_timestamp(),
+  constraint bus_message_pkey PRIMARY KEY (id)
+);
+
 -- The working copy of the datamodel.
 create table datamodel_head (
   singleton boolean not null default true,
@@ -934,7 +943,7 @@ create table saml_used_assertion (
 );
 CREATE INDEX saml_used_assertion_expires_idx ON public.saml_used_assertion USING btree (expires_at);
 
--- Different values of search_document.access. Never changed; numbers ascend in the order in which they are there for others.
+-- What search_document.access says of no people: object type, pool, tags, private permissions, kinds of files. Never changed; numbers ascend in the order in which they are there for others.
 create table search_access_set (
   id integer not null generated always as identity,
   key uuid not null,
@@ -970,8 +979,10 @@ create table search_document (
   changed_at timestamp with time zone not null default now(),
   -- Hash of what says who may see the object: access, object type, trash.
   place bigint not null default 0,
-  -- Number of access in search_access_set; 0: not known yet.
+  -- Number of what access says besides in search_access_set; 0: not known yet.
   access_set integer not null default 0,
+  -- Number of what access says of people in search_people_set; 0: not known yet.
+  people_set integer not null default 0,
   -- Hash of the objects that it stands right below; null: not known.
   parents_hash bigint,
   constraint search_document_pkey PRIMARY KEY (id)
@@ -981,6 +992,7 @@ CREATE INDEX search_document_changed_idx ON public.search_document USING btree (
 CREATE INDEX search_document_created_idx ON public.search_document USING btree (created_at);
 CREATE INDEX search_document_lexemes_idx ON public.search_document USING gin (lexemes) WITH (gin_pending_list_limit='2048');
 CREATE INDEX search_document_modified_idx ON public.search_document USING btree (modified_at);
+CREATE INDEX search_document_people_set_idx ON public.search_document USING btree (people_set);
 CREATE INDEX search_document_valid_until_idx ON public.search_document USING btree (valid_until) WHERE (valid_until IS NOT NULL);
 
 -- Sets of facet values that objects have: link targets with their ancestors, or labels. Never changed.
@@ -1029,6 +1041,16 @@ create table search_nested (
 CREATE INDEX search_nested_id_idx ON public.search_nested USING btree (id);
 CREATE INDEX search_nested_lexemes_idx ON public.search_nested USING gin (lexemes) WITH (gin_pending_list_limit='1024');
 
+-- What search_document.access says of people: owner, grants on the object, uploaders of its files. Never changed; numbers ascend in the order in which they are there for others.
+create table search_people_set (
+  id integer not null generated always as identity,
+  key uuid not null,
+  access tsvector not null,
+  constraint search_people_set_pkey PRIMARY KEY (id),
+  constraint search_people_set_key_key UNIQUE (key)
+);
+CREATE INDEX search_people_set_access_idx ON public.search_people_set USING gin (access);
+
 -- Documents as they were until a moment ago, by which kept results are brought up to date.
 create table search_replaced (
   id bigint not null,
@@ -1050,6 +1072,7 @@ create table search_replaced (
   access_set integer not null,
   -- When the document changed or went, as search_document.changed_at of what came in its place.
   replaced_at timestamp with time zone not null,
+  people_set integer not null default 0,
   parents_hash bigint
 ) with (toast_tuple_target=1200, autovacuum_vacuum_scale_factor=0.5, autovacuum_vacuum_threshold=2000);
 CREATE INDEX search_replaced_at_idx ON public.search_replaced USING btree (replaced_at);

@@ -137,6 +137,8 @@ const outside = [
   'GET /oauth2/logout',
   'GET /oauth2/userinfo',
   'POST /system/directory/test',
+  'POST /system/purgeall',
+  'HEAD /eas/tus/{uploadId}',
   'POST /system/sendmail',
   'POST /system/sendmail/test',
   'GET /user/passkey/list',

@@ -23,12 +23,7 @@ export interface Place {
 export const ofDocuments = (alias: string): Place => ({ alias, rows: false, root: alias })
 
 /** `sets`: what is known of them says for documents what it can. */
-export function predicateSql(
-  given: Node,
-  place: Place,
-  parameters: Parameters,
-  sets: AccessSets | null = null,
-): Sql {
+export function predicateSql(given: Node, place: Place, parameters: Parameters, sets: AccessSets | null = null): Sql {
   if (sets) {
     const { bySets, rest } = splitShared(given, sets)
     if (bySets.length > 0) {

@@ -139,6 +139,7 @@ const outside = [
   'POST /system/directory/test',
   'POST /system/purgeall',
   'HEAD /eas/tus/{uploadId}',
+  'POST /eas/tus/{uploadId}',
   'POST /system/sendmail',
   'POST /system/sendmail/test',
   'GET /user/passkey/list',

@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
+import sharp from 'sharp'
 import type { Json } from '../support/client.ts'
 import { commitModel, defineModel, standardPool } from '../support/seed/model.ts'
 import { inPool, payload } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import { until } from '../support/until.ts'
-import { picture, upload } from './support.ts'
+import { upload } from './support.ts'
+
+/** A picture of large patches, never the same twice: fine noise alone may show too little to be compared. */
+function drawing(): Promise<Buffer> {
+  return sharp(randomBytes(12 * 9 * 3), { raw: { width: 12, height: 9, channels: 3 } })
+    .resize(600, 450)
+    .jpeg()
+    .toBuffer()
+}
 
 /** What is told of files to those who may not have them, or a rendition alone. */
 suite('hidden files and hidden originals', () => {
@@ -29,11 +39,11 @@ suite('hidden files and hidden originals', () => {
       })
       people[login] = body[0].user._id
     }
-    const content = await picture(600, 450)
+    const content = await drawing()
     const sent = [
       { name: 'shown.jpg', content },
       { name: 'twin.jpg', content },
-      { name: 'hidden.jpg', content: await picture(600, 450) },
+      { name: 'hidden.jpg', content: await drawing() },
     ]
     const { status, body } = await upload(svc, 'root', sent, { produce_versions: 'true' })
     assert.equal(status, 200, JSON.stringify(body))

@@ -85,7 +85,7 @@ async function measureWorld(context: Context, world: World): Promise<Row[]> {
 
 let times = 0
 
-/** A condition that all fulfil and no other search has: nothing that is cached responses it. */
+/** A condition that all fulfil and no other search has: no cached result answers it. */
 const unseen = () => ({
   type: 'in',
   bool: 'must_not',

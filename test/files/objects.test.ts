@@ -565,7 +565,7 @@ suite('files in objects', () => {
     assert.deepEqual(rows, [{ free: true }, { free: true }])
   })
 
-  test('DB-017 DB-018 DB-044 DB-045 SR-019 file_url_expire: days of validity in saves, reads, lists and searches; never from a cached responses', async () => {
+  test('DB-017 DB-018 DB-044 DB-045 SR-019 file_url_expire: days of validity in saves, reads, lists and searches; never from a cached response', async () => {
     await assertDocumented(museum.svc, 'post /db/{objecttype}', ['file_url_expire'], 'objects-saving.md')
     await assertDocumented(museum.svc, 'get /db/{objecttype}/{mask}/{id}', ['file_url_expire'], 'objects-reading.md')
     const [file] = await sent('root')

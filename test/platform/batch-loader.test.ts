@@ -16,7 +16,7 @@ function asked(most: number, sizeOf?: (question: number) => number) {
   return { ask, statements }
 }
 
-describe('gathered', () => {
+describe('batch loader', () => {
   test('who asks within a turn shares a statement, who asks later does not', async () => {
     const { ask, statements } = asked(100)
     const first = [ask(1), ask(2)]

@@ -44,7 +44,7 @@ const userinfoFields = [
 
 /** Who people are: second factors, clients, directories, and what is told of them. */
 export const people = {
-  /** Decided in auth/factors. */
+  /** Decided in signin/factors. */
   two_factor: section('user-management', 'system.config', {
     /** Off: nobody is asked for a second factor, whatever groups say. */
     enabled: bool(true),

@@ -29,7 +29,7 @@ declare module 'fastify' {
     bodyOptional?: boolean
     /**
      * How much the body may be (body/limits.ts): `one` where the schema has a body, else `none`. `stream`: the handler
-     * takes it as it comes, of any type (streamed-body.ts).
+     * takes it as it comes, of any type (body/streamed.ts).
      */
     body?: BodySize | 'stream'
     /** Numbers of the body that no double holds are kept as their text (exact-json.ts): for who knows of them. */

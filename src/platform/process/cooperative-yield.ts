@@ -10,7 +10,7 @@ export interface Yielder {
 }
 
 /**
- * Long work on the event loop in short turns: `if (yielder.due()) await yielder.yield()` in its loops. `check` throws when
+ * Long work that yields to others every few milliseconds: `if (yielder.due()) await yielder.yield()` in its loops. `check` throws when
  * nobody waits for the result any more.
  */
 export function createYielder(check?: () => void): Yielder {
@@ -30,7 +30,7 @@ export async function yieldIfDue(yielder: Yielder): Promise<void> {
   if (yielder.due()) await yielder.yield()
 }
 
-/** `for … of` in short turns. */
+/** `for … of` that yields to others. */
 export async function eachYielding<T>(list: Iterable<T>, act: (each: T) => void, yielder: Yielder): Promise<void> {
   for (const each of list) {
     if (yielder.due()) await yielder.yield()
@@ -38,7 +38,7 @@ export async function eachYielding<T>(list: Iterable<T>, act: (each: T) => void,
   }
 }
 
-/** `list.map` in short turns. */
+/** `list.map` that yields to others. */
 export async function mapYielding<T, R>(list: readonly T[], map: (each: T) => R, yielder: Yielder): Promise<R[]> {
   const results: R[] = []
   for (const each of list) {
@@ -48,7 +48,7 @@ export async function mapYielding<T, R>(list: readonly T[], map: (each: T) => R,
   return results
 }
 
-/** The JSON text of a list of objects or arrays, made in short turns. */
+/** The JSON text of a list of objects or arrays, made that yields to others. */
 export async function jsonYielding<T>(list: readonly T[], row: (each: T) => object, yielder: Yielder): Promise<string> {
   return `[${(await mapYielding(list, (each) => JSON.stringify(row(each)), yielder)).join()}]`
 }

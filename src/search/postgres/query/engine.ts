@@ -2,7 +2,7 @@
  * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
  * gives their number, the page and the facets. Of what is estimated to be a large result, number and facets are counted
  * on their own, and the page comes from an index in the order of the page, where there is one. What was found before is
- * brought up to date (kept-results.ts), and what was large is found in memory the next time, by its conditions (columns/).
+ * brought up to date (cached-results.ts), and what was large is found in memory the next time, by its conditions (columns/).
  */
 import { hash } from 'node:crypto'
 import type { Deadline } from '../../../platform/limits/deadline.ts'

@@ -48,7 +48,7 @@ export async function mapYielding<T, R>(list: readonly T[], map: (each: T) => R,
   return results
 }
 
-/** The JSON text of a list of objects or arrays, made that yields to others. */
+/** The JSON text of a list of objects or arrays, which yields to others while it is made. */
 export async function jsonYielding<T>(list: readonly T[], row: (each: T) => object, yielder: Yielder): Promise<string> {
   return `[${(await mapYielding(list, (each) => JSON.stringify(row(each)), yielder)).join()}]`
 }

@@ -61,10 +61,10 @@ test('an address has a share of the connections: others are served', async () =>
   silent.end()
   await until(async () => (await serverConnections(svc)) === 0)
   const token = await svc.as('root').token()
-  const busy = Array.from({ length: 10 }, () => hanging(port, greedy, token))
-  await until(async () => (await serverConnections(svc)) === 10)
-  // Whether the heads of all of them have been read is seen by this one being closed.
-  await until(async () => (await sendRaw({ port, from: greedy, method: 'GET', path }).answer) === '')
+  const busy = Array.from({ length: 10 }, () => hanging(port, greedy, token, { expect: '100-continue' }))
+  // Only a connection whose request has begun is kept: an idle one would make room for the next.
+  for (const begun of await Promise.all(busy.map(firstAnswer))) assert.match(begun, /^HTTP\/1\.1 100 /)
+  assert.equal(await sendRaw({ port, from: greedy, method: 'GET', path }).answer, '')
   assert.equal(await ask(port, other), 200)
   for (const { socket } of busy) socket.destroy()
 })

@@ -15,7 +15,7 @@ import { clientConventions } from '../platform/config/versions.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import { createRightsService, presetTerms } from '../rights/service.ts'
-import { visionBytes } from '../search/service.ts'
+import { fieldVisibilityBytes } from '../search/service.ts'
 import { createSignInService } from '../signin/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Kept } from './kept.ts'
@@ -36,7 +36,7 @@ export function composePeople(
     findPeople: principals.find,
     existingTags: tags.existing,
     presets: presetTerms,
-    derivedBytes: (count) => visionBytes(datamodel.current().objecttypes.size, count),
+    derivedBytes: (count) => fieldVisibilityBytes(datamodel.current().objecttypes.size, count),
   })
   const conventionOf = clientConventions(config)
   const messages = createMessageService({ db, events, principals, conventionOf })

@@ -10,8 +10,8 @@ import { noDeadline } from '../../src/platform/limits/deadline.ts'
 import { onStatement } from '../../src/platform/postgres/db.ts'
 import { parseDate } from '../../src/platform/values/dates.ts'
 import { words } from '../../src/search/document/analyze.ts'
+import { everythingVisible } from '../../src/search/plan/field-visibility.ts'
 import type { SearchEngine, SearchOutcome } from '../../src/search/plan/plan.ts'
-import { wholeVision } from '../../src/search/plan/vision.ts'
 import { createColumns } from '../../src/search/postgres/columns/columns.ts'
 import { createKnownSets } from '../../src/search/postgres/query/access-sets.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/query/engine.ts'
@@ -376,7 +376,7 @@ const planOf = (request: object) =>
   compileSearch(request as Record<string, unknown>, {
     model,
     languages,
-    vision: wholeVision,
+    fieldVisibility: everythingVisible,
     alike: new Map(),
     databaseName: 'test',
     isSortValue: small.isSortValue,

@@ -125,7 +125,7 @@ export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSea
       conditions: fulfilled,
       among,
       ranges,
-      without: [...since.changed, ...plan.vision.without],
+      without: [...since.changed, ...plan.fieldVisibility.without],
     })
     const { asOf } = since
     const facets = await facetsOf(facetColumns, numbers, bits, since)

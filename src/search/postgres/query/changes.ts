@@ -2,9 +2,9 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { isEverything } from '../../../rights/service.ts'
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../plan/plan.ts'
 import { expressionNode } from './access.ts'
-import { accessSql, readableSql } from './sight.ts'
 import { atMicroseconds, microseconds } from './sql.ts'
 import type { Statement } from './statements.ts'
+import { accessSql, readableSql } from './visibility.ts'
 
 /**
  * Changes in their order. Of objects that are found, or may be read and do not match (any more), by the moment at which
@@ -17,7 +17,7 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
   const until = window.until === null ? 'state.changed_at' : `least(state.changed_at, ${moment(window.until)})`
   const types = plan.scope.objecttypes ?? [...plan.fields.types.keys()]
   const ofTypes = (alias: string): string => `${alias}.objecttype = any(${parameters.add(types, 'int[]')})`
-  const { rights } = plan.vision
+  const { rights } = plan.fieldVisibility
   const there = statement.where ?? 'false'
   const begins = (column: string): string => (window.since === null ? '' : `and ${column} >= ${moment(window.since)}`)
   const after = (at: string, id: string): string =>

@@ -20,7 +20,7 @@ import { type Counts, createCachedResults, type Page, type Part, type Renewed } 
 import { readChanges } from './changes.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
-import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
+import { fieldVisibilityWith, findLinked, type LinkedObjects } from './linked.ts'
 import { createLinkedAnswers } from './linked-answers.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
@@ -84,7 +84,10 @@ export function createPostgresEngine({
     const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
     await yieldIfDue(yielder)
     const expansions = await expandWildcards(databases, asked)
-    const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
+    const planWith = (known: LinkedObjects): PostgresPlan => ({
+      ...asked,
+      fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
+    })
     let now: Promise<number> | null = null
     const moment = () => {
       now ??= readNow(null)
@@ -92,7 +95,7 @@ export function createPostgresEngine({
     }
     const linked = await findLinked(
       { db: databases.lexical, known: linkedAnswers, accessSets, moment },
-      asked.vision,
+      asked.fieldVisibility,
       (known) => statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)

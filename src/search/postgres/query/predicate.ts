@@ -7,9 +7,9 @@ import { exactValue, ofObjecttype } from '../document/lexemes.ts'
 import { expressionNode } from './access.ts'
 import { type AccessSets, type KnownAccess, knownSetsSql } from './access-sets.ts'
 import { documentSql, joined, madeOf, type Sql } from './of-document.ts'
-import { accessSql } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from './tsquery.ts'
+import { accessSql } from './visibility.ts'
 
 export interface Place {
   /** Alias of the table whose `lexemes` are asked. */

@@ -6,8 +6,8 @@ import { type Pattern, patterns } from '../../document/analyze.ts'
 import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../plan/plan.ts'
 import { knownWord, knownWordSql, type WordPlace } from './known-words.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { readableSql } from './sight.ts'
 import type { Expansions } from './text.ts'
+import { readableSql } from './visibility.ts'
 
 /** Terms that one pattern may stand for. */
 const mostTerms = 1024
@@ -71,19 +71,19 @@ async function lookUp(
   wanted: readonly Wanted[],
   areWords: boolean,
 ): Promise<TermRow[]> {
-  const { vision, languages, scope } = plan
+  const { fieldVisibility, languages, scope } = plan
   if (wanted.length === 0) return []
   const condition = `field ${areWords ? '= 0' : '= w.dictionary and field <> 0'} and term like w.pattern`
   const select = (known: string): string => `select w.dictionary, w.pattern, t.term
     from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text)
     cross join lateral (select term from search_term ${known} where ${condition} limit $2) t`
   const patternOf = ({ dictionary, like }: Wanted) => ({ dictionary, pattern: like })
-  if (vision.whole) {
+  if (fieldVisibility.whole) {
     const asked = [JSON.stringify(wanted.map(patternOf)), mostTerms + 1]
     return (await db.query<TermRow>(select(''), asked)).rows
   }
   const asked = wanted.flatMap((each) => {
-    const known = knownWord(each.dictionary, each.places, { vision, languages })
+    const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages })
     return known ? [{ ...patternOf(each), ...known }] : []
   })
   const trash = Array.isArray(scope.deleted) ? scope.deleted : []

@@ -146,14 +146,11 @@ function fromNode(types: readonly TypeFields[]): Node {
   const names = types.map(({ fulltext }) => fulltext.name).join()
   const last = lastFrom.get(first)
   if (last?.names === names) return last.node
-  const of = anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name))))
-  const node: Node = types.length > fewTypes ? { op: 'shared', of } : of
+  // The index would have to look at a list of documents for each type.
+  const node: Node = { op: 'shared', of: anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name)))) }
   lastFrom.set(first, { names, node })
   return node
 }
-
-/** The index has to look at a list of documents for each. */
-const fewTypes = 10
 
 /** Words of objects whose `_fulltext` is made of the columns that today's masks put there. */
 function fromTypes(types: readonly TypeFields[], write: Writer): Source {

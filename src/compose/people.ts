@@ -18,7 +18,7 @@ import { createRightsService, presetTerms } from '../rights/service.ts'
 import { fieldVisibilityBytes } from '../search/service.ts'
 import { createSignInService } from '../signin/service.ts'
 import type { Given, Ground } from './ground.ts'
-import type { Kept } from './kept.ts'
+import type { Readers } from './readers.ts'
 
 export type People = ReturnType<typeof composePeople>
 
@@ -26,7 +26,7 @@ export type People = ReturnType<typeof composePeople>
 export function composePeople(
   { config, db, loginParts = [] }: Given,
   { bus, seal, jobs, queued, snapshots }: Ground,
-  { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
+  { baseConfig, events, datamodel, tags, objecttypes, pools }: Readers,
   opened: AsyncDisposableStack,
 ) {
   const principals = createPrincipals({ bus, onChange: snapshots.turn })

@@ -18,7 +18,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, shorter } from '../platform/limits/deadline.ts'
-import type { Places } from '../platform/limits/places.ts'
+import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import { createBatchLoader } from '../platform/postgres/batch-loader.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
@@ -94,7 +94,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
     },
   ) => Promise<JsonAnswer>
   /** Where expensive searches take their turn. */
-  readonly heavy: Places
+  readonly heavyRequests: RequestLimiter
   /** Milliseconds that other searches work in the database before they go on there. */
   readonly quickLimit?: number
 }
@@ -269,7 +269,7 @@ export function createSearchService(deps: SearchServiceDeps) {
         ignored,
       })
       const whole = async () => answer(await engine.search(plan, deadline))
-      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(deadline, whole)
+      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavyRequests.run(deadline, whole)
       const quick = shorter(deadline, deps.quickLimit ?? longestQuick)
       let outcome: SearchOutcome
       try {
@@ -277,7 +277,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       } catch (error) {
         // Nobody can tell beforehand how long a search takes; what takes long goes on among the heavy ones.
         if (!quick.over || deadline.over) throw error
-        return deps.heavy.run(deadline, whole)
+        return deps.heavyRequests.run(deadline, whole)
       }
       return answer(outcome)
     },

@@ -20,7 +20,7 @@ const tagLength = 32
 const decoy = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export interface Watch {
-  /** Who has a share of the places: a network. */
+  /** Who has a share of them: a network. */
   share?: string
   before?: () => Promise<void>
   /** Whether it is right for another reason. */
@@ -30,9 +30,9 @@ export interface Watch {
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** Password hashes (argon2id, PHC strings). At most `places` are computed at a time: each takes 19 MiB. */
-export function createPasswords({ places = 2, maxWaiting = 200, maxWaitingOfShare = 100 } = {}) {
-  const limiter = createLimiter({ places, maxWaiting, maxWaitingOfShare })
+/** Password hashes (argon2id, PHC strings). At most `concurrency` are computed at a time: each takes 19 MiB. */
+export function createPasswords({ concurrency = 2, maxWaiting = 200, maxWaitingOfShare = 100 } = {}) {
+  const limiter = createLimiter({ concurrency, maxWaiting, maxWaitingOfShare })
 
   return {
     hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password)),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
-import { createPlaces } from '../../platform/limits/places.ts'
+import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
@@ -63,7 +63,7 @@ export function isViewable({ extension, metadata }: FileVersion): boolean {
 /** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
 export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
   const copies = createLocalCopies(folders)
-  const places = createPlaces({ places: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
+  const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
 
   function pictureOf(file: StoredFile, version: FileVersion): { readonly source: FileVersion; readonly size: Size } {
     const pyramid = file.versions.find(
@@ -88,7 +88,7 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
       keep,
       async make(signal) {
         try {
-          return await places.run(currentDeadline(), async () => {
+          return await limiter.run(currentDeadline(), async () => {
             const path = await copies.path(source, storeOf(source.locationId))
             return workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
           })

@@ -3,7 +3,7 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
-import { createPlaces } from '../../platform/limits/places.ts'
+import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 import { composed } from '../../platform/values/text.ts'
@@ -87,7 +87,7 @@ export function createUploads(options: UploadsOptions) {
         original,
       })),
     )
-  const places = createPlaces({ places: atATime, waiting: mostDerived, waitingOfCaller: mostDerived / 2 })
+  const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostDerived, waitingOfCaller: mostDerived / 2 })
   const keeping = {
     db,
     events,
@@ -174,7 +174,7 @@ export function createUploads(options: UploadsOptions) {
       wish: Derivation,
       { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
     ): Promise<Wire> {
-      return places.run(currentDeadline(), async () => {
+      return limiter.run(currentDeadline(), async () => {
         const { workers, folders, hasFile } = options
         const deps = { db, events, locations, records, workers, folders, plan }
         const caller = await rights.forActor(actor)

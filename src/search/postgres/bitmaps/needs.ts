@@ -11,8 +11,8 @@ import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
 import { isOfDocument, longestCondition, type Sql } from '../query/of-document.ts'
 import { orderByIndex, orderColumns } from '../query/order.ts'
 import { Parameters } from '../query/sql.ts'
+import type { Wanted } from './bitmap-store.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
-import type { Wanted } from './columns.ts'
 import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
 export interface Needs {

@@ -9,7 +9,7 @@ import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
 import type { RegionTask } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
-import { type ImagePlace, readIiifAddress, readZoomAddress } from './address.ts'
+import { type ImageReference, readIiifAddress, readZoomAddress } from './address.ts'
 import { type IiifVersion, imageInfo, readTransformRequest, type Size } from './iiif.ts'
 import { createLocalCopies } from './local-copies.ts'
 import { tileOf } from './zoom.ts'
@@ -22,7 +22,7 @@ export interface ImageDeps {
   /** The version at an address, for whom it is; seconds for which it may be kept. @throws {AppError} */
   readonly open: (
     actor: Actor | null,
-    place: Pick<ImagePlace, 'fileId' | 'hash' | 'version' | 'objUuid'>,
+    place: Pick<ImageReference, 'fileId' | 'hash' | 'version' | 'objUuid'>,
     signature: string | undefined,
   ) => Promise<{ readonly file: StoredFile; readonly version: FileVersion; readonly keep: number }>
 }

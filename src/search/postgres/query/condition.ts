@@ -35,7 +35,7 @@ import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
 import type { LinkedObjects } from './linked.ts'
 import { type DocumentSql, documentSql, joined, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { ofDocuments, type Place, predicateSql } from './predicate.ts'
+import { ofDocuments, predicateSql, type RowScope } from './predicate.ts'
 import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
@@ -106,7 +106,7 @@ export function scoreNode(clause: Clause, context: ConditionContext): Node | nul
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null
 }
 
-function expression(condition: Condition, place: Place, { parameters }: ConditionContext): Sql | null {
+function expression(condition: Condition, place: RowScope, { parameters }: ConditionContext): Sql | null {
   if (condition.never) return null
   const parts = [
     ...(condition.node ? [predicateSql(condition.node, place, parameters)] : []),
@@ -115,7 +115,7 @@ function expression(condition: Condition, place: Place, { parameters }: Conditio
   return parts.length === 0 ? documentSql('true') : madeOf(parts, `(${parts.join(' and ')})`)
 }
 
-function disjunction(conditions: readonly Condition[], place: Place, context: ConditionContext): Condition {
+function disjunction(conditions: readonly Condition[], place: RowScope, context: ConditionContext): Condition {
   const possible = conditions.filter((condition) => !condition.never)
   if (possible.length === 0) return never
   const nodes = possible.map((condition) => condition.node)
@@ -126,14 +126,14 @@ function disjunction(conditions: readonly Condition[], place: Place, context: Co
   return { never: false, node, sql: madeOf(parts, `(${parts.join(' or ')})`) }
 }
 
-function negation(condition: Condition, place: Place, context: ConditionContext): Condition {
+function negation(condition: Condition, place: RowScope, context: ConditionContext): Condition {
   if (condition.never) return always
   if (condition.sql === null) return condition.node ? ofNode({ op: 'not', of: condition.node }) : never
   const of = expression(condition, place, context)
   return of === null ? always : ofSql(madeOf([of], `not coalesce(${of}, false)`))
 }
 
-function compile(clause: Clause, place: Place, context: ConditionContext): Condition {
+function compile(clause: Clause, place: RowScope, context: ConditionContext): Condition {
   const { parameters } = context
   const { alias } = place
   const byKey =
@@ -226,7 +226,7 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
 }
 
 /** Whether a document, or a row, has one value of it at most. */
-function isSingle({ path, file }: SearchField, { rows }: Place): boolean {
+function isSingle({ path, file }: SearchField, { rows }: RowScope): boolean {
   return file === null && (rows || path.length === 0)
 }
 
@@ -237,7 +237,7 @@ function seen(field: SearchField, of: Node, { plan }: ConditionContext): Conditi
 }
 
 /** The same of a condition in SQL. */
-function seenBySql(field: SearchField, sql: Sql, { root }: Place, { plan }: ConditionContext): Condition {
+function seenBySql(field: SearchField, sql: Sql, { root }: RowScope, { plan }: ConditionContext): Condition {
   const visibility = plan.fieldVisibility.column(field)
   if (visibility === 'never') return never
   const where = visibilityNode(visibility)
@@ -278,7 +278,7 @@ function textContext({
 
 function valueCondition(
   { field, values, below, languages }: Extract<Clause, { is: 'value' }>,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   if (values.length === 0) return never
@@ -325,7 +325,7 @@ function storedValueCondition(
   field: SearchField,
   values: readonly string[],
   languages: readonly string[] | null,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   const nodes = values.map((text) =>
@@ -346,7 +346,7 @@ function storedValueCondition(
 }
 
 /** Whatever could have the field: objects of its type, or rows of its table. */
-function ofType(field: SearchField, { rows }: Place): Node {
+function ofType(field: SearchField, { rows }: RowScope): Node {
   return lexeme(rows ? rowOf(field.column.table.id) : ofObjecttype(field.column.table.root.id))
 }
 
@@ -355,7 +355,7 @@ function saysSo(field: SearchField): boolean {
   return field.file !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
 }
 
-function absent(field: SearchField, place: Place, context: ConditionContext): Condition {
+function absent(field: SearchField, place: RowScope, context: ConditionContext): Condition {
   // A boolean without value is false.
   if (field.kind === 'boolean') return never
   const type = ofType(field, place)
@@ -370,14 +370,14 @@ function absent(field: SearchField, place: Place, context: ConditionContext): Co
   return { never: false, node: type, sql: documentSql(sql) }
 }
 
-function present(field: SearchField, place: Place, context: ConditionContext): Condition {
+function present(field: SearchField, place: RowScope, context: ConditionContext): Condition {
   if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
   if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
   const node = whereSeen(context.plan.fieldVisibility.column(field), ofType(field, place))
   return node ? { never: false, node, sql: documentSql(`${keyOf(field, place, context)} is not null`) } : never
 }
 
-function keyOf(field: SearchField, place: Place, { plan }: ConditionContext): string {
+function keyOf(field: SearchField, place: RowScope, { plan }: ConditionContext): string {
   return keySql(plan.slots.sortKey(field) ?? 0, place.alias)
 }
 
@@ -402,11 +402,11 @@ function momentSql(column: string, { from, to }: MomentRange, parameters: Parame
 
 function rowCondition(
   { nested, of }: Extract<Clause, { is: 'row' }>,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   const alias = `${place.alias}n`
-  const rows: Place = { alias, rows: true, root: place.root }
+  const rows: RowScope = { alias, rows: true, root: place.root }
   const inner = conjunction([ofNode(lexeme(rowOf(nested.table.id))), compile(of, rows, context)])
   const sql = expression(inner, rows, context)
   if (sql === null) return never
@@ -422,7 +422,7 @@ function rowCondition(
 
 function linkedCondition(
   { field, of }: Extract<Clause, { is: 'linked' }>,
-  { alias }: Place,
+  { alias }: RowScope,
   context: ConditionContext,
 ): Condition {
   const target = `${alias}l`
@@ -441,7 +441,7 @@ function linkedCondition(
 /** Objects of hierarchies that stand below others, where the caller sees where they stand. */
 function belowCondition(
   { objecttype, ids }: Extract<Clause, { is: 'below' }>,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   const { plan, parameters } = context

@@ -16,7 +16,7 @@ import { whereSeen } from './visibility.ts'
 const placeholder = '\uf8ff'
 
 /** Texts of some object types. */
-export interface WordPlace {
+export interface WordTarget {
   readonly target: TextTarget
   readonly types: SourceContext['types']
 }
@@ -32,7 +32,7 @@ export interface KnownWord {
 /** null: no document shows the caller a word. `dictionary`: 0 for words, else the id of a `string` column. */
 export function knownWord(
   dictionary: number,
-  places: readonly WordPlace[],
+  places: readonly WordTarget[],
   { fieldVisibility, languages }: Pick<SearchPlan, 'fieldVisibility' | 'languages'>,
 ): KnownWord | null {
   const lexemes = new Set<string>()

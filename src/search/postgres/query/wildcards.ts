@@ -4,7 +4,7 @@ import { AppError } from '../../../platform/errors.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { type Pattern, patterns } from '../../document/analyze.ts'
 import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../plan/plan.ts'
-import { knownWord, knownWordSql, type WordPlace } from './known-words.ts'
+import { knownWord, knownWordSql, type WordTarget } from './known-words.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import type { Expansions } from './text.ts'
 import { readableSql } from './visibility.ts'
@@ -18,7 +18,7 @@ interface Wanted {
   readonly dictionary: number
   readonly like: string
   /** The texts in which it is looked for. */
-  readonly places: WordPlace[]
+  readonly places: WordTarget[]
 }
 
 type PlanToExpand = SearchPlan & Pick<PostgresPlan, 'accessSets'>
@@ -102,7 +102,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
   }
   return [...wanted.values()]
 
-  function collect(clause: Clause, types: WordPlace['types']): void {
+  function collect(clause: Clause, types: WordTarget['types']): void {
     switch (clause.is) {
       case 'and':
       case 'or':
@@ -120,7 +120,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
     }
   }
 
-  function collectText(clause: TextClause, types: WordPlace['types']): void {
+  function collectText(clause: TextClause, types: WordTarget['types']): void {
     for (const pattern of patterns(clause.text, 'words')) add(0, pattern, clause.targets)
     const [token] = patterns(clause.text, 'token')
     if (!token) return

@@ -147,13 +147,21 @@ export function createSearchService(deps: SearchServiceDeps) {
     return fieldVisibility
   }
 
-  const moved = createBatchLoader(() => readMoved(deps.pipelined), { most: 1000 })
+  const moved = createBatchLoader(() => readMoved(deps.pipelined, engine.momentSql), { most: 1000 })
 
   /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
-  async function fieldVisibilityNow(actor: Actor, caller: CallerRights): Promise<FieldVisibility> {
+  async function seenNow(actor: Actor, caller: CallerRights): Promise<Pick<SearchPlan, 'fieldVisibility' | 'moment'>> {
     const fieldVisibility = fieldVisibilityOf(caller)
-    if (fieldVisibility.whole) return fieldVisibility
-    const objects = await moved(null)
+    if (fieldVisibility.whole) return { fieldVisibility, moment: null }
+    const { objects, moment } = await moved(null)
+    return { fieldVisibility: await withoutLost(actor, fieldVisibility, objects), moment }
+  }
+
+  async function withoutLost(
+    actor: Actor,
+    fieldVisibility: FieldVisibility,
+    objects: readonly MovedObject[],
+  ): Promise<FieldVisibility> {
     if (objects.length === 0) return fieldVisibility
     const ids = objects.map(({ id }) => id)
     if (ids.length > mostLookedAt) return fieldVisibilityWithout(fieldVisibility, ids)
@@ -174,7 +182,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       languages: deps.languages(),
-      fieldVisibility: await fieldVisibilityNow(actor, caller),
+      ...(await seenNow(actor, caller)),
       databaseName: deps.databaseName,
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,

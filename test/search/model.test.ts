@@ -380,6 +380,7 @@ const planOf = (request: object) =>
     alike: new Map(),
     databaseName: 'test',
     isSortValue: small.isSortValue,
+    moment: null,
   }).plan
 
 async function run(engine: SearchEngine, request: object): Promise<SearchOutcome> {

@@ -161,6 +161,8 @@ export interface SearchPlan {
   readonly offset: number
   readonly limit: number
   readonly aggregations: readonly AggregationPlan[]
+  /** State of the index when the request came (`SearchEngine.momentSql`); null: the engine asks. */
+  readonly moment: number | null
 }
 
 export interface Hit {
@@ -226,6 +228,11 @@ export interface ChangesPage {
 export interface SearchEngine {
   /** Whether the engine could have given this as the value of a sort key of a hit. To everybody else it means nothing. */
   isSortValue(key: SortKey, value: unknown): boolean
+  /**
+   * The state of the index as a number, in SQL: no cached result that is older may be given. What decides who sees an object is
+   * read by the same statement. Null: nothing is cached.
+   */
+  readonly momentSql: string | null
   /** @throws {AppError} when the deadline is over. */
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** The page alone, of any size. Nothing is counted, and nothing kept. */

@@ -11,17 +11,25 @@ export interface MovedObject {
   readonly objecttype: number | null
 }
 
+export interface Moved {
+  readonly objects: readonly MovedObject[]
+  /** State of the index in the same snapshot: it has all other objects that have moved. */
+  readonly moment: number | null
+}
+
 /** Those that wait to be indexed. */
-export async function readMoved(db: Queryable): Promise<readonly MovedObject[]> {
-  const { rows } = await db.query<MovedObject>(
-    `select distinct q.system_object_id as id, o.objecttype
-     from index_queue q
-     left join lateral (select objecttype from object where system_object_id = q.system_object_id limit 1) o on true
-     where q.moved order by 1`,
+export async function readMoved(db: Queryable, momentSql: string | null): Promise<Moved> {
+  const { rows } = await db.query<{ objects: readonly MovedObject[] | null; moment: number | null }>(
+    `select ${momentSql ?? 'null::bigint'} as moment, (
+       select json_agg(json_build_object('id', m.id, 'objecttype', m.objecttype) order by m.id) from (
+         select distinct q.system_object_id as id, o.objecttype
+         from index_queue q
+         left join lateral (select objecttype from object where system_object_id = q.system_object_id limit 1) o on true
+         where q.moved) m) as objects`,
     [],
     'search-moved',
   )
-  return rows
+  return { objects: rows[0]?.objects ?? [], moment: rows[0]?.moment ?? null }
 }
 
 /** When so many have moved, nobody looks at each of them: none is found by those who do not see everything. */

@@ -24,6 +24,7 @@ export interface CompileContext {
   /** Pictures that look like those that the request names (`picturesOf`). */
   readonly alike: AlikeFiles
   readonly isSortValue: SearchEngine['isSortValue']
+  readonly moment: SearchPlan['moment']
 }
 
 export interface CompiledSearch {
@@ -68,6 +69,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     after,
     ...pageOf(request, after !== null),
     aggregations: aggregations.flatMap(({ plan, more }) => [plan, ...more]),
+    moment: context.moment,
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
   return { plan, includeDeleted, objecttypes, aggregations, languages, ignored }

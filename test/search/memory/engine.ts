@@ -33,6 +33,7 @@ export function createMemoryEngine(held: Held): SearchEngine {
 
   return {
     isSortValue,
+    momentSql: null,
     async search(plan, deadline): Promise<SearchOutcome> {
       deadline.check()
       const asked = { plan, all: held.documents }

@@ -96,12 +96,10 @@ export async function readGeneration(db: Queryable): Promise<number> {
 }
 
 /** Moment of the last batch, in microseconds since 1970. */
+export const momentSql = '(select (extract(epoch from changed_at) * 1000000)::bigint from search_state)'
+
 export async function readMoment(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ at: number }>(
-    'select (extract(epoch from changed_at) * 1000000)::bigint as at from search_state',
-    [],
-    'search-moment',
-  )
+  const { rows } = await db.query<{ at: number }>(`select ${momentSql} as at`, [], 'search-moment')
   return rows[0]?.at ?? 0
 }
 

@@ -46,12 +46,12 @@ const fewest = 500
 const changed = { base: 20, perMatches: 30, most: 1500 }
 
 export interface CachedResultsDeps {
-  /** Moment of the last batch of the index. */
-  readonly readNow: () => Promise<number>
+  /** Moment of the last batch of the index when a search was asked, or later. */
+  readonly momentOf: (plan: SearchPlan) => Promise<number>
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createCachedResults({ readNow, countFacet }: CachedResultsDeps) {
+export function createCachedResults({ momentOf, countFacet }: CachedResultsDeps) {
   const cache = createResultCache()
 
   function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
@@ -108,7 +108,7 @@ export function createCachedResults({ readNow, countFacet }: CachedResultsDeps) 
       const counts = cache.get<Counts>(countsKey(plan))
       const page = counts && keptPage(plan)
       if (!counts || !page) return null
-      const now = await readNow()
+      const now = await momentOf(plan)
       return counts.asOf >= now && page.asOf >= now ? { ...counts.value, hits: hitsOf(page) } : null
     },
 

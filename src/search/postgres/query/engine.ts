@@ -12,7 +12,7 @@ import { createYielder, yieldIfDue } from '../../../platform/process/cooperative
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
 import type { BitmapStore } from '../bitmaps/bitmap-store.ts'
 import { createBitmapSearch } from '../bitmaps/search.ts'
-import { readMoment } from '../index/store.ts'
+import { momentSql, readMoment } from '../index/store.ts'
 import { lexicalSettings } from '../lexical.ts'
 import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
@@ -70,7 +70,9 @@ export function createPostgresEngine({
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
   const readNow = createBatchLoader(() => readMoment(pipelined), { most: 1000 })
-  const kept = createCachedResults({ countFacet, readNow: () => readNow(null) })
+  const momentOf = ({ moment }: SearchPlan): Promise<number> =>
+    moment === null ? readNow(null) : Promise.resolve(moment)
+  const kept = createCachedResults({ countFacet, momentOf })
   const linkedAnswers = createLinkedAnswers()
   const bitmapSearch = createBitmapSearch({ pipelined, bitmaps, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
@@ -90,7 +92,7 @@ export function createPostgresEngine({
     })
     let now: Promise<number> | null = null
     const moment = () => {
-      now ??= readNow(null)
+      now ??= momentOf(given)
       return now
     }
     const linked = await findLinked(
@@ -233,6 +235,7 @@ export function createPostgresEngine({
 
   return {
     isSortValue,
+    momentSql,
     async search(plan, deadline) {
       const current = await kept.current(plan)
       if (current) return current
@@ -240,7 +243,7 @@ export function createPostgresEngine({
       // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
       const other = running.get(key)
       if (other) {
-        const now = await readNow(null)
+        const now = await momentOf(plan)
         // It ended with the time of somebody else's request, not of ours.
         const found = await other.catch(() => null)
         if (found && found.asOf >= now) return found.value
@@ -252,14 +255,15 @@ export function createPostgresEngine({
       return (await own).value
     },
     async page(asked, deadline) {
-      const { plan, first, target } = await prepare(asked, deadline)
+      // Of a walk that may last for hours.
+      const { plan, first, target } = await prepare({ ...asked, moment: null }, deadline)
       if (first.where === null) return []
       const { hits } = await statements.runPage(target, first)
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
     },
     async changes(asked, window, deadline) {
-      const { first } = await prepare(asked, deadline)
+      const { first } = await prepare({ ...asked, moment: null }, deadline)
       // Whatever matches is looked for among the changes, not by the index of lexemes.
       return readChanges(db.within(deadline), first, window)
     },

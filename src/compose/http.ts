@@ -44,7 +44,7 @@ export async function composeHttp(
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
-  const api = apiSurface({ authenticators: [signIn.bearer], carriers: signIn.carriers })
+  const api = apiSurface({ authenticators: [signIn.bearer], requestTokens: signIn.requestTokens })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,

@@ -51,7 +51,7 @@ export function isDirect(extension: string): boolean {
 }
 
 /** Files that carry a picture of themselves. */
-const carriers = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
+const withEmbeddedPreview = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
 
 /** A path at which programs find a content: its own, where it lies in a folder, else that of a copy. */
 export async function localPath(
@@ -81,7 +81,7 @@ export function openMaterial(
 
   async function picture(): Promise<PictureSource> {
     if (direct.has(extension)) return { path: await path(), extension, tells: 'all' }
-    if (carriers.has(extension)) {
+    if (withEmbeddedPreview.has(extension)) {
       const task = {
         kind: 'embedded',
         source: { path: await path(), extension },

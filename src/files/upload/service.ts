@@ -12,7 +12,7 @@ import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
 import { findByReference } from '../records/store.ts'
 import type { OpenRemote } from '../remote/open.ts'
-import type { Wish } from '../renditions/plan.ts'
+import type { RenditionRequest } from '../renditions/plan.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Wire } from '../shown/render.ts'
@@ -37,7 +37,7 @@ export interface UploadsOptions {
   readonly open: OpenRemote
   readonly seal: Seal
   /** What is to be made of new files, in the transaction that makes them. */
-  readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
+  readonly plan: (tx: Tx, wishes: readonly RenditionRequest[]) => Promise<void>
   /** Told that files begin to come. */
   readonly expect: () => void
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>

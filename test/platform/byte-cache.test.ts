@@ -1,3 +1,4 @@
+// alone: it measures the memory of its process, and makes its garbage collector callable
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

@@ -10,7 +10,7 @@ export interface TestFile {
 }
 
 /** Milliseconds that the files of one process take together: what they load, they load once. */
-const enough = 15_000
+const enough = 20_000
 
 /**
  * A file with this line, and the reason behind it, has a process of its own: it measures the memory of its process, or sets

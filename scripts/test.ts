@@ -55,8 +55,8 @@ const tests = spawn(
     '--import',
     join(root, 'test', 'support', 'properties.ts'),
     '--test',
-    // One more than there are cores: tests wait a part of their time, for processes and for PostgreSQL.
-    `--test-concurrency=${availableParallelism() + 1}`,
+    // More than there are cores: tests wait a part of their time, for processes, for PostgreSQL and for limits of time.
+    `--test-concurrency=${availableParallelism() + 2}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     `--test-reporter=${join(root, 'scripts', 'test-durations.ts')}`,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import { runtimeFlags } from '../../bin/runtime.js'
-import { type ServiceProcess, spawnService, temporaryFolder } from '../support/process.ts'
+import { preparedFolder } from '../support/prepared-folder.ts'
+import { type ServiceProcess, spawnService } from '../support/process.ts'
 import { sendRaw } from '../support/raw.ts'
 
 const password = 'root-test-password'
@@ -11,11 +12,11 @@ const much = 30_000_000
 
 /** The service in a process of its own, as bin/strongroom.js starts it: its heap has an end. */
 suite('a process with the flags of the command line survives', () => {
-  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let folder: Awaited<ReturnType<typeof preparedFolder>>
   let service: ServiceProcess
   let headers: Record<string, string>
   before(async () => {
-    folder = await temporaryFolder()
+    folder = await preparedFolder()
     service = await spawnService(folder.path, { SVC_ROOT_PASSWORD: password }, runtimeFlags)
     headers = { 'content-type': 'application/json', authorization: `Bearer ${await tokenOf(service.url)}` }
   })

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { type ServiceProcess, spawnService, temporaryFolder } from '../support/process.ts'
+import { preparedFolder } from '../support/prepared-folder.ts'
+import { type ServiceProcess, spawnService } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 const env = { SVC_ROOT_PASSWORD: 'root-test-password', SVC_BACKEND_PORT: '0' }
@@ -70,7 +71,7 @@ async function storedIds({ url }: ServiceProcess, headers: Record<string, string
 }
 
 test('kill -9 of the service in the middle of writes: everything that was acknowledged is stored', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   const killed = await spawnService(folder.path, env)
   const headers = await signIn(killed)
   const writers = startWriters(killed.url, headers)
@@ -89,7 +90,7 @@ test('kill -9 of the service in the middle of writes: everything that was acknow
 })
 
 test('kill -9 of PostgreSQL in the middle of writes: nothing acknowledged is lost, writing goes on, no 500', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   await using service = await spawnService(folder.path, env)
   const headers = await signIn(service)
   const writers = startWriters(service.url, headers)
@@ -113,7 +114,7 @@ test('kill -9 of PostgreSQL in the middle of writes: nothing acknowledged is los
 })
 
 test('a graceful stop finishes requests in flight and answers new ones 503', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   await using service = await spawnService(folder.path, env)
   const headers = await signIn(service)
   const dsn = `postgresql://strongroom@/strongroom?host=${encodeURIComponent(join(folder.path, 'postgres', 'run'))}`
@@ -142,7 +143,7 @@ test('a graceful stop finishes requests in flight and answers new ones 503', asy
 })
 
 test('a second signal does not wait for requests, and leaves no PostgreSQL behind', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   await using service = await spawnService(folder.path, { ...env, SVC_STOP_TIMEOUT: '600' })
   const headers = await signIn(service)
   const dsn = `postgresql://strongroom@/strongroom?host=${encodeURIComponent(join(folder.path, 'postgres', 'run'))}`
@@ -169,7 +170,7 @@ test('a second signal does not wait for requests, and leaves no PostgreSQL behin
 })
 
 test('signals right behind each other are one, and leave no PostgreSQL behind', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   // A moment without a listener is met by chance: each time by a sixth of the starts.
   for (let start = 0; start < 3; start++) {
     await using service = await spawnService(folder.path, env)

@@ -121,17 +121,27 @@ function migratedTemplate(): Promise<string> {
 
 /** The template has the hash of the migrations in its name: changed migrations make a new one. */
 async function findTemplate(): Promise<string> {
-  const server = await testServer()
   const hash = createHash('sha256')
   for (const [name, text] of await migrationTexts()) hash.update(name).update(text)
   const name = `template_${hash.digest('hex').slice(0, 16)}`
+  await oneAtATime(name, async (client, server) => {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (rowCount === 0) await createTemplate(client, server, name)
+  })
+  return name
+}
+
+/** Runs what one test process after the other may do. */
+export async function oneAtATime(
+  name: string,
+  run: (client: pg.Client, server: string) => Promise<void>,
+): Promise<void> {
+  const server = await testServer()
   const client = new pg.Client({ connectionString: server })
   await client.connect()
   try {
     await client.query(`select pg_advisory_lock(hashtext($1))`, [name])
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
-    if (rowCount === 0) await createTemplate(client, server, name)
-    return name
+    await run(client, server)
   } finally {
     await client.end()
   }
@@ -141,14 +151,14 @@ async function createTemplate(client: pg.Client, server: string, template: strin
   const partial = `${template}_new`
   await client.query(`drop database if exists ${partial} with (force)`)
   await client.query(`create database ${partial}`)
-  await migrate(databaseDsn(server, partial))
-  await prepareQueue(databaseDsn(server, partial))
+  await migrateAll(databaseDsn(server, partial))
   await client.query(`alter database ${partial} rename to ${template}`)
   await client.query(`alter database ${template} allow_connections false`)
 }
 
-/** Every service would create the tables of the job queue otherwise. */
-async function prepareQueue(dsn: string): Promise<void> {
+/** With the tables of the job queue, which every service would create otherwise. */
+export async function migrateAll(dsn: string): Promise<void> {
+  await migrate(dsn)
   const db = openDb({
     connectionString: dsn,
     maxConnections: 3,

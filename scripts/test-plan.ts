@@ -13,8 +13,8 @@ export interface TestFile {
 const enough = 20_000
 
 /**
- * A file with this line, and the reason behind it, has a process of its own: it measures the memory of its process, or sets
- * up what all in it would use.
+ * A file with this line, and the reason behind it, has a process of its own: it measures the memory of its process, sets up
+ * what all in it would use, or takes much longer than its text lets expect.
  */
 const alone = /^\/\/ alone: \S/m
 
@@ -44,6 +44,7 @@ export function planTests(files: readonly TestFile[], durations: Durations): str
 
 /** Milliseconds of a file that has not been run here: a long text takes longer, processes of the service take much longer. */
 function guess({ text }: TestFile): number {
+  if (alone.test(text)) return enough
   return text.length * (/support\/process|fuzz\/|torture\//.test(text) ? 2 : 0.4)
 }
 

@@ -1019,7 +1019,7 @@ create table search_failure (
 );
 
 -- Who could see objects before they moved, were tagged otherwise or went: so that those who follow changes hear that they are gone.
-create table search_former (
+create table search_tombstone (
   id bigint not null,
   place bigint not null,
   objecttype integer not null,
@@ -1028,7 +1028,7 @@ create table search_former (
   until timestamp with time zone not null,
   constraint search_former_pkey PRIMARY KEY (id, place)
 );
-CREATE INDEX search_former_until_idx ON public.search_former USING btree (until, id);
+CREATE INDEX search_former_until_idx ON public.search_tombstone USING btree (until, id);
 
 -- Rows of nested tables, for conditions that must hold in one row.
 create table search_nested (
@@ -1052,7 +1052,7 @@ create table search_people_set (
 CREATE INDEX search_people_set_access_idx ON public.search_people_set USING gin (access);
 
 -- Documents as they were until a moment ago, by which kept results are brought up to date.
-create table search_replaced (
+create table search_previous_document (
   id bigint not null,
   objecttype integer not null,
   deleted boolean not null,
@@ -1071,11 +1071,11 @@ create table search_replaced (
   place bigint not null,
   access_set integer not null,
   -- When the document changed or went, as search_document.changed_at of what came in its place.
-  replaced_at timestamp with time zone not null,
+  changed_until timestamp with time zone not null,
   people_set integer not null default 0,
   parents_hash bigint
 ) with (toast_tuple_target=1200, autovacuum_vacuum_scale_factor=0.5, autovacuum_vacuum_threshold=2000);
-CREATE INDEX search_replaced_at_idx ON public.search_replaced USING btree (replaced_at);
+CREATE INDEX search_replaced_at_idx ON public.search_previous_document USING btree (changed_until);
 
 -- Places of facets and sort keys in the arrays of search_document, by object type (0: all).
 create table search_slot (
@@ -1098,14 +1098,14 @@ create table search_state (
   analysis text,
   -- Moment of the last batch; later than that of any batch before, whatever the clock says.
   changed_at timestamp with time zone not null default now(),
-  -- What search_former had until this moment is forgotten: who follows changes since an earlier one begins anew; null: nothing.
+  -- What search_tombstone had until this moment is forgotten: who follows changes since an earlier one begins anew; null: nothing.
   followed_since timestamp with time zone,
   -- How often sets were removed: what was looked up before the last time may be gone.
   set_removals bigint not null default 0,
   -- When all sets that no document had any more were removed last.
   sets_pruned_at timestamp with time zone,
-  -- Of batches up to this moment search_replaced is not complete; null: of none.
-  replaced_since timestamp with time zone,
+  -- Of batches up to this moment search_previous_document is not complete; null: of none.
+  previous_since timestamp with time zone,
   -- Documents that were replaced or removed since the indexes of lexemes were built, which keep their places.
   rewritten bigint not null default 0,
   constraint search_state_pkey PRIMARY KEY (singleton),

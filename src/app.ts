@@ -1,8 +1,8 @@
 import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
-import { composeKept } from './compose/kept.ts'
 import { composeObjects } from './compose/objects.ts'
 import { composePeople, type People } from './compose/people.ts'
+import { composeReaders } from './compose/readers.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import { shadowedUsers } from './people/service.ts'
 import type { Config } from './platform/config/config.ts'
@@ -49,11 +49,11 @@ export async function buildApp(config: Config, given: Omit<Given, 'config'>): Pr
  */
 async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<App> {
   const ground = await composeGround(given, opened)
-  const kept = await composeKept(given, ground, opened)
-  const people = composePeople(given, ground, kept, opened)
-  const workflow = await composeWorkflow(given, ground, kept, people, opened)
-  const objects = await composeObjects(given, ground, kept, people, workflow, opened)
-  const http = await composeHttp(given, ground, kept, people, workflow, objects)
+  const readers = await composeReaders(given, ground, opened)
+  const people = composePeople(given, ground, readers, opened)
+  const workflow = await composeWorkflow(given, ground, readers, people, opened)
+  const objects = await composeObjects(given, ground, readers, people, workflow, opened)
+  const http = await composeHttp(given, ground, readers, people, workflow, objects)
   const { jobs } = ground
   const { signIn } = people
   const { index, indexer, eventRuns, search, emptyTrash } = objects

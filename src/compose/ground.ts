@@ -4,7 +4,7 @@ import type { SaveCallback } from '../objects/service.ts'
 import type { Config } from '../platform/config/config.ts'
 import { shareConnections } from '../platform/config/connections.ts'
 import { laneSetting, ofLanes } from '../platform/config/job-lanes.ts'
-import { createPlaces } from '../platform/limits/places.ts'
+import { createRequestLimiter } from '../platform/limits/request-limiter.ts'
 import { createBus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
@@ -45,7 +45,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   opened.defer(() => pages?.close())
   const snapshots = createSnapshots({ bus, reads: pipelined.alone, log })
   opened.defer(() => snapshots.close())
-  const standstill = await createStandstill({ db, bus, log, settled: snapshots.settled })
+  const standstill = await createStandstill({ db, bus, log, whenCurrent: snapshots.whenCurrent })
   opened.defer(() => standstill.close())
   return {
     bus,
@@ -60,7 +60,10 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
       log,
       concurrency: ofLanes((lane) => config[laneSetting(lane)]),
     }),
-    heavy: createPlaces({ places: config.heavyRequests, waitingOfCaller: config.quotaHeavyRequests }),
+    heavyRequests: createRequestLimiter({
+      concurrency: config.heavyRequests,
+      waitingOfCaller: config.quotaHeavyRequests,
+    }),
     /** Something for the index is committed. */
     queued: createSignal(),
   }

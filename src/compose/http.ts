@@ -30,21 +30,21 @@ import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
 import { registerTransitionRoutes } from '../transitions/routes.ts'
 import type { Given, Ground } from './ground.ts'
-import type { Kept } from './kept.ts'
 import type { Objects } from './objects.ts'
 import type { People } from './people.ts'
+import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
 /** The HTTP interface of all capabilities. */
 export async function composeHttp(
   { config, db, log }: Given,
   { snapshots, standstill, jobs }: Ground,
-  { baseConfig, datamodel }: Kept,
+  { baseConfig, datamodel }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
 ): Promise<HttpApp> {
-  const api = apiSurface({ authenticators: [signIn.bearer], carriers: signIn.carriers })
+  const api = apiSurface({ authenticators: [signIn.bearer], requestTokens: signIn.requestTokens })
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
@@ -62,7 +62,7 @@ export async function composeHttp(
   })
   // Requests see all changes that this process has heard of, without waiting for any of them later.
   http.addHook('onRequest', (_request, _reply, done) => {
-    const changes = snapshots.settled()
+    const changes = snapshots.whenCurrent()
     if (changes) changes.then(() => done(), done)
     else done()
   })

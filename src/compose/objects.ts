@@ -21,8 +21,8 @@ import { createIndexer, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
-import type { Kept } from './kept.ts'
 import type { People } from './people.ts'
+import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
@@ -30,7 +30,7 @@ export type Objects = Awaited<ReturnType<typeof composeObjects>>
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
-  { bus, jobs, pipelined, pages, heavy, queued, snapshots }: Ground,
+  { bus, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
   {
     baseConfig,
     datamodel,
@@ -44,7 +44,7 @@ export async function composeObjects(
     tags,
     maskSettings,
     anyMarks,
-  }: Kept,
+  }: Readers,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks }: Workflow,
   opened: AsyncDisposableStack,
@@ -88,7 +88,7 @@ export async function composeObjects(
     people: rememberedPeople(principals, rights),
     files,
     limits: { bytes: config.answerLimit, embedded: 50_000 },
-    heavy,
+    heavyRequests,
     world: snapshots.world,
   }
   const render = createRenderPages(readDeps)
@@ -118,7 +118,7 @@ export async function composeObjects(
     callbacks: { list: saveCallbacks, viewer: signIn.systemActor, show: saved.showPending },
     events,
     languages,
-    heavy,
+    heavyRequests,
     wakeIndex: queued.raise,
     awaitIndexed: indexer.awaitIndexed,
     clock: () => new Date(),
@@ -169,7 +169,7 @@ export async function composeObjects(
     renderHits: read.renderHits,
     readable: read.readable,
     withAncestors: read.withAncestors,
-    heavy,
+    heavyRequests,
     pools,
     ...maskSettings,
     world: snapshots.world,

@@ -15,10 +15,10 @@ import { clientConventions } from '../platform/config/versions.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import { createRightsService, presetTerms } from '../rights/service.ts'
-import { visionBytes } from '../search/service.ts'
+import { fieldVisibilityBytes } from '../search/service.ts'
 import { createSignInService } from '../signin/service.ts'
 import type { Given, Ground } from './ground.ts'
-import type { Kept } from './kept.ts'
+import type { Readers } from './readers.ts'
 
 export type People = ReturnType<typeof composePeople>
 
@@ -26,7 +26,7 @@ export type People = ReturnType<typeof composePeople>
 export function composePeople(
   { config, db, passwordCost, loginParts = [] }: Given,
   { bus, seal, jobs, queued, snapshots }: Ground,
-  { baseConfig, events, datamodel, tags, objecttypes, pools }: Kept,
+  { baseConfig, events, datamodel, tags, objecttypes, pools }: Readers,
   opened: AsyncDisposableStack,
 ) {
   const principals = createPrincipals({ bus, onChange: snapshots.turn })
@@ -36,7 +36,7 @@ export function composePeople(
     findPeople: principals.find,
     existingTags: tags.existing,
     presets: presetTerms,
-    derivedBytes: (count) => visionBytes(datamodel.current().objecttypes.size, count),
+    derivedBytes: (count) => fieldVisibilityBytes(datamodel.current().objecttypes.size, count),
   })
   const conventionOf = clientConventions(config)
   const messages = createMessageService({ db, events, principals, conventionOf })

@@ -17,8 +17,8 @@ import { createTagService } from '../tags/service.ts'
 import { createTransitionService } from '../transitions/service.ts'
 import { createWebhookService } from '../webhooks/service.ts'
 import type { Given, Ground } from './ground.ts'
-import type { Kept } from './kept.ts'
 import type { People } from './people.ts'
+import type { Readers } from './readers.ts'
 
 export type Workflow = Awaited<ReturnType<typeof composeWorkflow>>
 
@@ -37,7 +37,7 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Kept,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {

@@ -17,19 +17,19 @@ import { countEvents, deleteMatching, pageOfIds, type ResolvedFilter } from './q
 import { admitPosted, type PostQuotas } from './quotas.ts'
 import { renderEvent } from './render.ts'
 import type { EventRecord } from './schema.ts'
-import { forPoller, forReader, readsLog, type Seen, type Subject, sightsOf } from './sight.ts'
 import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
+import { forPoller, forReader, readsLog, type Seen, type Subject, visibilityOf } from './visibility.ts'
 
 export { causesOfObjects, type FollowedEvent, followEvents } from './follow.ts'
 export { type ForgottenPerson, forgetPerson } from './forget.ts'
 export { type JanitorRun, janitorRun } from './janitor-run.ts'
 export { createEventLog, type EventActor, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
-export type { Seen } from './sight.ts'
 export { pollHorizon } from './store.ts'
 export type { HeldToken } from './stream/listener.ts'
 export { createEventStreams } from './stream/service.ts'
 export { type EventGroup, type EventType, eventGroups, eventTypes } from './types.ts'
+export type { Seen } from './visibility.ts'
 
 /** What the event log must know of users; `auth` stands later in the import order, so the composition root gives it. */
 export interface EventUsers {
@@ -95,8 +95,8 @@ export function createEventService(deps: EventServiceDeps) {
 
   /** As readers of the log see events: none is left out. */
   async function shownToReader(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
-    const sight = await sightsOf(deps.seen, events)(actor)
-    return events.map((event) => forReader(event, sight(event)))
+    const visibility = await visibilityOf(deps.seen, events)(actor)
+    return events.map((event) => forReader(event, visibility(event)))
   }
 
   /**
@@ -110,11 +110,11 @@ export function createEventService(deps: EventServiceDeps) {
       basetype,
       object_id: objectId,
     }))
-    const sight = await sightsOf(deps.seen, subjects)(actor)
+    const visibility = await visibilityOf(deps.seen, subjects)(actor)
     return events.map((event, index) => {
       const named = event.globalObjectId !== undefined || (event.objectId !== undefined && isOfObjects(event))
       const unproven = event.systemObjectId === undefined && named
-      const hidden = sight(subjects[index] as Subject) === 'none'
+      const hidden = visibility(subjects[index] as Subject) === 'none'
       return unproven || hidden ? { ...event, inert: true } : event
     })
   }
@@ -122,8 +122,8 @@ export function createEventService(deps: EventServiceDeps) {
   /** As everybody sees pollable events; some may be left out. */
   async function shown(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
     if (readsLog(actor)) return shownToReader(actor, events)
-    const sight = await sightsOf(deps.seen, events)(actor)
-    return events.flatMap((event) => forPoller(event, sight(event)) ?? [])
+    const visibility = await visibilityOf(deps.seen, events)(actor)
+    return events.flatMap((event) => forPoller(event, visibility(event)) ?? [])
   }
 
   /** A page for a poller: what it may not see does not count, so that it never waits behind it. */

@@ -27,8 +27,8 @@ import { createLocations } from './locations/service.ts'
 import { createMoves } from './moves/service.ts'
 import { type Held, hold, holdSection } from './records/holders.ts'
 import { findByReference } from './records/store.ts'
+import { resealAddresses } from './remote/addresses.ts'
 import { remoteOpener } from './remote/open.ts'
-import { resealPlaces } from './remote/places.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import { type Marking, noMarks, readMarks } from './renditions/marks.ts'
 import { checkProfiles, profileFor, profileNamed, withProfiles } from './renditions/profiles.ts'
@@ -40,15 +40,15 @@ import { createUploads } from './upload/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
 export {
+  type BackupContent,
+  type BackupLocation,
+  backupContents,
+  backupLocations,
   clearContents,
   hasContents,
-  type KeptContent,
-  type KeptPlace,
-  keptContents,
-  keptPlaces,
   type Lack,
   lackOf,
-} from './locations/kept-contents.ts'
+} from './locations/backup-contents.ts'
 export type { FileUse } from './records/access.ts'
 export { userPictures } from './records/pictures.ts'
 export type { FileForIndex } from './shown/for-index.ts'
@@ -237,7 +237,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     /** Seals with the present key what is not yet; how many secrets of locations and addresses no key here opens. */
-    reseal: async () => ({ locations: await locations.reseal(), addresses: await resealPlaces(db, options.seal) }),
+    reseal: async () => ({ locations: await locations.reseal(), addresses: await resealAddresses(db, options.seal) }),
 
     /** What the base configuration says of files must be possible. */
     async checkSettings(tx: Tx, config: Settings, changed: ReadonlySet<string>): Promise<void> {

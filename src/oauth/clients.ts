@@ -44,7 +44,7 @@ const rememberedSecrets = 1000
  * which are public (CLIENT-001, -003, -004). The first of a name counts.
  */
 export function createOAuthClients({ db, throttle, configured, baseConfig, aliases }: ClientOptions) {
-  const limiter = createLimiter({ places: 1, maxWaiting: 200, maxWaitingOfShare: 5 })
+  const limiter = createLimiter({ concurrency: 1, maxWaiting: 200, maxWaitingOfShare: 5 })
   const remembered = new Map<string, Buffer>()
   const defaults = new Set(['web-client', ...[identifierWord, ...aliases].map((word) => `${word}-web-frontend`)])
 

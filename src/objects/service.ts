@@ -35,7 +35,7 @@ export {
   type ShowingMasks,
   showingMasks,
 } from './masks/access.ts'
-export { type FileSight, fileAccess } from './masks/file-access.ts'
+export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export type { MaskDeps } from './masks/preference.ts'
 export type { ShownObject } from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'

@@ -4,8 +4,8 @@ import { all, everything, isPrivate, not, widest } from './expression.ts'
 import { boundaries, inForce, poolFits } from './grants.ts'
 import type {
   ContainerGrants,
+  GrantSource,
   Person,
-  Place,
   PoolGrants,
   ReadExpression,
   RightItem,
@@ -38,7 +38,7 @@ export interface Entry {
   readonly parts: Map<string, Entry> | null
   /** Where it comes from, for explanations. */
   readonly grant: StoredGrant
-  readonly place: Place
+  readonly place: GrantSource
 }
 
 /**
@@ -102,14 +102,15 @@ export function prepare(source: ContainerGrants): Prepared {
   for (let next = 0; next < ordered.length; next++)
     ordered.push(...(children.get((ordered[next] as PoolGrants).id) ?? []))
   const contents: Contents = new Map()
-  const toEntries = (acl: readonly StoredGrant[], place: Place) => acl.map((grant) => toEntry(grant, place, contents))
+  const toEntries = (acl: readonly StoredGrant[], place: GrantSource) =>
+    acl.map((grant) => toEntry(grant, place, contents))
   const inPool = new Map(ordered.map(({ id, acl }) => [id, toEntries(acl, { kind: 'pool', id })]))
   const onType = new Map([...source.objecttypes].map(([id, acl]) => [id, toEntries(acl, { kind: 'objecttype', id })]))
   const grants = [...source.pools.flatMap((pool) => pool.acl), ...[...source.objecttypes.values()].flat()]
   return { pools: ordered, objecttypes: source.objecttypes, inPool, onType, boundaries: boundaries(grants), contents }
 }
 
-function toEntry(grant: StoredGrant, place: Place, contents: Contents): Entry {
+function toEntry(grant: StoredGrant, place: GrantSource, contents: Contents): Entry {
   const { who, rights, tagfilter: tags = null } = grant
   const limited = Object.values(rights).some((item) => item.pool_ids !== undefined)
   const sticky = grant.sticky === true

@@ -79,12 +79,12 @@ export interface PoolGrants {
 }
 
 /** Where a grant stands. */
-export type Place = { readonly kind: 'pool' | 'objecttype' | 'object'; readonly id: number }
+export type GrantSource = { readonly kind: 'pool' | 'objecttype' | 'object'; readonly id: number }
 
 /** Why a caller has a right. */
 export type Reason =
   | { readonly kind: 'root' | 'owner' }
-  | { readonly kind: 'grant'; readonly grant: StoredGrant; readonly place: Place }
+  | { readonly kind: 'grant'; readonly grant: StoredGrant; readonly place: GrantSource }
 
 /** All grants on containers: what the rights of a caller are compiled from. */
 export interface ContainerGrants {

@@ -18,7 +18,7 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, shorter } from '../platform/limits/deadline.ts'
-import type { Places } from '../platform/limits/places.ts'
+import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import { createBatchLoader } from '../platform/postgres/batch-loader.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
@@ -26,8 +26,8 @@ import type { World } from '../platform/postgres/snapshot.ts'
 import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
+import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
-import { createVision, type Vision, visionWithout } from './plan/vision.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
@@ -38,7 +38,7 @@ import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
-export { visionBytes } from './plan/vision.ts'
+export { fieldVisibilityBytes } from './plan/field-visibility.ts'
 export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
 export { createReindexing } from './queue/reindex.ts'
@@ -94,7 +94,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
     },
   ) => Promise<JsonAnswer>
   /** Where expensive searches take their turn. */
-  readonly heavy: Places
+  readonly heavyRequests: RequestLimiter
   /** Milliseconds that other searches work in the database before they go on there. */
   readonly quickLimit?: number
 }
@@ -129,39 +129,42 @@ export function createSearchService(deps: SearchServiceDeps) {
   }
 
   /** What a caller sees, kept as long as nothing changes that it is made of. */
-  const visions = new WeakMap<CallerRights, { readonly snapshots: number; readonly vision: Vision }>()
-  function visionOf(caller: CallerRights): Vision {
+  const fieldVisibilities = new WeakMap<
+    CallerRights,
+    { readonly snapshots: number; readonly fieldVisibility: FieldVisibility }
+  >()
+  function fieldVisibilityOf(caller: CallerRights): FieldVisibility {
     const { snapshots } = deps.world()
-    const known = visions.get(caller)
-    if (known?.snapshots === snapshots) return known.vision
-    const vision = createVision({
+    const known = fieldVisibilities.get(caller)
+    if (known?.snapshots === snapshots) return known.fieldVisibility
+    const fieldVisibility = createFieldVisibility({
       caller,
       maskAccess: maskAccess(deps, caller),
       fileAccess: (table) => fileAccess(caller, table, deps.freeVersions()),
       poolPath: (id) => deps.poolOf(id)?.path ?? [id],
     })
-    visions.set(caller, { snapshots, vision })
-    return vision
+    fieldVisibilities.set(caller, { snapshots, fieldVisibility })
+    return fieldVisibility
   }
 
   const moved = createBatchLoader(() => readMoved(deps.pipelined), { most: 1000 })
 
   /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
-  async function visionNow(actor: Actor, caller: CallerRights): Promise<Vision> {
-    const vision = visionOf(caller)
-    if (vision.whole) return vision
+  async function fieldVisibilityNow(actor: Actor, caller: CallerRights): Promise<FieldVisibility> {
+    const fieldVisibility = fieldVisibilityOf(caller)
+    if (fieldVisibility.whole) return fieldVisibility
     const objects = await moved(null)
-    if (objects.length === 0) return vision
+    if (objects.length === 0) return fieldVisibility
     const ids = objects.map(({ id }) => id)
-    if (ids.length > mostLookedAt) return visionWithout(vision, ids)
+    if (ids.length > mostLookedAt) return fieldVisibilityWithout(fieldVisibility, ids)
     const readable = await deps.readable(actor, ids)
     const { tablesById } = deps.datamodel.current()
     const isSeen = ({ id, objecttype }: MovedObject): boolean => {
       const table = objecttype === null ? undefined : tablesById.get(objecttype)
-      return table !== undefined && readable.has(id) && !vision.depends(table)
+      return table !== undefined && readable.has(id) && !fieldVisibility.depends(table)
     }
-    return visionWithout(
-      vision,
+    return fieldVisibilityWithout(
+      fieldVisibility,
       objects.filter((object) => !isSeen(object)).map(({ id }) => id),
     )
   }
@@ -171,7 +174,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       languages: deps.languages(),
-      vision: await visionNow(actor, caller),
+      fieldVisibility: await fieldVisibilityNow(actor, caller),
       databaseName: deps.databaseName,
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
@@ -266,7 +269,7 @@ export function createSearchService(deps: SearchServiceDeps) {
         ignored,
       })
       const whole = async () => answer(await engine.search(plan, deadline))
-      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(deadline, whole)
+      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavyRequests.run(deadline, whole)
       const quick = shorter(deadline, deps.quickLimit ?? longestQuick)
       let outcome: SearchOutcome
       try {
@@ -274,7 +277,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       } catch (error) {
         // Nobody can tell beforehand how long a search takes; what takes long goes on among the heavy ones.
         if (!quick.over || deadline.over) throw error
-        return deps.heavy.run(deadline, whole)
+        return deps.heavyRequests.run(deadline, whole)
       }
       return answer(outcome)
     },

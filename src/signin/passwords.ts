@@ -18,7 +18,7 @@ export const usualCost: PasswordCost = { memory: 19 * 1024, passes: 2, paralleli
 const tagLength = 32
 
 export interface Watch {
-  /** Who has a share of the places: a network. */
+  /** Who has a share of them: a network. */
   share?: string
   before?: () => Promise<void>
   /** Whether it is right for another reason. */
@@ -30,7 +30,7 @@ export type Passwords = ReturnType<typeof createPasswords>
 
 /** Password hashes (argon2id, PHC strings). At most two are computed at a time: each takes 19 MiB. */
 export function createPasswords(cost: PasswordCost = usualCost) {
-  const limiter = createLimiter({ places: 2, maxWaiting: 200, maxWaitingOfShare: 100 })
+  const limiter = createLimiter({ concurrency: 2, maxWaiting: 200, maxWaitingOfShare: 100 })
   /** Verified in place of the hash that a user does not have, so that both cost the same. */
   const decoy = phc(cost, 'A'.repeat(22), 'A'.repeat(43))
 

@@ -236,7 +236,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     certificates: async () => [...ldapCertificates(baseConfig.get().ldap), ...(await singleSignOn.certificates())],
     ownTexts,
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
-    carriers: carryingHeaders(aliases),
+    requestTokens: carryingHeaders(aliases),
 
     /** The session of the request's token, and whose it is. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
     async session(request: FastifyRequest) {

@@ -75,7 +75,7 @@ export interface SignInDependencies {
 }
 
 /** Questions to a directory at a time, and those that wait: it may be slow, and tries are counted one after the other. */
-const directoryPlaces = { places: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
+const directorySizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
 /**
  * Checks logins and passwords against the users of this instance, and where they are of none against the directory. Login
@@ -93,7 +93,7 @@ export function createSignIn({
   directories,
   clock = () => new Date(),
 }: SignInDependencies) {
-  const limiter = createLimiter(directoryPlaces)
+  const limiter = createLimiter(directorySizes)
   let failures = 0
 
   async function recordFailure(

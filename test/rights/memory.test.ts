@@ -12,8 +12,12 @@ import type { Actor } from '../../src/platform/actor.ts'
 import { cacheSizes } from '../../src/platform/memory/byte-cache.ts'
 import type { CallerRights } from '../../src/rights/model.ts'
 import { createRightsService } from '../../src/rights/service.ts'
+import {
+  createFieldVisibility,
+  type FieldVisibility,
+  fieldVisibilityBytes,
+} from '../../src/search/plan/field-visibility.ts'
 import { fieldsOf } from '../../src/search/plan/fields.ts'
-import { createVision, type Vision, visionBytes } from '../../src/search/plan/vision.ts'
 import { startMuseum } from '../support/seed/museum.ts'
 import { grant, pool } from './support.ts'
 
@@ -69,31 +73,31 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
     presets: async () => new Map(),
-    derivedBytes: (count) => visionBytes(model.objecttypes.size, count),
+    derivedBytes: (count) => fieldVisibilityBytes(model.objecttypes.size, count),
   })
   const deps = {
     pools: { byId: () => undefined },
     objecttypeMasks: () => null,
     maskFilters: () => ({}),
   } as unknown as MaskDeps
-  const visions = new WeakMap<CallerRights, Vision>()
+  const fieldVisibilities = new WeakMap<CallerRights, FieldVisibility>()
 
   /** What a search asks of every field. */
   async function search(userId: number): Promise<void> {
     const caller = await rights.forActor(actor(userId))
-    const vision = createVision({
+    const fieldVisibility = createFieldVisibility({
       caller,
       fileAccess: () => () => 'always',
       maskAccess: maskAccess(deps, caller),
       poolPath: (id) => [1, id],
     })
-    visions.set(caller, vision)
-    for (const field of fieldsOf(model).byName.values()) vision.column(field)
+    fieldVisibilities.set(caller, fieldVisibility)
+    for (const field of fieldsOf(model).byName.values()) fieldVisibility.column(field)
     for (const table of model.objecttypes.values()) {
-      vision.any(table)
-      vision.titles(table)
+      fieldVisibility.any(table)
+      fieldVisibility.titles(table)
     }
-    vision.poolsWithin(1)
+    fieldVisibility.poolsWithin(1)
   }
 
   const size = () => cacheSizes().get('caller_rights') ?? { bytes: 0, entries: 0 }
@@ -129,7 +133,7 @@ test('with 3,000 pools and 200 object types rights are kept, and pools are gone 
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
     presets: async () => new Map(),
-    derivedBytes: (count) => visionBytes(tables.length, count),
+    derivedBytes: (count) => fieldVisibilityBytes(tables.length, count),
   })
   let looked = 0
   const shared = { effectiveMasks: {} }
@@ -153,5 +157,5 @@ test('with 3,000 pools and 200 object types rights are kept, and pools are gone 
   const taken = heap() - before
   assert.equal(seen.length, tables.length)
   assert.ok(looked < 20_000, `${looked} pools are looked at`)
-  assert.ok(taken < visionBytes(tables.length, 3000), `${taken} bytes`)
+  assert.ok(taken < fieldVisibilityBytes(tables.length, 3000), `${taken} bytes`)
 })

@@ -3,8 +3,8 @@ import { after, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
-import { type MatchColumn, newBits, type ObjectTable } from '../../src/search/postgres/columns/column.ts'
-import { createColumns, type Wanted } from '../../src/search/postgres/columns/columns.ts'
+import { createBitmapStore, type Wanted } from '../../src/search/postgres/bitmaps/bitmap-store.ts'
+import { type MatchColumn, newBits, type ObjectTable } from '../../src/search/postgres/bitmaps/column.ts'
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts'
 import { commitModel, defineModel } from '../support/seed/model.ts'
 import { payload } from '../support/seed/museum.ts'
@@ -39,7 +39,7 @@ after(async () => {
 
 /** Columns that are read when the test says so, and in which order they were begun. */
 function prepared() {
-  const columns = createColumns({ db, log: pino({ level: 'silent' }) })
+  const bitmaps = createBitmapStore({ db, log: pino({ level: 'silent' }) })
   const begun: string[] = []
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const column: MatchColumn = { kind: 'matches', bits: newBits(1) }
@@ -55,40 +55,40 @@ function prepared() {
     },
   })
   const want = (...keys: string[]) => {
-    for (const key of keys) columns.want(type, [wanted(key)], 'usual')
+    for (const key of keys) bitmaps.want(type, [wanted(key)], 'usual')
   }
   const isBegun = (key: string) => until(() => begun.includes(key), 5)
   const finish = async (key: string) => {
     await isBegun(key)
     gates.get(key)?.resolve()
   }
-  return { columns, begun, wanted, want, isBegun, finish, column }
+  return { bitmaps, begun, wanted, want, isBegun, finish, column }
 }
 
-const tableOf = (columns: ReturnType<typeof createColumns>) => columns.table(type) as ObjectTable
+const tableOf = (bitmaps: ReturnType<typeof createBitmapStore>) => bitmaps.table(type) as ObjectTable
 
 test('columns are read one after the other, those first that are asked for most often', async () => {
-  const { columns, begun, want, finish } = prepared()
+  const { bitmaps, begun, want, finish } = prepared()
   want('a', 'b', 'c', 'd', 'c', 'd', 'd', 'a')
   for (const key of ['a', 'd', 'c', 'b']) {
     await finish(key)
     assert.equal(begun.at(-1), key)
   }
-  await columns.idle()
+  await bitmaps.idle()
   want('a', 'b', 'c', 'd')
-  await columns.idle()
+  await bitmaps.idle()
   assert.deepEqual(begun, ['a', 'd', 'c', 'b'])
 })
 
 test('a search waits for the column that is just being read, and for no other', async () => {
-  const { columns, column, wanted, want, isBegun, finish } = prepared()
+  const { bitmaps, column, wanted, want, isBegun, finish } = prepared()
   want('a', 'b')
   await isBegun('a')
-  const table = tableOf(columns)
-  assert.equal(columns.column(table, wanted('a')), null)
-  assert.equal(await columns.soon(table, wanted('b')), null)
+  const table = tableOf(bitmaps)
+  assert.equal(bitmaps.column(table, wanted('a')), null)
+  assert.equal(await bitmaps.soon(table, wanted('b')), null)
   let soon: unknown = 'nothing yet'
-  const asked = columns.soon(table, wanted('a')).then((found) => {
+  const asked = bitmaps.soon(table, wanted('a')).then((found) => {
     soon = found
   })
   await turn()
@@ -96,39 +96,39 @@ test('a search waits for the column that is just being read, and for no other', 
   await finish('a')
   await asked
   assert.equal(soon, column)
-  assert.equal(await columns.soon(table, wanted('a')), column)
+  assert.equal(await bitmaps.soon(table, wanted('a')), column)
   await finish('b')
-  await columns.idle()
+  await bitmaps.idle()
 })
 
 test('a search does not wait for ever, and not for what cannot be read', async () => {
-  const { columns, wanted, want, isBegun, finish } = prepared()
+  const { bitmaps, wanted, want, isBegun, finish } = prepared()
   want('a')
   await isBegun('a')
-  const table = tableOf(columns)
+  const table = tableOf(bitmaps)
   // It is never there in time.
-  assert.equal(await columns.soon(table, wanted('a')), null)
+  assert.equal(await bitmaps.soon(table, wanted('a')), null)
   await finish('a')
-  columns.want(type, [wanted('none', false)], 'usual')
+  bitmaps.want(type, [wanted('none', false)], 'usual')
   await isBegun('none')
-  const asked = columns.soon(table, wanted('none', false))
+  const asked = bitmaps.soon(table, wanted('none', false))
   await finish('none')
   assert.equal(await asked, null)
-  await columns.idle()
+  await bitmaps.idle()
 })
 
 test('no more than fifty columns wait to be read; others can be asked for again', async () => {
-  const { columns, begun, want, isBegun, finish } = prepared()
+  const { bitmaps, begun, want, isBegun, finish } = prepared()
   want('first')
   await isBegun('first')
   const many = Array.from({ length: 60 }, (_, n) => `n${n}`)
   want(...many)
   await finish('first')
   for (const key of many.slice(0, 50)) await finish(key)
-  await columns.idle()
+  await bitmaps.idle()
   assert.deepEqual(begun, ['first', ...many.slice(0, 50)])
   want('n55')
   await finish('n55')
-  await columns.idle()
+  await bitmaps.idle()
   assert.equal(begun.at(-1), 'n55')
 })

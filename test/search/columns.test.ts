@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hasBit, matchesIn, newBits, type ObjectTable, setBit } from '../../src/search/postgres/columns/column.ts'
+import { hasBit, matchesIn, newBits, type ObjectTable, setBit } from '../../src/search/postgres/bitmaps/column.ts'
 import {
   countBits,
   countNumbers,
   findAccessible,
   findMatches,
   idsInOrder,
-} from '../../src/search/postgres/columns/match.ts'
+} from '../../src/search/postgres/bitmaps/match.ts'
 import type { KnownAccess } from '../../src/search/postgres/query/access-sets.ts'
 
 /** An object as the naive evaluation sees it; what stands in lists of two is asked for by one of two columns each. */

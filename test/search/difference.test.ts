@@ -223,7 +223,7 @@ test('results that are brought up to date are those that are found anew, for eve
 async function ways(work: () => Promise<unknown>): Promise<{ differences: number; walks: number }> {
   const seen = { differences: 0, walks: 0 }
   const stop = onStatement((text) => {
-    if (text.includes('from search_replaced')) seen.differences++
+    if (text.includes('from search_previous_document')) seen.differences++
     else if (/from search_document d where/.test(text)) seen.walks++
   })
   try {
@@ -270,12 +270,14 @@ test('a large batch, and one that nobody noted, end what was kept', inPostgres, 
 
 test('what documents were is forgotten after a while', inPostgres, async () => {
   const count = async () => {
-    const { rows } = await museum.svc.db.query<{ count: number }>('select count(*)::int as count from search_replaced')
+    const { rows } = await museum.svc.db.query<{ count: number }>(
+      'select count(*)::int as count from search_previous_document',
+    )
     return rows[0]?.count ?? 0
   }
   for (let round = 0; round < noted; round++) await change(round, { width: 200 + round })
   assert.ok((await count()) >= noted)
-  await museum.svc.db.query(`update search_replaced set replaced_at = replaced_at - interval '2 minutes'`)
+  await museum.svc.db.query(`update search_previous_document set changed_until = changed_until - interval '2 minutes'`)
   await change(noted, { width: 300 })
   assert.ok((await count()) <= 2)
 })
@@ -294,7 +296,7 @@ test('ranges are found in memory, for those who may read some of the objects, to
     const seen: string[] = []
     const stop = onStatement((text) => void seen.push(text))
     const found = await answerTo(client, range(0.25)).finally(stop)
-    assert.equal(seen.filter((text) => text.includes('from search_former')).length, 1)
+    assert.equal(seen.filter((text) => text.includes('from search_tombstone')).length, 1)
     assert.equal(
       seen.filter((text) => /from search_document d where (?!d\.id = any)/.test(text)).length,
       0,

@@ -10,9 +10,9 @@ import { noDeadline } from '../../src/platform/limits/deadline.ts'
 import { onStatement } from '../../src/platform/postgres/db.ts'
 import { parseDate } from '../../src/platform/values/dates.ts'
 import { words } from '../../src/search/document/analyze.ts'
+import { everythingVisible } from '../../src/search/plan/field-visibility.ts'
 import type { SearchEngine, SearchOutcome } from '../../src/search/plan/plan.ts'
-import { wholeVision } from '../../src/search/plan/vision.ts'
-import { createColumns } from '../../src/search/postgres/columns/columns.ts'
+import { createBitmapStore } from '../../src/search/postgres/bitmaps/bitmap-store.ts'
 import { createKnownSets } from '../../src/search/postgres/query/access-sets.ts'
 import { createPostgresEngine, type PostgresEngine } from '../../src/search/postgres/query/engine.ts'
 import { createSortIndexes, indexOf, makeSortIndex } from '../../src/search/postgres/query/sort-indexes.ts'
@@ -141,7 +141,7 @@ before(async () => {
     slots: cache,
     accessSets,
     sortIndexes: { wanted: () => {}, has: async () => true },
-    columns: createColumns({ db: svc.db, log }),
+    bitmaps: createBitmapStore({ db: svc.db, log }),
     maxConnections: 2,
   }
   const engines: [PostgresEngine, PostgresEngine] = [
@@ -376,7 +376,7 @@ const planOf = (request: object) =>
   compileSearch(request as Record<string, unknown>, {
     model,
     languages,
-    vision: wholeVision,
+    fieldVisibility: everythingVisible,
     alike: new Map(),
     databaseName: 'test',
     isSortValue: small.isSortValue,
@@ -418,7 +418,7 @@ test('what was found before is found in memory, with other facets, pages and con
   if (await otherSearchIndex()) return t.skip('about PostgreSQL')
   const { db } = museum.svc
   const log = pino({ level: 'silent' })
-  const columns = createColumns({ db, log })
+  const bitmaps = createBitmapStore({ db, log })
   const accessSets = createKnownSets({ db, log })
   const engine = createPostgresEngine({
     db,
@@ -426,7 +426,7 @@ test('what was found before is found in memory, with other facets, pages and con
     slots: createSlotCache(db),
     accessSets,
     sortIndexes: { wanted: () => {}, has: async () => true },
-    columns,
+    bitmaps,
     maxConnections: 2,
     largeResult: 0,
   })
@@ -444,7 +444,7 @@ test('what was found before is found in memory, with other facets, pages and con
         // What is no text is read when it is asked for the second time; the order when the objects are known.
         for (const limit of [3, 4, 5]) {
           await run(engine, { ...request, limit, aggregations: { place, signed } })
-          await columns.idle()
+          await bitmaps.idle()
         }
         const gone = { type: 'in', bool: 'must_not', fields: ['_system_object_id'], in: [works[without]?.id] }
         const other = {
@@ -514,7 +514,7 @@ test('a large result in an order without an index is walked through once, and th
     slots: slotCache,
     accessSets,
     sortIndexes,
-    columns: createColumns({ db, log: pino({ level: 'silent' }) }),
+    bitmaps: createBitmapStore({ db, log: pino({ level: 'silent' }) }),
     maxConnections: 2,
     largeResult: 0,
   })

@@ -11,9 +11,9 @@ import {
   type Sql,
 } from '../../src/search/postgres/query/of-document.ts'
 import { ofDocuments, predicateSql } from '../../src/search/postgres/query/predicate.ts'
-import { seenSql } from '../../src/search/postgres/query/sight.ts'
 import { Parameters } from '../../src/search/postgres/query/sql.ts'
 import { lexeme, type Node } from '../../src/search/postgres/query/tsquery.ts'
+import { seenSql } from '../../src/search/postgres/query/visibility.ts'
 
 test('a condition is about the document alone when all that it is made of says so, however it is put together', () => {
   const part = fc.record({ text: fc.constantFrom('d.id = 1', 'd.deleted', 'f(d.id)'), says: fc.boolean() })

@@ -305,7 +305,7 @@ test('who could see an object is kept as long as somebody has to hear that it is
     const { status, body } = await root.patch('/db/work', [block])
     assert.equal(status, 200, JSON.stringify(body))
     await museum.svc.drain()
-    return (await db.query('select from search_former where id = $1', [last])).rowCount
+    return (await db.query('select from search_tombstone where id = $1', [last])).rowCount
   }
   assert.equal(await move(pool._id), 1)
   for (const to of [large, pool]) {
@@ -314,12 +314,12 @@ test('who could see an object is kept as long as somebody has to hear that it is
   const { until, basis } = await told(start)
   assert.equal((await told(until)).basis, basis)
   const [young, old] = [89, 91].map((days) => `now() - interval '${days} days'`)
-  await db.query(`update search_former set until = case when id = $1 then ${young} else ${old} end`, [last])
+  await db.query(`update search_tombstone set until = case when id = $1 then ${young} else ${old} end`, [last])
   // A process that has not looked after it within the hour.
   await using other = await attachService(museum.svc.dsn)
   await other.as('root').post('/db/person', [payload('person', { name: 'New' })])
   await other.drain()
-  const { rows } = await db.query<{ id: number }>('select distinct id from search_former')
+  const { rows } = await db.query<{ id: number }>('select distinct id from search_tombstone')
   assert.deepEqual(rows, [{ id: last }])
   const days = (count: number): number => (Date.now() - count * 86_400_000) * 1000
   assert.equal((await told(days(90))).basis, basis)

@@ -160,7 +160,7 @@ async function names(): Promise<string[]> {
 }
 
 test('those who wait take turns by their share', async () => {
-  const limiter = createLimiter({ places: 1, maxWaiting: 10, maxWaitingOfShare: 3 })
+  const limiter = createLimiter({ concurrency: 1, maxWaiting: 10, maxWaitingOfShare: 3 })
   const order: string[] = []
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const first = limiter.run(() => held, 'loud')

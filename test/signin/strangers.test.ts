@@ -113,7 +113,7 @@ test('links for a new password that strangers ask for do not make the link of a 
 })
 
 test('networks that fill the queue do not keep another one out: whoever has most loses the last one', async () => {
-  const limiter = createLimiter({ places: 1, maxWaiting: 10, maxWaitingOfShare: 5 })
+  const limiter = createLimiter({ concurrency: 1, maxWaiting: 10, maxWaitingOfShare: 5 })
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const done: string[] = []
   const run = (share: string) =>

@@ -5,7 +5,7 @@ import type { Snapshot } from '../compile/model.ts'
 import type { Column, Model, UniqueKey } from '../model.ts'
 import type { ColumnApi, SchemaTableApi } from '../schema.ts'
 import { formerColumns } from '../store.ts'
-import { inconsistent, type Place } from '../validate/place.ts'
+import { type DocumentPath, inconsistent } from '../validate/document-path.ts'
 import { conversionOf } from './convert.ts'
 import type { Difference } from './diff.ts'
 import type { ColumnRule, CommitHooks, ConstraintChange, Conversion } from './hooks.ts'
@@ -24,7 +24,7 @@ export async function refuseReusedIds(
     ),
   )
   for (const [at, table] of after.schema.tables.entries()) {
-    const place: Place = { path: `tables[${at}]`, table: table.name }
+    const place: DocumentPath = { path: `tables[${at}]`, table: table.name }
     const old = oldTables.get(table.table_id)
     if (old && old.owned_by?.other_table_id !== table.owned_by?.other_table_id) {
       throw inconsistent(

@@ -5,7 +5,7 @@ import { columnTypeOf, dateTypes, numberTypes, textTypes } from '../columns.ts'
 import type { ColumnType } from '../model.ts'
 import { compilePattern } from '../regexp.ts'
 import type { ColumnApi, SchemaTableApi } from '../schema.ts'
-import { checkIdentifier, inconsistent, type Place, wrongPlace } from './place.ts'
+import { checkIdentifier, type DocumentPath, inconsistent, wrongPlace } from './document-path.ts'
 
 export interface SchemaIndex {
   readonly tables: ReadonlyMap<number, SchemaTableApi>
@@ -14,7 +14,7 @@ export interface SchemaIndex {
   readonly patterns: PatternBudget
 }
 
-type Validator = (column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex) => void
+type Validator = (column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex) => void
 
 export const validateColumn: Validator = (column, table, place, index) => {
   const validate = validators.get(column.kind ?? '')
@@ -34,11 +34,11 @@ const validators: ReadonlyMap<string, Validator> = new Map([
   ['reverse_link', validateReverseEntry],
 ])
 
-function at(place: Place, member: string): Place {
+function at(place: DocumentPath, member: string): DocumentPath {
   return { ...place, path: `${place.path}.${member}` }
 }
 
-function validateValueColumn(column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+function validateValueColumn(column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   checkIdentifier(column.name, at(place, 'name'), 63)
   const sameName = (table.columns ?? []).filter((other) => other.kind === 'column' && other.name === column.name)
   if (sameName.length > 1) {
@@ -63,7 +63,7 @@ function validateValueColumn(column: ColumnApi, table: SchemaTableApi, place: Pl
   }
 }
 
-function validateLink(column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+function validateLink(column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   const keys = (table.foreign_keys ?? []).filter((key) => key.columns.some((r) => r.column_id === column.column_id))
   if (keys.length !== 1) {
     throw inconsistent(place, `a link column needs one foreign key that names its object type, it has ${keys.length}`)
@@ -97,7 +97,7 @@ function validateLink(column: ColumnApi, table: SchemaTableApi, place: Place, in
 }
 
 /** `kind: link`: where a nested table stands among the columns of its owner. */
-function validateNestedEntry(column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+function validateNestedEntry(column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   const nested = index.tables.get(column.other_table_id ?? 0)
   const parameters = { other_table_id: column.other_table_id ?? null }
   if (!nested) throw inconsistent(at(place, 'other_table_id'), 'the nested table does not exist', parameters)
@@ -107,7 +107,7 @@ function validateNestedEntry(column: ColumnApi, table: SchemaTableApi, place: Pl
 }
 
 /** `kind: reverse_link`: where the objects that link to this object type stand among its columns. */
-function validateReverseEntry(column: ColumnApi, table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+function validateReverseEntry(column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   if (table.owned_by) throw inconsistent(place, 'a nested table has no reverse links')
   if (column.is_hierarchical) {
     if (table.is_hierarchical || table.polyhierarchical) return
@@ -146,7 +146,7 @@ function validateReverseEntry(column: ColumnApi, table: SchemaTableApi, place: P
     throw inconsistent(at(place, 'other_column_id'), 'the same reverse link is there twice', parameters)
 }
 
-function validateText(column: ColumnApi, type: ColumnType, place: Place, { patterns }: SchemaIndex): void {
+function validateText(column: ColumnApi, type: ColumnType, place: DocumentPath, { patterns }: SchemaIndex): void {
   if (column.check_regexp) {
     if (!textTypes.has(type))
       throw inconsistent(at(place, 'check_regexp'), `values of type ${type} have no text to match`)
@@ -166,7 +166,7 @@ function validateText(column: ColumnApi, type: ColumnType, place: Place, { patte
   }
 }
 
-function validateRange(column: ColumnApi, type: ColumnType, place: Place): void {
+function validateRange(column: ColumnApi, type: ColumnType, place: DocumentPath): void {
   for (const flag of ['check_range_lower_open', 'check_range_upper_open'] as const) {
     const value = column[flag]
     if (value !== undefined && value !== null && typeof value !== 'boolean') {
@@ -186,7 +186,7 @@ function validateRange(column: ColumnApi, type: ColumnType, place: Place): void 
 }
 
 /** A bound as something that can be compared; dates in seconds. */
-function boundOf(bound: unknown, type: ColumnType, place: Place): number | bigint | null {
+function boundOf(bound: unknown, type: ColumnType, place: DocumentPath): number | bigint | null {
   if (bound === undefined || bound === null || bound === '') return null
   if (numberTypes.has(type)) {
     const number = typeof bound === 'string' ? Number(bound) : bound

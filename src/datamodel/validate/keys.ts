@@ -1,13 +1,13 @@
 import { columnTypeOf, uniqueTypes } from '../columns.ts'
 import type { ColumnApi, SchemaTableApi } from '../schema.ts'
 import type { SchemaIndex } from './columns.ts'
-import { inconsistent, type Place } from './place.ts'
+import { type DocumentPath, inconsistent } from './document-path.ts'
 
 const deleteActions = new Set(['restrict', 'cascade', 'setnull'])
 const updateActions = new Set(['restrict', 'cascade', 'setnull', 'noaction'])
 
 /** Foreign keys, unique keys and bidirectional pairs of one table. */
-export function validateKeys(table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+export function validateKeys(table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   for (const [at, key] of (table.foreign_keys ?? []).entries()) {
     const here = { ...place, path: `${place.path}.foreign_keys[${at}]` }
     if (!deleteActions.has(key.on_delete ?? '')) {
@@ -63,7 +63,7 @@ export function refuseTwinPairs(tables: readonly SchemaTableApi[]): void {
   }
 }
 
-function ownColumn(table: SchemaTableApi, id: number | undefined, place: Place): ColumnApi {
+function ownColumn(table: SchemaTableApi, id: number | undefined, place: DocumentPath): ColumnApi {
   const column = (table.columns ?? []).find((candidate) => candidate.kind === 'column' && candidate.column_id === id)
   if (!column) throw inconsistent(place, `the table ${table.name} has no such column`, { column_id: id ?? null })
   return column
@@ -71,7 +71,7 @@ function ownColumn(table: SchemaTableApi, id: number | undefined, place: Place):
 
 type UniqueKey = NonNullable<SchemaTableApi['unique_keys']>[number]
 
-function validateUniqueKey(key: UniqueKey, table: SchemaTableApi, place: Place): void {
+function validateUniqueKey(key: UniqueKey, table: SchemaTableApi, place: DocumentPath): void {
   let values = 0
   for (const [at, reference] of key.columns.entries()) {
     const here = { ...place, path: `${place.path}.columns[${at}]` }
@@ -96,7 +96,7 @@ function validateUniqueKey(key: UniqueKey, table: SchemaTableApi, place: Place):
 }
 
 /** Two keys over the same columns would be one. Keys of a group count as one key. */
-function refuseTwinKeys(table: SchemaTableApi, place: Place): void {
+function refuseTwinKeys(table: SchemaTableApi, place: DocumentPath): void {
   const groups = new Map<string, { ids: Set<string>; at: number }>()
   for (const [at, key] of (table.unique_keys ?? []).entries()) {
     const name = key.group ? `group ${key.group}` : `single ${at}`
@@ -124,7 +124,12 @@ type Bidirectional = NonNullable<SchemaTableApi['bidirectional']>[number]
  * One link column (beside `auto_column_uplink` in a nested table) pairs with itself and links its object type with
  * itself; two link columns pair with each other and each links to the object type of the other.
  */
-function validateBidirectional(pair: Bidirectional, table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+function validateBidirectional(
+  pair: Bidirectional,
+  table: SchemaTableApi,
+  place: DocumentPath,
+  index: SchemaIndex,
+): void {
   const references = pair.columns.filter((reference) => !reference.auto_column_uplink)
   const at = { ...place, path: `${place.path}.columns` }
   if (references.length < 1 || references.length > 2) throw inconsistent(at, 'a pair has one or two link columns')

@@ -1,7 +1,7 @@
 import { standardFormats } from '../compile/fields.ts'
 import { limits } from '../limits.ts'
 import type { FieldApi, MaskApi, SchemaTableApi } from '../schema.ts'
-import { inconsistent, type Place, wrongPlace } from './place.ts'
+import { type DocumentPath, inconsistent, wrongPlace } from './document-path.ts'
 
 export const editModes: ReadonlySet<string> = new Set(['edit', 'show', 'off'])
 const standardMasks = new Set(['preferred', 'standard', 'same'])
@@ -14,7 +14,7 @@ export interface MaskContext {
 }
 
 /** @throws {AppError} `InvalidMaskMode` */
-export function checkMode(mode: string | undefined, modes: ReadonlySet<string>, place: Place): void {
+export function checkMode(mode: string | undefined, modes: ReadonlySet<string>, place: DocumentPath): void {
   if (!mode || modes.has(mode)) return
   throw wrongPlace('InvalidMaskMode', place, `the mode "${mode}" is unknown; there are ${[...modes].join(', ')}`, {
     mode,
@@ -25,7 +25,7 @@ export function checkMode(mode: string | undefined, modes: ReadonlySet<string>, 
 export function validateFields(
   fields: readonly FieldApi[],
   table: SchemaTableApi,
-  place: Place,
+  place: DocumentPath,
   context: MaskContext,
   depth: number,
 ): void {
@@ -52,7 +52,7 @@ export function validateFields(
 function validateField(
   field: FieldApi,
   table: SchemaTableApi,
-  place: Place,
+  place: DocumentPath,
   context: MaskContext,
   depth: number,
 ): string | null {
@@ -75,8 +75,8 @@ function validateField(
   return null
 }
 
-function validateCommon(field: FieldApi, place: Place): void {
-  const at = (member: string): Place => ({ ...place, path: `${place.path}.${member}` })
+function validateCommon(field: FieldApi, place: DocumentPath): void {
+  const at = (member: string): DocumentPath => ({ ...place, path: `${place.path}.${member}` })
   checkMode(field.edit?.mode, editModes, at('edit.mode'))
   const standard = field.output?.standard
   for (const member of ['format', 'format_inner'] as const) {
@@ -117,7 +117,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function validateColumnField(field: FieldApi, table: SchemaTableApi, place: Place, context: MaskContext): void {
+function validateColumnField(field: FieldApi, table: SchemaTableApi, place: DocumentPath, context: MaskContext): void {
   const column = (table.columns ?? []).find((c) => c.kind === 'column' && c.column_id === field.column_id)
   if (!column) {
     throw inconsistent({ ...place, path: `${place.path}.column_id` }, `${table.name} has no such column`, {
@@ -142,7 +142,7 @@ function isHierarchy(table: SchemaTableApi, context: MaskContext): boolean {
 }
 
 /** `mask_id`: the id of a mask of the linked object type, or PREFERRED, STANDARD or SAME. */
-function checkLinkMask(field: FieldApi, place: Place, context: MaskContext, tableId: number | undefined): void {
+function checkLinkMask(field: FieldApi, place: DocumentPath, context: MaskContext, tableId: number | undefined): void {
   const { mask_id } = field
   if (mask_id === undefined || mask_id === '' || mask_id === 0) return
   const here = { ...place, path: `${place.path}.mask_id` }
@@ -157,7 +157,7 @@ function checkLinkMask(field: FieldApi, place: Place, context: MaskContext, tabl
 function validateNestedField(
   field: FieldApi,
   table: SchemaTableApi,
-  place: Place,
+  place: DocumentPath,
   context: MaskContext,
   depth: number,
 ): void {
@@ -186,7 +186,7 @@ function validateNestedField(
 function validateReverseField(
   field: FieldApi,
   table: SchemaTableApi,
-  place: Place,
+  place: DocumentPath,
   context: MaskContext,
   depth: number,
 ): void {

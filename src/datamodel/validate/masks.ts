@@ -1,8 +1,8 @@
 import { systemFieldNames } from '../compile/fields.ts'
 import { limits } from '../limits.ts'
 import type { FieldApi, MaskApi, MaskSchemaApi, SchemaApi } from '../schema.ts'
+import { checkIdentifier, type DocumentPath, inconsistent, wrongPlace } from './document-path.ts'
 import { checkMode, editModes, type MaskContext, validateFields } from './mask-fields.ts'
-import { checkIdentifier, inconsistent, type Place, wrongPlace } from './place.ts'
 
 const commentModes = new Set(['never', 'always', 'insert', 'update', 'delete'])
 const outputModes = new Set(['show', 'off', 'edit'])
@@ -53,7 +53,7 @@ function checkNamesAndIds(masks: MaskSchemaApi): void {
   }
 }
 
-function validateMask(mask: MaskApi, place: Place, context: MaskContext): void {
+function validateMask(mask: MaskApi, place: DocumentPath, context: MaskContext): void {
   const table = context.tables.get(mask.table_id ?? 0)
   if (!table || table.owned_by) {
     throw inconsistent(
@@ -86,7 +86,7 @@ function validateMask(mask: MaskApi, place: Place, context: MaskContext): void {
   validateFields(mask.fields ?? [], table, { ...place, table: table.name }, context, 0)
 }
 
-function validateSystemFields(mask: MaskApi, place: Place): void {
+function validateSystemFields(mask: MaskApi, place: DocumentPath): void {
   for (const name of systemFieldNames) {
     const field = mask.system_fields?.[name]
     const at = `${place.path}.system_fields.${name}`

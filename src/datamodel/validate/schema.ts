@@ -2,8 +2,8 @@ import { patternBudget } from '../../platform/values/patterns.ts'
 import { limits } from '../limits.ts'
 import type { SchemaApi, SchemaTableApi } from '../schema.ts'
 import { type SchemaIndex, validateColumn } from './columns.ts'
+import { checkIdentifier, type DocumentPath, inconsistent, wrongPlace } from './document-path.ts'
 import { refuseTwinPairs, validateKeys } from './keys.ts'
-import { checkIdentifier, inconsistent, type Place, wrongPlace } from './place.ts'
 
 /** Refuses what is too large to look at; runs before anything else does. */
 export function checkSchemaSize(schema: SchemaApi): void {
@@ -83,8 +83,8 @@ function indexTables(schema: SchemaApi): SchemaIndex {
   return { tables, columns, patterns: patternBudget({ total: limits.patterns }) }
 }
 
-function validateTable(table: SchemaTableApi, place: Place, index: SchemaIndex): void {
-  const at = (member: string): Place => ({ ...place, path: `${place.path}.${member}` })
+function validateTable(table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
+  const at = (member: string): DocumentPath => ({ ...place, path: `${place.path}.${member}` })
   if (table.is_hierarchical && table.polyhierarchical) {
     throw inconsistent(at('polyhierarchical'), 'an object type is hierarchical or polyhierarchical, not both')
   }
@@ -108,7 +108,7 @@ function validateTable(table: SchemaTableApi, place: Place, index: SchemaIndex):
   }
 }
 
-function refuseOwnershipCycle(table: SchemaTableApi, place: Place, index: SchemaIndex): void {
+function refuseOwnershipCycle(table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   const seen = new Set<SchemaTableApi>()
   for (let current: SchemaTableApi | undefined = table; current; ) {
     if (seen.has(current)) throw inconsistent(place, 'the table owns itself, directly or through others')
@@ -125,7 +125,7 @@ function refuseOwnershipCycle(table: SchemaTableApi, place: Place, index: Schema
  * a type that owns objects of its own kind is a hierarchy.
  */
 function refuseLoopingReverses(schema: SchemaApi, index: SchemaIndex): void {
-  const owned = new Map<number, { to: number; place: Place }[]>()
+  const owned = new Map<number, { to: number; place: DocumentPath }[]>()
   for (const [at, table] of schema.tables.entries()) {
     for (const [columnAt, column] of (table.columns ?? []).entries()) {
       if (column.kind !== 'reverse_link' || column.is_hierarchical) continue
@@ -142,7 +142,9 @@ function refuseLoopingReverses(schema: SchemaApi, index: SchemaIndex): void {
   for (const start of owned.keys()) {
     // Depth first without recursion: a chain may be as long as there are tables.
     const path = new Set<number>()
-    const stack: { id: number; leave: boolean; place: Place | null }[] = [{ id: start, leave: false, place: null }]
+    const stack: { id: number; leave: boolean; place: DocumentPath | null }[] = [
+      { id: start, leave: false, place: null },
+    ]
     for (let step = stack.pop(); step; step = stack.pop()) {
       if (step.leave) {
         path.delete(step.id)

@@ -1,7 +1,7 @@
 import type { Actor } from '../../platform/actor.ts'
 import { renderEvent } from '../render.ts'
-import { forPoller, forReader, readsLog, type Seen, type Sight, sightsOf } from '../sight.ts'
 import type { StoredEvent } from '../store.ts'
+import { type EventVisibility, forPoller, forReader, readsLog, type Seen, visibilityOf } from '../visibility.ts'
 
 export interface Frames {
   /** What the caller may know of the events after an id. */
@@ -15,15 +15,15 @@ export interface Frame {
 
 /** The events as frames: written once for all who see the same of them, and asked once for all who are the same. */
 export function createFrames(seen: Seen, events: readonly StoredEvent[], databaseName: string): Frames {
-  const sights = sightsOf(seen, events)
+  const visibilities = visibilityOf(seen, events)
   const written = new Map<string, Buffer>()
   const byCaller = new Map<string, Promise<readonly Frame[]>>()
 
-  function frameOf(event: StoredEvent, reader: boolean, sight: Sight): Buffer | null {
-    const key = `${event.id} ${reader} ${sight}`
+  function frameOf(event: StoredEvent, reader: boolean, visibility: EventVisibility): Buffer | null {
+    const key = `${event.id} ${reader} ${visibility}`
     const known = written.get(key)
     if (known) return known
-    const told = reader ? forReader(event, sight) : forPoller(event, sight)
+    const told = reader ? forReader(event, visibility) : forPoller(event, visibility)
     if (!told) return null
     const frame = Buffer.from(JSON.stringify(renderEvent(told, databaseName)))
     written.set(key, frame)
@@ -31,10 +31,10 @@ export function createFrames(seen: Seen, events: readonly StoredEvent[], databas
   }
 
   async function shownTo(actor: Actor): Promise<readonly Frame[]> {
-    const sight = await sights(actor)
+    const visibility = await visibilities(actor)
     const reader = readsLog(actor)
     return events.flatMap((event) => {
-      const frame = frameOf(event, reader, sight(event))
+      const frame = frameOf(event, reader, visibility(event))
       return frame ? { id: event.id, frame } : []
     })
   }

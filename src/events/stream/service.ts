@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Actor } from '../../platform/actor.ts'
 import { noDeadlineFor, outsideDeadlines } from '../../platform/limits/deadline.ts'
-import { createPlaces } from '../../platform/limits/places.ts'
+import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
-import type { Seen } from '../sight.ts'
 import { pollableEvents, pollHorizon, type StoredEvent } from '../store.ts'
+import type { Seen } from '../visibility.ts'
 import { createFrames, type Frame } from './frames.ts'
 import type { Ending, HeldToken, Listener } from './listener.ts'
 import { createStreamShares } from './shares.ts'
@@ -46,7 +46,7 @@ export function createEventStreams(options: StreamOptions) {
   const { db, log, databaseName, seen, callers, patience } = options
   const listeners = new Set<Listener>()
   const shares = createStreamShares(options)
-  const catching = createPlaces({ places: 2, waiting: Number.POSITIVE_INFINITY, patience: 2 ** 31 - 1 })
+  const catching = createRequestLimiter({ concurrency: 2, waiting: Number.POSITIVE_INFINITY, patience: 2 ** 31 - 1 })
   const stop = new AbortController()
   /** Everything up to here was offered to all who are not catching up; null: nobody listens. */
   let position: number | null = null

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { namesProfile } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
-import { createPlaces } from '../../platform/limits/places.ts'
+import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 import { transferAll } from '../../platform/memory/buffer-ownership.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { isViewable } from '../images/service.ts'
@@ -64,7 +64,7 @@ export function createDerivedDownloads({
   profiles,
 }: DerivedDownloadDeps) {
   // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
-  const places = createPlaces({ places: 1, waiting: 50 })
+  const limiter = createRequestLimiter({ concurrency: 1, waiting: 50 })
 
   /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
   function pictured(
@@ -141,7 +141,7 @@ export function createDerivedDownloads({
         const folder = await folders.make()
         ending.promise.then(() => folder[Symbol.asyncDispose]()).catch(() => {})
         try {
-          const path = await places.run(currentDeadline(), () => work(folder.path, signal))
+          const path = await limiter.run(currentDeadline(), () => work(folder.path, signal))
           const { size } = await stat(path)
           return { size, store: { read: async (_: string, part) => transferAll(createReadStream(path, part)) } }
         } catch (error) {

@@ -41,7 +41,7 @@ export type NameInObject = (
 ) => Promise<string | null>
 
 /** What an address names. */
-export interface Place {
+export interface ContentAddress {
   readonly fileId: number
   readonly hash: string
   readonly version: string
@@ -82,10 +82,10 @@ export function createDelivery(options: DeliveryOptions) {
    */
   async function open(
     actor: Actor | null,
-    place: Place,
+    address: ContentAddress,
     signature: string | undefined,
   ): Promise<{ file: StoredFile; version: FileVersion; keep: number }> {
-    const { fileId, hash, version: name, objUuid = null } = place
+    const { fileId, hash, version: name, objUuid = null } = address
     const left = signature === undefined ? 0 : signatures.left({ fileId, hash, version: name }, signature)
     if (left === null) throw new AppError('InsufficientRights')
     const [file] = await readFiles(db, [fileId])
@@ -159,10 +159,10 @@ export function createDelivery(options: DeliveryOptions) {
      */
     async download(
       actor: Actor | null,
-      place: Place,
+      address: ContentAddress,
       { signature, transform, nameIn, signal }: DownloadRequest,
     ): Promise<Delivery & LogOf & { end(): void }> {
-      const { file, version, keep } = await open(actor, place, signature)
+      const { file, version, keep } = await open(actor, address, signature)
       const made = transform && (await copy(file, version, transform))
       const { extension } = made ?? version
       const ready = async () => (made ? made.make(signal) : { size: version.size, store: storeOf(version.locationId) })
@@ -171,7 +171,7 @@ export function createDelivery(options: DeliveryOptions) {
         ready,
         fileName: await nameOf(
           actor,
-          place.objUuid,
+          address.objUuid,
           { file, name: transform?.preset ?? version.name, extension },
           nameIn,
         ),
@@ -188,12 +188,12 @@ export function createDelivery(options: DeliveryOptions) {
      */
     async downloadWithin(
       actor: Actor | null,
-      place: Place,
+      address: ContentAddress,
       signature: string | undefined,
       path: string,
       signal: AbortSignal,
     ) {
-      const { file, version, keep } = await open(actor, place, signature)
+      const { file, version, keep } = await open(actor, address, signature)
       // It would be fetched anew for each piece of the directory.
       if (version.locationId === remoteLocation) throw badRequest('The archive was left on the web.', { path })
       const found = await readArchiveEntry(version, storeOf(version.locationId), path, signal)

@@ -1,5 +1,5 @@
 /** What comes before the part of an address that says what of the picture is wanted. */
-export interface ImagePlace {
+export interface ImageReference {
   readonly fileId: number
   readonly hash: string
   readonly objUuid: string | null
@@ -9,7 +9,7 @@ export interface ImagePlace {
   readonly segments: readonly string[]
 }
 
-export type IiifAddress = ImagePlace &
+export type IiifAddress = ImageReference &
   (
     | { readonly wanted: 'base' | 'info' }
     | {
@@ -22,7 +22,7 @@ export type IiifAddress = ImagePlace &
       }
   )
 
-export interface ZoomAddress extends ImagePlace {
+export interface ZoomAddress extends ImageReference {
   /** Longest side of the whole picture at this zoom. */
   readonly viewport: number
   readonly tile: number
@@ -71,7 +71,7 @@ export function readZoomAddress(path: string): ZoomAddress | null {
   return withWish(segments, { viewport: Number(viewport), tile, x: Number(x), y: Number(y), sharpPixels, format })
 }
 
-function withWish<T>(segments: readonly string[], wish: T): (ImagePlace & T) | null {
+function withWish<T>(segments: readonly string[], wish: T): (ImageReference & T) | null {
   const [id = '', hash = '', ...rest] = segments
   const objUuid = rest[0] === 'obj_uuid' ? (rest[1] ?? '') : null
   const [first, second, ...more] = objUuid === null ? rest : rest.slice(2)

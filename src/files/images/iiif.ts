@@ -11,13 +11,13 @@ export interface Size {
 export type IiifVersion = 2 | 3
 
 /** What is to be cut, and how it is shown. */
-export type Wish = Omit<RegionTask, 'kind' | 'source' | 'sharpPixels'>
+export type RenditionRequest = Omit<RegionTask, 'kind' | 'source' | 'sharpPixels'>
 
 /** Most pixels of an answer. */
 export const mostPixels = 16_000_000
 const tileSide = 512
 
-const formats: Readonly<Record<string, Wish['format']>> = {
+const formats: Readonly<Record<string, RenditionRequest['format']>> = {
   jpg: 'jpg',
   png: 'png',
   webp: 'webp',
@@ -35,7 +35,7 @@ export function readTransformRequest(
   asked: { region: string; size: string; rotation: string; quality: string; format: string },
   whole: Size,
   version: IiifVersion,
-): Wish {
+): RenditionRequest {
   const format = Object.hasOwn(formats, asked.format) ? formats[asked.format] : undefined
   const quality = qualities.find((one) => one === asked.quality)
   if (!format) throw refuse('format', asked.format)
@@ -44,7 +44,7 @@ export function readTransformRequest(
   return { region, ...readSize(asked.size, region, version), ...readRotation(asked.rotation), quality, format }
 }
 
-type Region = Wish['region']
+type Region = RenditionRequest['region']
 
 function readRegion(text: string, { width, height }: Size): Region {
   if (text === 'full') return { left: 0, top: 0, width, height }

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
-import { createPlaces } from '../../platform/limits/places.ts'
+import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
 import type { RegionTask } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
-import { type ImagePlace, readIiifAddress, readZoomAddress } from './address.ts'
+import { type ImageReference, readIiifAddress, readZoomAddress } from './address.ts'
 import { type IiifVersion, imageInfo, readTransformRequest, type Size } from './iiif.ts'
 import { createLocalCopies } from './local-copies.ts'
 import { tileOf } from './zoom.ts'
@@ -22,7 +22,7 @@ export interface ImageDeps {
   /** The version at an address, for whom it is; seconds for which it may be kept. @throws {AppError} */
   readonly open: (
     actor: Actor | null,
-    place: Pick<ImagePlace, 'fileId' | 'hash' | 'version' | 'objUuid'>,
+    place: Pick<ImageReference, 'fileId' | 'hash' | 'version' | 'objUuid'>,
     signature: string | undefined,
   ) => Promise<{ readonly file: StoredFile; readonly version: FileVersion; readonly keep: number }>
 }
@@ -63,7 +63,7 @@ export function isViewable({ extension, metadata }: FileVersion): boolean {
 /** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
 export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
   const copies = createLocalCopies(folders)
-  const places = createPlaces({ places: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
+  const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
 
   function pictureOf(file: StoredFile, version: FileVersion): { readonly source: FileVersion; readonly size: Size } {
     const pyramid = file.versions.find(
@@ -88,7 +88,7 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
       keep,
       async make(signal) {
         try {
-          return await places.run(currentDeadline(), async () => {
+          return await limiter.run(currentDeadline(), async () => {
             const path = await copies.path(source, storeOf(source.locationId))
             return workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
           })

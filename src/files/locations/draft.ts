@@ -1,7 +1,7 @@
 import { isAbsolute, normalize, relative, resolve } from 'node:path'
 import { type AppError, badRequest } from '../../platform/errors.ts'
 import { masked } from '../../platform/secrets/secrets.ts'
-import type { Location, LocationDraft, LocationPlace } from './model.ts'
+import type { Location, LocationDraft, LocationStorage } from './model.ts'
 import type { LocationInput } from './schema.ts'
 
 /** Where folders of locations may lie. */
@@ -31,7 +31,7 @@ export function readLocation(input: LocationInput, stored: Location | null, rule
   }
 }
 
-function placeOf({ kind, config }: LocationInput, stored: Location | null, rules: FolderRules): LocationPlace {
+function placeOf({ kind, config }: LocationInput, stored: Location | null, rules: FolderRules): LocationStorage {
   if (kind === 'file') {
     if (!config.file) throw missing('config.file')
     folderOf(config.file.dir, rules)
@@ -90,7 +90,7 @@ export function folderOf(dir: string, { dataDir, folders }: FolderRules): string
 }
 
 /** The same for two locations that would keep the same contents. */
-export function addressOf(place: LocationPlace & { prefix: string }, rules: FolderRules): string {
+export function addressOf(place: LocationStorage & { prefix: string }, rules: FolderRules): string {
   if (place.kind === 'file') return `file ${resolve(folderOf(place.config.dir, rules), place.prefix)}`
   const { endpoint, bucket } = place.config
   return `s3 ${endpoint.replace(/^https?:\/\//, '')} ${bucket} ${place.prefix}`

@@ -14,10 +14,10 @@ export type Location = {
   readonly allowPurge: boolean
   /** Nothing is stored there any more, and nothing removed. */
   readonly readOnly: boolean
-} & LocationPlace
+} & LocationStorage
 
-export type LocationPlace =
+export type LocationStorage =
   | { readonly kind: 'file'; readonly config: { readonly dir: string } }
   | { readonly kind: 's3'; readonly config: BucketConfig }
 
-export type LocationDraft = Omit<Location, 'id' | 'createdAt'> & LocationPlace
+export type LocationDraft = Omit<Location, 'id' | 'createdAt'> & LocationStorage

@@ -4,7 +4,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { createFileSystemStore } from '../blobs/file-system.ts'
 import { createLazyStore } from '../blobs/lazy.ts'
 import { type FolderRules, folderOf } from './draft.ts'
-import type { LocationPlace } from './model.ts'
+import type { LocationStorage } from './model.ts'
 
 /** S3 needs packages that are not installed with the service: most have no bucket, and they are large. */
 async function loadS3() {
@@ -17,7 +17,7 @@ async function loadS3() {
 }
 
 /** Where the contents of a location lie. */
-export function openStore(place: LocationPlace & { readonly prefix: string }, folders: FolderRules): BlobStore {
+export function openStore(place: LocationStorage & { readonly prefix: string }, folders: FolderRules): BlobStore {
   if (place.kind === 's3') {
     const { config, prefix } = place
     return createLazyStore(async () => {

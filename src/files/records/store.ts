@@ -61,7 +61,7 @@ export async function readRowVersions(from: Queryable, ids: readonly number[]): 
        ) x group by 1
      ) x`,
     [numbersText(ids)],
-    'file-stamps',
+    'file-row-versions',
   )
   const entries = rows[0]?.rowVersions?.split(',') ?? []
   return new Map(

@@ -3,7 +3,7 @@ import type { BlobStore, Sha256 } from '../blobs/blob-store.ts'
 import { originalOf } from '../model.ts'
 import { readFiles } from '../records/store.ts'
 import type { Recipe } from './model.ts'
-import { localPath, type Place } from './sources.ts'
+import { localPath, type WorkFolder } from './sources.ts'
 import type { PictureMarks } from './workshop/tasks.ts'
 
 type Gravity = 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
@@ -124,7 +124,7 @@ export function visible({ watermark, caption }: KnownMarks): unknown {
 export async function marksForWorkshop(
   marks: KnownMarks | null,
   storeOf: (locationId: number) => BlobStore,
-  folder: Place,
+  folder: WorkFolder,
 ): Promise<PictureMarks | undefined> {
   if (!marks || (!marks.watermark && !marks.caption)) return undefined
   const { watermark, caption } = marks

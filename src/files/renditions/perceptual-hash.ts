@@ -32,7 +32,7 @@ async function isKnown(from: Queryable, file: StoredFile): Promise<boolean> {
   const { rowCount } = await from.query(
     `select from file_likeness where file_id = $1 and made_of = decode($2, 'hex')`,
     [file.id, originalOf(file).sha256],
-    'has-file-likeness',
+    'has-perceptual-hash',
   )
   return rowCount !== 0
 }

@@ -16,7 +16,7 @@ export const produceJob = 'files.produce'
 export const previewJob = 'files.preview'
 
 /** What is wanted of new files. */
-export interface Wish {
+export interface RenditionRequest {
   readonly fileId: number
   /** Without it there are no renditions until a resync. */
   readonly produce: boolean
@@ -57,7 +57,7 @@ interface PlanDeps {
 export async function planNew(
   tx: Tx,
   { jobs, settings, marking, first, fairPriority }: PlanDeps,
-  all: readonly Wish[],
+  all: readonly RenditionRequest[],
 ) {
   const { who } = currentDeadline()
   const wishes = all

@@ -7,7 +7,7 @@ import { originalOf } from '../model.ts'
 import { readFiles } from '../records/store.ts'
 import { clashOf } from './colours.ts'
 import type { Recipe, RenditionSettings } from './model.ts'
-import { localPath, type Place } from './sources.ts'
+import { localPath, type WorkFolder } from './sources.ts'
 import { CannotMake } from './workshop/failure.ts'
 import type { ColourProfile } from './workshop/tasks.ts'
 
@@ -57,7 +57,7 @@ export function withProfiles({ produce_config, colorprofiles }: ProfileConfig): 
 const sources = new WeakMap<object, RenditionSettings>()
 
 /** As the workshop takes it, with a path where it is a file. */
-export async function profileFor(name: string, { db, storeOf }: Reading, folder: Place): Promise<ColourProfile> {
+export async function profileFor(name: string, { db, storeOf }: Reading, folder: WorkFolder): Promise<ColourProfile> {
   if (name === 'srgb' || name === 'keep') return name
   const built = known[name]
   if (built) return { profile: built, space: built === 'cmyk' ? 'CMYK' : 'RGB' }

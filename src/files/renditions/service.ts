@@ -13,7 +13,15 @@ import { awaitVersion } from './await-version.ts'
 import { createDescribe, type DescribeDeps, metadataJob } from './describe.ts'
 import { createFairPriority } from './fair-priority.ts'
 import { createFirstRenditions, type NewFileJob, newFileJob } from './first-renditions.ts'
-import { planNew, previewJob, produceJob, schedule, scheduleMetadata, scheduleRest, type Wish } from './plan.ts'
+import {
+  planNew,
+  previewJob,
+  produceJob,
+  type RenditionRequest,
+  schedule,
+  scheduleMetadata,
+  scheduleRest,
+} from './plan.ts'
 import { createPrecedence } from './precedence.ts'
 import { createProduce, type ProduceJob } from './produce.ts'
 import { findPrograms } from './programs.ts'
@@ -132,7 +140,7 @@ export async function createRenditions(options: RenditionOptions) {
     viewers,
 
     /** Renditions of new files, in the transaction that makes these. */
-    plan: (tx: Tx, wishes: readonly Wish[]): Promise<void> =>
+    plan: (tx: Tx, wishes: readonly RenditionRequest[]): Promise<void> =>
       planNew(tx, { jobs, settings: settings(), marking, first, fairPriority }, wishes),
 
     /** Waits until a version of each of the files is made, or will not be; see `awaitVersion`. */

@@ -12,7 +12,7 @@ import type { MediaSource } from './workshop/tasks.ts'
 import type { Workers } from './workshop/workers.ts'
 
 /** A folder, or what makes it when it is needed. */
-export type Place = string | (() => Promise<string>)
+export type WorkFolder = string | (() => Promise<string>)
 
 export interface SourceTools {
   readonly programs: Programs
@@ -21,7 +21,7 @@ export interface SourceTools {
   readonly who: string
   readonly signal: AbortSignal
   /** Where whatever comes in between may lie. */
-  readonly folder: Place
+  readonly folder: WorkFolder
 }
 
 /** Something that pictures can be made of. */
@@ -51,13 +51,13 @@ export function isDirect(extension: string): boolean {
 }
 
 /** Files that carry a picture of themselves. */
-const carriers = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
+const withEmbeddedPreview = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
 
 /** A path at which programs find a content: its own, where it lies in a folder, else that of a copy. */
 export async function localPath(
   version: Pick<FileVersion, 'sha256'>,
   store: Pick<BlobStore, 'read' | 'local'>,
-  folder: Place,
+  folder: WorkFolder,
 ): Promise<string> {
   const own = store.local?.(version.sha256)
   if (own !== undefined) return own
@@ -81,7 +81,7 @@ export function openMaterial(
 
   async function picture(): Promise<PictureSource> {
     if (direct.has(extension)) return { path: await path(), extension, tells: 'all' }
-    if (carriers.has(extension)) {
+    if (withEmbeddedPreview.has(extension)) {
       const task = {
         kind: 'embedded',
         source: { path: await path(), extension },
@@ -113,7 +113,7 @@ export async function ownFolder({ folder }: Pick<SourceTools, 'folder'>): Promis
   return mkdtemp(join(await pathOf(folder), 'step-'))
 }
 
-async function pathOf(place: Place): Promise<string> {
+async function pathOf(place: WorkFolder): Promise<string> {
   return typeof place === 'string' ? place : place()
 }
 

@@ -264,7 +264,7 @@ export async function putPerceptualHash(
     `insert into file_likeness (file_id, made_of, hash) values ($1, decode($2, 'hex'), $3)
      on conflict (file_id) do update set made_of = excluded.made_of, hash = excluded.hash`,
     [fileId, madeOf, perceptualHash?.toString() ?? null],
-    'put-file-likeness',
+    'put-perceptual-hash',
   )
 }
 

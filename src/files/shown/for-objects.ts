@@ -5,7 +5,7 @@ import { type CallerRights, type Principal, renderWho, type WhoNames } from '../
 import type { Addresses } from '../addresses/addresses.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 import type { KnownFile } from '../records/access.ts'
-import { accessKey, type FileLink, type FilePlace, renderFile } from './render.ts'
+import { accessKey, type FileInObject, type FileLink, renderFile } from './render.ts'
 
 /** Bytes of all texts in memory, and of the longest one. */
 const maxBytes = 24_000_000
@@ -44,7 +44,7 @@ export function createShown({ load, addresses, whoNames, secondsOf }: ShownDeps)
     from: Queryable,
     actor: Actor,
     caller: CallerRights,
-    places: readonly FilePlace[],
+    places: readonly FileInObject[],
     { days, format }: { readonly days: number | undefined; readonly format: 'standard' | 'long' },
   ): Promise<readonly (readonly string[])[]> => {
     const found = await load(from, caller, [...new Set(places.map(({ link }) => link._id))])

@@ -22,7 +22,7 @@ export interface FileLink {
 }
 
 /** A place of a file in an object. */
-export interface FilePlace {
+export interface FileInObject {
   readonly link: FileLink
   /** uuid of the object, where it has names of its own for its files. */
   readonly object: string | null

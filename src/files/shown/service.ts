@@ -15,7 +15,7 @@ import { readTags } from '../renditions/store.ts'
 import type { Tag } from '../renditions/technical.ts'
 import { createAlike } from './alike.ts'
 import { createShown } from './for-objects.ts'
-import { type FileFormat, type FilePlace, renderFile, type Wire } from './render.ts'
+import { type FileFormat, type FileInObject, renderFile, type Wire } from './render.ts'
 
 export interface RecordOptions {
   readonly db: Db
@@ -221,7 +221,7 @@ export function createRecords({
     async shown(
       from: Queryable,
       actor: Actor,
-      places: readonly FilePlace[],
+      places: readonly FileInObject[],
       days: number | undefined,
       format: 'standard' | 'long',
     ): Promise<readonly (readonly string[])[]> {

@@ -9,7 +9,7 @@ import { originalOf, type StoredFile } from '../model.ts'
 import { baseOf } from '../records/file-name.ts'
 import { clashOf, coloursOf } from '../renditions/colours.ts'
 import { metadataName } from '../renditions/describe.ts'
-import type { Wish } from '../renditions/plan.ts'
+import type { RenditionRequest } from '../renditions/plan.ts'
 import { profileFor, profileNamed } from '../renditions/profiles.ts'
 import { localPath } from '../renditions/sources.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
@@ -40,7 +40,7 @@ export interface DerivedDeps extends Omit<StoreReceivedDeps, 'plan'> {
   readonly records: Pick<Records, 'load'>
   readonly workers: Workers
   readonly folders: WorkFolders
-  readonly plan: (tx: Parameters<StoreReceivedDeps['plan']>[0], wishes: readonly Wish[]) => Promise<void>
+  readonly plan: (tx: Parameters<StoreReceivedDeps['plan']>[0], wishes: readonly RenditionRequest[]) => Promise<void>
   readonly profiles: () => BaseConfig['colorprofiles']
   /** Whether the object of that uuid has the file. */
   readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>

@@ -3,7 +3,7 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { currentDeadline } from '../../platform/limits/deadline.ts'
-import { createPlaces } from '../../platform/limits/places.ts'
+import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 import { composed } from '../../platform/values/text.ts'
@@ -12,7 +12,7 @@ import type { Locations } from '../locations/service.ts'
 import type { StoredFile } from '../model.ts'
 import { findByReference } from '../records/store.ts'
 import type { OpenRemote } from '../remote/open.ts'
-import type { Wish } from '../renditions/plan.ts'
+import type { RenditionRequest } from '../renditions/plan.ts'
 import type { WorkFolders } from '../renditions/work-folders.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Wire } from '../shown/render.ts'
@@ -37,7 +37,7 @@ export interface UploadsOptions {
   readonly open: OpenRemote
   readonly seal: Seal
   /** What is to be made of new files, in the transaction that makes them. */
-  readonly plan: (tx: Tx, wishes: readonly Wish[]) => Promise<void>
+  readonly plan: (tx: Tx, wishes: readonly RenditionRequest[]) => Promise<void>
   /** Told that files begin to come. */
   readonly expect: () => void
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
@@ -87,7 +87,7 @@ export function createUploads(options: UploadsOptions) {
         original,
       })),
     )
-  const places = createPlaces({ places: atATime, waiting: mostDerived, waitingOfCaller: mostDerived / 2 })
+  const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostDerived, waitingOfCaller: mostDerived / 2 })
   const keeping = {
     db,
     events,
@@ -174,7 +174,7 @@ export function createUploads(options: UploadsOptions) {
       wish: Derivation,
       { objUuid, signal }: { readonly objUuid: string | undefined; readonly signal: AbortSignal },
     ): Promise<Wire> {
-      return places.run(currentDeadline(), async () => {
+      return limiter.run(currentDeadline(), async () => {
         const { workers, folders, hasFile } = options
         const deps = { db, events, locations, records, workers, folders, plan }
         const caller = await rights.forActor(actor)

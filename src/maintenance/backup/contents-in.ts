@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type { PoolClient } from 'pg'
 import {
+  type BackupContent,
+  type BackupLocation,
+  backupContents,
+  backupLocations,
   clearContents,
   hasContents,
-  type KeptContent,
-  type KeptPlace,
-  keptContents,
-  keptPlaces,
 } from '../../files/service.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { RestoreMark } from '../../platform/postgres/instance-id.ts'
@@ -15,7 +15,7 @@ import { contentFolder, locationKey, pieceName, pieceSizes, type TableSum } from
 
 export type FolderConfig = Pick<Config, 'dataDir' | 'fileFolders'>
 
-interface Awaited extends KeptContent {
+interface Awaited extends BackupContent {
   readonly location: number
 }
 
@@ -96,12 +96,12 @@ const strange = (name: string): Error => new Error(`the backup has an entry ${na
 
 async function* awaited(client: PoolClient, ids: readonly number[]): AsyncGenerator<Awaited> {
   for (const location of ids) {
-    for await (const content of keptContents(client, location)) yield { ...content, location }
+    for await (const content of backupContents(client, location)) yield { ...content, location }
   }
 }
 
-async function placesOf(client: PoolClient, ids: readonly number[], config: FolderConfig): Promise<KeptPlace[]> {
-  const known = await keptPlaces(client, { dataDir: config.dataDir, folders: config.fileFolders })
+async function placesOf(client: PoolClient, ids: readonly number[], config: FolderConfig): Promise<BackupLocation[]> {
+  const known = await backupLocations(client, { dataDir: config.dataDir, folders: config.fileFolders })
   return ids.map((id) => {
     const place = known.find((one) => one.id === id)
     if (!place) throw new Error(`the backup has contents of a location ${id}, and no such location`)
@@ -110,7 +110,7 @@ async function placesOf(client: PoolClient, ids: readonly number[], config: Fold
 }
 
 /** Folders without contents, and those that a restore which was cut off has begun to fill. */
-async function freeFolders(places: readonly KeptPlace[], mark: RestoreMark): Promise<ReadonlySet<string>> {
+async function freeFolders(places: readonly BackupLocation[], mark: RestoreMark): Promise<ReadonlySet<string>> {
   const begun = await mark.folders()
   const free = new Set<string>()
   for (const path of places.flatMap(({ folder }) => folder?.path ?? [])) {
@@ -122,7 +122,7 @@ async function freeFolders(places: readonly KeptPlace[], mark: RestoreMark): Pro
 }
 
 /** A content that comes in pieces; it is kept when it is what its name says. */
-function arriving(content: Awaited, store: NonNullable<KeptPlace['folder']>['store'] | null) {
+function arriving(content: Awaited, store: NonNullable<BackupLocation['folder']>['store'] | null) {
   const sizes = pieceSizes(content.size)
   const hash = createHash('sha256')
   const pipe = new PassThrough()

@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { PoolClient } from 'pg'
 import type { Pack } from 'tar-stream'
-import { type KeptContent, type KeptPlace, keptContents } from '../../files/service.ts'
+import { type BackupContent, type BackupLocation, backupContents } from '../../files/service.ts'
 import type { Progress } from '../../platform/process/progress.ts'
 import { contentFolder, contentPiece, pieceName, pieceSizes, type TableSum } from './archive.ts'
 
 /** What came of the contents of a location. */
 export interface CopiedContents {
-  readonly place: KeptPlace
+  readonly place: BackupLocation
   copied: number
   bytes: number
   /** Hashes of some contents that are not there, or not what they were. */
@@ -17,7 +17,7 @@ export interface CopiedContents {
   harmedCount: number
 }
 
-export type KeptFolder = KeptPlace & { readonly folder: NonNullable<KeptPlace['folder']> }
+export type BackupFolder = BackupLocation & { readonly folder: NonNullable<BackupLocation['folder']> }
 
 /** Adds an entry of which the bytes come bit by bit; resolves when it is through. */
 export type AddStream = (name: string, size: number, content: AsyncIterable<Buffer>) => Promise<void>
@@ -36,13 +36,13 @@ const mostNamed = 20
 export async function copyContents(
   add: AddStream,
   client: PoolClient,
-  place: KeptFolder,
+  place: BackupFolder,
   progress: Progress,
 ): Promise<{ readonly copied: CopiedContents; readonly sum: TableSum }> {
   const copied: CopiedContents = { place, copied: 0, bytes: 0, harmed: [], harmedCount: 0 }
   const hash = createHash('sha256')
   let rows = 0
-  for await (const content of keptContents(client, place.id)) {
+  for await (const content of backupContents(client, place.id)) {
     progress.advance(1)
     const found = await copyContent(add, place, content)
     if (found !== null) {
@@ -61,7 +61,11 @@ export async function copyContents(
 }
 
 /** The hash of what was copied; null when nothing of that size is there. */
-async function copyContent(add: AddStream, place: KeptFolder, { sha256, size }: KeptContent): Promise<string | null> {
+async function copyContent(
+  add: AddStream,
+  place: BackupFolder,
+  { sha256, size }: BackupContent,
+): Promise<string | null> {
   const { store } = place.folder
   if ((await store.size(sha256)) !== size) return null
   const hash = createHash('sha256')

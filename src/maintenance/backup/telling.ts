@@ -1,4 +1,4 @@
-import { keptPlaces, type Lack, lackOf } from '../../files/service.ts'
+import { backupLocations, type Lack, lackOf } from '../../files/service.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { FolderConfig } from './contents-in.ts'
 import type { CopiedContents } from './contents-out.ts'
@@ -38,7 +38,7 @@ export async function* contentLines(
   { contents: within }: RestoreSummary,
 ): AsyncGenerator<string> {
   if (within === null) yield 'the backup is of a release that did not copy contents of files into it\n'
-  for (const place of await keptPlaces(db, { dataDir: config.dataDir, folders: config.fileFolders })) {
+  for (const place of await backupLocations(db, { dataDir: config.dataDir, folders: config.fileFolders })) {
     const lack = await lackOf(db, place)
     if (lack.there > 0) yield `${contents(lack.there, lack.thereSize)} are in ${place.where}\n`
     if (lack.count > 0) yield lackLine(lack, within?.includes(place.id) ?? false)

@@ -7,7 +7,7 @@ import { createZstdCompress } from 'node:zlib'
 import type { PoolClient } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { type Pack, pack as tarPack } from 'tar-stream'
-import { holdContents, type KeptPlace, keptPlaces } from '../../files/service.ts'
+import { type BackupLocation, backupLocations, holdContents } from '../../files/service.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { Progress } from '../../platform/process/progress.ts'
@@ -24,10 +24,10 @@ import {
 } from './archive.ts'
 import {
   type AddStream,
+  type BackupFolder,
   type CopiedContents,
   copyContents,
   countContents,
-  type KeptFolder,
   streamInto,
 } from './contents-out.ts'
 import { columnList, contentTables, nameOf, sequenceStates, type TableContent } from './tables.ts'
@@ -46,7 +46,7 @@ export interface BackupOptions {
 
 /** A location of which nothing was copied. */
 export interface LeftContents {
-  readonly place: KeptPlace
+  readonly place: BackupLocation
   readonly count: number
   readonly size: number
 }
@@ -128,7 +128,7 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
     const counts = await countRows(client, tables)
     // After the snapshot is taken, so no id in it lies ahead of its sequence.
     const sequences = await sequenceStates(client)
-    const places = await keptPlaces(client, { dataDir: config.dataDir, folders: config.fileFolders })
+    const places = await backupLocations(client, { dataDir: config.dataDir, folders: config.fileFolders })
     const folders = withFiles ? places.filter(isFolder) : []
     const manifest: Manifest = {
       format,
@@ -167,7 +167,7 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
   }
 }
 
-const isFolder = (place: KeptPlace): place is KeptFolder => place.folder !== null
+const isFolder = (place: BackupLocation): place is BackupFolder => place.folder !== null
 
 async function copyTable(
   add: AddEntry,

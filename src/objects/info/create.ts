@@ -47,13 +47,13 @@ function creatable(choices: Choices, rights: CallerRights, table: Table) {
 }
 
 /** Where and with which tags (null: any) an object is made, and the masks that grants give there. */
-interface Place {
+interface Target {
   readonly pool: number | null
   readonly tags: readonly number[] | null
   readonly limits: Exclude<ReturnType<CallerRights['masksToCreate']>, 'none'>
 }
 
-function usable(choices: Choices, rights: CallerRights, mask: Mask, { pool, tags, limits }: Place): boolean {
+function usable(choices: Choices, rights: CallerRights, mask: Mask, { pool, tags, limits }: Target): boolean {
   const isStandard = mask === choices.standard(mask.table, pool)
   if (rights.root) return true
   if (mask.isAllFields && !isStandard) return false

@@ -22,10 +22,10 @@ import type { Access } from './access.ts'
 export type FileLevel = 'any' | 'original'
 
 /** Where the caller may see the preferred files of a column, among the objects that they may read. */
-export type FileSight = (column: Column, level: FileLevel) => Access
+export type FileVisibility = (column: Column, level: FileLevel) => Access
 
 /** `free`: versions that rights do not name (`image.small`), which go with the object. */
-export function fileAccess(caller: CallerRights, table: Table, free: readonly string[]): FileSight {
+export function fileAccess(caller: CallerRights, table: Table, free: readonly string[]): FileVisibility {
   if (caller.root) return () => 'always'
   const grants = caller
     .fileGrants(table.id)

@@ -85,7 +85,7 @@ export function createLatest(
     if (answer) return { body: [answer], short: 0 }
     const q = new Watched(deps.db.within(deadline))
     const work = () => render(q, actor, caller, [[{ object, mask }]], shown, { known, deadline })
-    const rendered = await (isDeep(shown) ? deps.heavy.run(deadline, work) : work())
+    const rendered = await (isDeep(shown) ? deps.heavyRequests.run(deadline, work) : work())
     if (!sources) return rendered
     const [body = nothing] = rendered.body
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)

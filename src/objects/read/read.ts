@@ -84,7 +84,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
         allowed,
       )
       const work = () => render(q, actor, caller, versions, shown, { deadline })
-      return options.allVersions ? deps.heavy.run(deadline, work) : work()
+      return options.allVersions ? deps.heavyRequests.run(deadline, work) : work()
     },
 
     /**
@@ -112,7 +112,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
         : latestOf({ q, model, deps }, ids, shown.format.fields, (head) => (visible(head) ? mask : null))
       const work = () => render(q, actor, caller, pages, shown, { deadline, nearby: latest.nearby })
       const heavy = isLong(ids.length, shown) || options.allVersions
-      return heavy ? deps.heavy.run(deadline, work) : work()
+      return heavy ? deps.heavyRequests.run(deadline, work) : work()
     },
 
     /**

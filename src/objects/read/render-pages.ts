@@ -2,7 +2,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
-import type { Places } from '../../platform/limits/places.ts'
+import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { World } from '../../platform/postgres/snapshot.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
@@ -37,7 +37,7 @@ export interface ReadDeps extends RenderDeps {
   readonly world: () => World
   readonly limits: AnswerLimits
   /** Where long lists take their turn. */
-  readonly heavy: Places
+  readonly heavyRequests: RequestLimiter
 }
 
 /** Heads that are looked for in memory: to ask whether more are as they were would hold up others. */

@@ -7,29 +7,29 @@ import { standardText } from '../standard/compute.ts'
 import { rowsOf } from '../stored/content.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
 import { inheritInto } from './inheritance.ts'
+import { below, inChain, levelsBelow, linkFormat, type Nesting } from './nesting.ts'
 import { contentBytes, frameBytes, shortBytes } from './parts.ts'
-import { below, inChain, levelsBelow, linkFormat, type Place } from './place.ts'
 import { maySee, type Run, reverseKey } from './run.ts'
 import { goneObject, hiddenObject, setBlockFields, sharedShort, systemFields, trashedObject } from './system-fields.ts'
 
 /** An object with system fields, block and fields; what it links to is announced. */
-export function renderObject(run: Run, object: Loaded, mask: Mask, place: Place): Wire {
-  const { format } = place
-  const wire = systemFields(run, object, mask, format, place.top)
-  const reader = readerFor(run, mask, place)
+export function renderObject(run: Run, object: Loaded, mask: Mask, nesting: Nesting): Wire {
+  const { format } = nesting
+  const wire = systemFields(run, object, mask, format, nesting.top)
+  const reader = readerFor(run, mask, nesting)
   const block = reader.block()
   setBlockFields(run, block, object, mask, wire)
   wire[object.table.name] = block
   const content = format.inherited ? inheritInto(run, object, reader, block) : object.content
-  reader.read(content, block, sinkOf(run, object, place))
+  reader.read(content, block, sinkOf(run, object, nesting))
   return wire
 }
 
 const filtered = new WeakMap<Run, Map<Mask, Reader>>()
 
-function readerFor(run: Run, mask: Mask, place: Place): Reader {
+function readerFor(run: Run, mask: Mask, nesting: Nesting): Reader {
   const { keep } = run.options
-  if (!keep || !place.top) return readerOf(mask)
+  if (!keep || !nesting.top) return readerOf(mask)
   const ofRun = filtered.get(run) ?? new Map<Mask, Reader>()
   filtered.set(run, ofRun)
   const reader = ofRun.get(mask) ?? filteredReader(mask, keep)
@@ -37,12 +37,12 @@ function readerFor(run: Run, mask: Mask, place: Place): Reader {
   return reader
 }
 
-function sinkOf(run: Run, object: Loaded, place: Place): FieldSink {
+function sinkOf(run: Run, object: Loaded, nesting: Nesting): FieldSink {
   return {
-    empty: place.format.full,
+    empty: nesting.format.full,
     languages: run.options.languages,
-    link: (holder, key, id, field) => wantLink(run, place, holder, key, id, field),
-    reverse: (holder, key, field) => wantReverse(run, place, object, holder, key, field),
+    link: (holder, key, id, field) => wantLink(run, nesting, holder, key, id, field),
+    reverse: (holder, key, field) => wantReverse(run, nesting, object, holder, key, field),
     files: (holder, key, files) => {
       run.files.push({ holder, key, files, object: run.deps.namesFiles(object.table.id) ? object.uuid : null })
     },
@@ -50,23 +50,23 @@ function sinkOf(run: Run, object: Loaded, place: Place): FieldSink {
   }
 }
 
-function wantLink(run: Run, place: Place, holder: Wire, key: string, id: number, field: ColumnField): void {
+function wantLink(run: Run, nesting: Nesting, holder: Wire, key: string, id: number, field: ColumnField): void {
   const target = field.column.target
   if (!target) return
-  const format = linkFormat(run, place, id, target.inMainSearch)
-  const known = format.fields || place.asOf !== null ? undefined : shortLink(run, id, field.linkMask)
+  const format = linkFormat(run, nesting, id, target.inMainSearch)
+  const known = format.fields || nesting.asOf !== null ? undefined : shortLink(run, id, field.linkMask)
   if (known !== undefined) {
     holder[key] = known
     return
   }
-  const merged = format === place.format
+  const merged = format === nesting.format
   run.wants.push({
     id,
-    asOf: place.asOf,
+    asOf: nesting.asOf,
     content: format.fields,
     done: (found) => {
       if (!found) holder[key] = goneObject(run, id, target)
-      else holder[key] = renderLinked(run, found, field.linkMask, below(place, id, format, merged))
+      else holder[key] = renderLinked(run, found, field.linkMask, below(nesting, id, format, merged))
     },
   })
 }
@@ -105,12 +105,12 @@ function numberOf(mask: Mask): number {
 }
 
 /** All that decides how a linked object is shown whole. Those around it matter as far as they could stand in it. */
-function sharedKey(object: Loaded, mask: Mask, place: Place, links: readonly number[]): string {
-  const { format, mergeLeft, inReverse, asOf } = place
-  const levels = levelsBelow(place)
+function sharedKey(object: Loaded, mask: Mask, nesting: Nesting, links: readonly number[]): string {
+  const { format, mergeLeft, inReverse, asOf } = nesting
+  const levels = levelsBelow(nesting)
   const around: number[] = []
   if (levels > 0) {
-    for (let link = place.chain.up; link; link = link.up) {
+    for (let link = nesting.chain.up; link; link = link.up) {
       if (levels > 1 || format.inherited || links.includes(link.id)) around.push(link.id)
     }
   }
@@ -118,20 +118,20 @@ function sharedKey(object: Loaded, mask: Mask, place: Place, links: readonly num
 }
 
 /** The linked object, or the token of the part that it is. */
-function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, place: Place): Wire | string {
+function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, nesting: Nesting): Wire | string {
   if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
   const mask = linkedMask(run, object, linkMask)
-  if (isTrashed(object, place.asOf)) return trashedObject(run, object, mask)
-  if (place.format.fields && !('content' in object)) run.parts.noteShort(place.part.times)
-  const shown = place.format.fields && 'content' in object && mayUseMask(run, mask, object)
-  return (shown && renderWhole(run, object, mask, place)) || sharedShort(run, object, mask)
+  if (isTrashed(object, nesting.asOf)) return trashedObject(run, object, mask)
+  if (nesting.format.fields && !('content' in object)) run.parts.noteShort(nesting.part.times)
+  const shown = nesting.format.fields && 'content' in object && mayUseMask(run, mask, object)
+  return (shown && renderWhole(run, object, mask, nesting)) || sharedShort(run, object, mask)
 }
 
 /** The token of the part that shows the object whole; null when there is no room for it. */
-function renderWhole(run: Run, object: Loaded, mask: Mask, place: Place): string | null {
-  const { times } = place.part
+function renderWhole(run: Run, object: Loaded, mask: Mask, nesting: Nesting): string | null {
+  const { times } = nesting.part
   const links = readerOf(mask).links(object.content)
-  const key = sharedKey(object, mask, place, links)
+  const key = sharedKey(object, mask, nesting, links)
   const known = run.shared.get(key)
   if (known !== undefined) {
     const part = run.parts.part(known)
@@ -145,7 +145,7 @@ function renderWhole(run: Run, object: Loaded, mask: Mask, place: Place): string
   const number = run.parts.add(times, bytes + linkBytes)
   const part = run.parts.part(number)
   run.shared.set(key, number)
-  part.wire = renderObject(run, object, mask, { ...place, part })
+  part.wire = renderObject(run, object, mask, { ...nesting, part })
   return run.parts.token(number)
 }
 
@@ -154,8 +154,8 @@ function isTrashed(object: Head | Loaded, asOf: number | null): boolean {
 }
 
 /** Objects below are part of the object, so they are shown whole: in its format and with the mask of the field. */
-function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: string, field: ReverseField): void {
-  if (run.options.skipReverseNested || !place.owned) return
+function wantReverse(run: Run, nesting: Nesting, object: Loaded, holder: Wire, key: string, field: ReverseField): void {
+  if (run.options.skipReverseNested || !nesting.owned) return
   const list: string[] = []
   holder[key] = list
   const column = field.column?.id ?? null
@@ -163,19 +163,19 @@ function wantReverse(run: Run, place: Place, object: Loaded, holder: Wire, key: 
   run.reverses.push({
     to: object.systemObjectId,
     column,
-    asOf: place.asOf,
+    asOf: nesting.asOf,
     done: (found) => {
       for (const entry of found) {
-        if (entry.table !== field.table || inChain(place.chain, entry.systemObjectId)) continue
+        if (entry.table !== field.table || inChain(nesting.chain, entry.systemObjectId)) continue
         // Those below an object in the trash went there with it; otherwise the trash is not shown.
-        if (place.asOf === null && entry.deletedAt && !object.deletedAt) continue
+        if (nesting.asOf === null && entry.deletedAt && !object.deletedAt) continue
         if (!maySee(run.caller, entry)) continue
-        const chain = { id: entry.systemObjectId, up: place.chain }
+        const chain = { id: entry.systemObjectId, up: nesting.chain }
         const bytes = contentBytes(entry.content) + frameBytes
         run.parts.spend(bytes)
         const number = run.parts.add(1, bytes)
         const part = run.parts.part(number)
-        part.wire = renderObject(run, entry, field.mask, { ...place, top: false, inReverse: true, chain, part })
+        part.wire = renderObject(run, entry, field.mask, { ...nesting, top: false, inReverse: true, chain, part })
         if (entry.childIdx !== null) part.wire._child_idx = entry.childIdx
         list.push(run.parts.token(number))
       }

@@ -15,9 +15,9 @@ import type { Head, Loaded } from '../stored/rows.ts'
 import { nextDepth } from './depths.ts'
 import { finish } from './finish.ts'
 import { loadInheritance } from './inheritance.ts'
+import { topNesting } from './nesting.ts'
 import { renderObject } from './object.ts'
 import { type AnswerLimits, contentBytes, frameBytes, shortBytes } from './parts.ts'
-import { topPlace } from './place.ts'
 import { type Known, nothingKnown, type Run, type RunBase, type Shown, startRun } from './run.ts'
 import { shortObject } from './system-fields.ts'
 
@@ -128,7 +128,7 @@ function renderTop(run: Run, object: Head | Loaded, mask: Mask): number {
   run.parts.spend(bytes)
   const number = run.parts.add(1, bytes)
   const part = run.parts.part(number)
-  part.wire = whole ? renderObject(run, object, mask, topPlace(run, object, part)) : shortObject(run, object, mask)
+  part.wire = whole ? renderObject(run, object, mask, topNesting(run, object, part)) : shortObject(run, object, mask)
   return number
 }
 

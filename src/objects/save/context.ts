@@ -3,7 +3,7 @@ import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { ConventionOf } from '../../platform/config/versions.ts'
-import type { Places } from '../../platform/limits/places.ts'
+import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Yielder } from '../../platform/process/cooperative-yield.ts'
 import type { CallerRights, StoredGrant } from '../../rights/service.ts'
@@ -94,7 +94,7 @@ export interface ObjectDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   /** Where large saves take their turn. */
-  readonly heavy: Places
+  readonly heavyRequests: RequestLimiter
   /** Tells the indexer that there is work. */
   readonly wakeIndex: () => void
   /** Waits until the objects are indexed; false when that took longer. */

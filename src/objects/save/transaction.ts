@@ -22,7 +22,7 @@ class Undone<T> extends Error {
 }
 
 export async function inTransaction<T>(
-  deps: Pick<ObjectDeps, 'db' | 'heavy' | 'afterRefusal'>,
+  deps: Pick<ObjectDeps, 'db' | 'heavyRequests' | 'afterRefusal'>,
   { ending, objects, deadline }: { ending: Ending; objects: number; deadline: Deadline },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
@@ -39,7 +39,7 @@ export async function inTransaction<T>(
       return result
     }, options)
   try {
-    return await (objects > mostSmall ? deps.heavy.run(deadline, run) : run())
+    return await (objects > mostSmall ? deps.heavyRequests.run(deadline, run) : run())
   } catch (error) {
     if (error instanceof Undone) return error.result as T
     if (ending === 'store') await deps.afterRefusal(error)

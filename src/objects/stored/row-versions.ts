@@ -65,7 +65,7 @@ async function read(db: Queryable, questions: readonly Question[]): Promise<Curr
        (select string_agg(concat(x.id, ':', x.col), ',') from unnest($2::bigint[], $3::int[]) as x(id, col)
         where exists (select from object_link k where k.to_id = x.id and k.column_id = x.col)) as l`,
     [numbersText(ids), numbersText(to), numbersText(columns)],
-    'object-stamps',
+    'object-row-versions',
   )
   return { rowVersions: rowVersionsOf(rows[0]?.s ?? null), linked: new Set(rows[0]?.l?.split(',')) }
 }

@@ -2,7 +2,7 @@ import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { valueText } from '../standard/text.ts'
 import type { Content, Standard } from '../stored/content.ts'
-import { type CaptionSight, type CaptionSightDeps, captionSights } from './caption-sight.ts'
+import { type CaptionVisibility, type CaptionVisibilityDeps, captionVisibility } from './caption-visibility.ts'
 
 /** A caption of a file, and the object that its replacements are about. */
 interface WantedCaption {
@@ -26,7 +26,7 @@ interface Source {
   readonly file: Readonly<Record<string, string | number>>
 }
 
-interface Reading extends CaptionSightDeps {
+interface Reading extends CaptionVisibilityDeps {
   /** Database languages, first one first. */
   readonly languages: readonly string[]
 }
@@ -51,13 +51,13 @@ export async function captionTexts(
   const linked = await readStandards(from, linkedIds)
   const setters = filled.map(({ setBy }) => setBy)
   const objects = [...linkedIds, ...filled.map(({ use }) => use.systemObjectId)]
-  const sightOf = await captionSights(reading, from, setters, objects)
+  const visibilityOf = await captionVisibility(reading, from, setters, objects)
   return new Map(
     wanted.map(({ use, template, setBy }) => {
       const source = sources.get(use.fileId)
-      const sight = sightOf(setBy)
+      const visibility = visibilityOf(setBy)
       const valueAt = (name: string): string =>
-        source && sight.object(use.systemObjectId) ? textOf(name, source, { linked, sight, reading }) : ''
+        source && visibility.object(use.systemObjectId) ? textOf(name, source, { linked, visibility, reading }) : ''
       const text = template.replaceAll(replacement, (_, name: string) => valueAt(name))
       return [use.fileId, text.trim().slice(0, longest).toWellFormed()]
     }),
@@ -122,17 +122,17 @@ function columnOf(name: string, table: Table): { readonly column: Column; readon
 
 interface Telling {
   readonly linked: ReadonlyMap<number, Standard>
-  readonly sight: CaptionSight
+  readonly visibility: CaptionVisibility
   readonly reading: Reading
 }
 
-function textOf(name: string, source: Source, { linked, sight, reading }: Telling): string {
+function textOf(name: string, source: Source, { linked, visibility, reading }: Telling): string {
   const { model, languages } = reading
   const { systemObjectId: id } = source
   const table = model.tablesById.get(source.objecttype)
   const [first = '', ...rest] = name.split('.')
   if (first === '_asset') return plain(source.file[rest[0] ?? ''])
-  if (first === '_standard') return sight.title(id) ? standardText(source.standard, rest, languages) : ''
+  if (first === '_standard') return visibility.title(id) ? standardText(source.standard, rest, languages) : ''
   if (first === '_pool') {
     const field = rest[0] === 'name' ? source.pool?.name : rest[0] === 'shortname' ? source.pool?.shortname : undefined
     return localized(field, rest[1], languages)
@@ -148,10 +148,10 @@ function textOf(name: string, source: Source, { linked, sight, reading }: Tellin
   if (Object.hasOwn(own, first)) return plain(own[first])
   const named = table && columnOf(name, table)
   const value = named ? source.content[named.column.key] : undefined
-  if (!named || value === undefined || !sight.column(id, named.column)) return ''
+  if (!named || value === undefined || !visibility.column(id, named.column)) return ''
   if (named.column.type === 'link') {
     const target = value as number
-    return sight.title(target) ? standardText(linked.get(target), named.rest.slice(1), languages) : ''
+    return visibility.title(target) ? standardText(linked.get(target), named.rest.slice(1), languages) : ''
   }
   return localized(valueText(named.column, value, languages), named.rest[0], languages)
 }

@@ -2,8 +2,8 @@ import type { Column, Model } from '../../datamodel/model.ts'
 import type { KeptObjecttypes } from '../../objecttypes/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { KeptPools } from '../../pools/service.ts'
-import type { CaptionSightDeps } from './caption-sight.ts'
 import { captionTexts } from './caption-texts.ts'
+import type { CaptionVisibilityDeps } from './caption-visibility.ts'
 
 type Settings = Readonly<Record<string, unknown>>
 
@@ -17,7 +17,7 @@ interface MarkSettings {
   readonly caption_set_by?: number
 }
 
-interface MarkingDeps extends Pick<CaptionSightDeps, 'masks' | 'readersOf' | 'onGone'> {
+interface MarkingDeps extends Pick<CaptionVisibilityDeps, 'masks' | 'readersOf' | 'onGone'> {
   readonly model: () => Model
   readonly languages: () => readonly string[]
   /** Whether any watermark or caption is set at all, as far as this process knows. */
@@ -76,7 +76,7 @@ function ofSnapshots<T>(snapshots: () => readonly unknown[], find: () => T): () 
 }
 
 /** What renditions of files bear: the object type says it first, and pools from the root down say it better. */
-export function createMarking({ model, languages, any, ...sight }: MarkingDeps) {
+export function createMarking({ model, languages, any, ...visibility }: MarkingDeps) {
   return {
     any,
 
@@ -90,7 +90,7 @@ export function createMarking({ model, languages, any, ...sight }: MarkingDeps) 
       const wanted = said.flatMap(({ use, caption }) =>
         caption ? [{ use, template: caption.text, setBy: caption.setBy }] : [],
       )
-      const texts = await captionTexts({ model: model(), languages: languages(), ...sight }, from, wanted)
+      const texts = await captionTexts({ model: model(), languages: languages(), ...visibility }, from, wanted)
       return new Map(
         said.map(({ use, watermark, caption }) => {
           const text = texts.get(use.fileId) ?? ''

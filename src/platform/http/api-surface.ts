@@ -9,11 +9,11 @@ import type { ParameterRules, Surface } from './surface.ts'
 
 export interface ApiOptions extends Pick<Surface, 'authenticators'> {
   /** Names of the headers that can say who is calling. */
-  readonly carriers: readonly string[]
+  readonly requestTokens: readonly string[]
 }
 
 /** The interface: the error envelope, bearer tokens, parameters that have their effect, are named or refused. */
-export function apiSurface({ authenticators, carriers }: ApiOptions): Surface {
+export function apiSurface({ authenticators, requestTokens }: ApiOptions): Surface {
   return {
     name: 'api',
     sendError: (error, request, reply) => reply.status(error.status).send(cleanBody(error, request)),
@@ -23,14 +23,14 @@ export function apiSurface({ authenticators, carriers }: ApiOptions): Surface {
       InvalidToken: 'Bearer realm="api", error="invalid_token"',
     },
     authenticators,
-    parameters: parameterRules(carriers),
+    parameters: parameterRules(requestTokens),
     origins: 'configured',
     optionsHeaders: {},
     description: { error: errorSchema },
   }
 }
 
-function parameterRules(carriers: readonly string[]): ParameterRules {
+function parameterRules(requestTokens: readonly string[]): ParameterRules {
   return {
     learn(route) {
       learnQueryNames(route)
@@ -39,7 +39,7 @@ function parameterRules(carriers: readonly string[]): ParameterRules {
     checkQuery: checkQueryNames,
     checkBody: checkBodyNames,
     async present(request, reply, payload) {
-      keepAsAsked(request, reply, carriers)
+      keepAsAsked(request, reply, requestTokens)
       return prettyJson(request, reply, payload)
     },
   }

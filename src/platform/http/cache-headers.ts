@@ -13,23 +13,23 @@ export async function keptByNobody(request: FastifyRequest, reply: FastifyReply,
 /**
  * Query `cache_seconds` works on any GET endpoint (SEARCH-006). What is made for a caller may be kept by that caller
  * alone; what was answered to nobody is given to nobody else by a cache that looks at the headers which say who is
- * calling, the carriers.
+ * calling, the requestTokens.
  */
-export function keepAsAsked(request: FastifyRequest, reply: FastifyReply, carriers: readonly string[]): void {
+export function keepAsAsked(request: FastifyRequest, reply: FastifyReply, requestTokens: readonly string[]): void {
   const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
   if (request.method !== 'GET' || asked === undefined) return
   // Files say themselves how long they keep, which the caller may know better; what is nobody else's stays so.
   if (String(reply.getHeader('Cache-Control')).startsWith('no-store')) return
   const seconds = Number(asked)
   const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
-  if (cacheable) varyBy(reply, carriers)
-  const kept = isForAnybody(request, carriers) ? 'public' : 'private'
+  if (cacheable) varyBy(reply, requestTokens)
+  const kept = isForAnybody(request, requestTokens) ? 'public' : 'private'
   reply.header('Cache-Control', cacheable ? `max-age=${seconds}, ${kept}` : notKept)
 }
 
 /** The request says nothing of who is calling, well or badly. */
-function isForAnybody({ actor, headers, query }: FastifyRequest, carriers: readonly string[]): boolean {
-  const said = carriers.some((name) => headers[name.toLowerCase()] !== undefined)
+function isForAnybody({ actor, headers, query }: FastifyRequest, requestTokens: readonly string[]): boolean {
+  const said = requestTokens.some((name) => headers[name.toLowerCase()] !== undefined)
   return actor === null && !said && (query as Record<string, unknown> | null)?.access_token === undefined
 }
 

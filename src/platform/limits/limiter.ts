@@ -12,7 +12,7 @@ export interface Limiter {
 }
 
 export interface LimiterSizes {
-  places: number
+  concurrency: number
   maxWaiting: number
   /** Of one share; as many as of all where nothing is said. */
   maxWaitingOfShare?: number
@@ -21,11 +21,11 @@ export interface LimiterSizes {
 /** Seconds after which the place of somebody who was sent away may be free. */
 const comeBackAfter = 1
 
-/** At most `places` works at a time and `maxWaiting` that wait: bounds the memory of expensive work. */
-export function createLimiter({ places, maxWaiting, maxWaitingOfShare = maxWaiting }: LimiterSizes): Limiter {
+/** At most `concurrency` works at a time and `maxWaiting` that wait: bounds the memory of expensive work. */
+export function createLimiter({ concurrency, maxWaiting, maxWaitingOfShare = maxWaiting }: LimiterSizes): Limiter {
   const full = () => new AppError('ServiceUnavailable')
   const line = { most: maxWaiting, mostOfOne: maxWaitingOfShare, full, taken: sentAway, displaced: sentAway }
-  const shares = createShares(places, line, 0)
+  const shares = createShares(concurrency, line, 0)
   return { run: (work, share = '') => shares.run(share, work) }
 }
 

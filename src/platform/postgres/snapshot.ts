@@ -223,7 +223,7 @@ export function createSnapshots({
     turn: (): void => turn(0),
 
     /** Waits a moment for the changes that are just being read, so that a new request sees them; null: there are none. */
-    settled(): Promise<unknown> | null {
+    whenCurrent(): Promise<unknown> | null {
       const attempts = all.flatMap((kept) => kept.attempt() ?? [])
       if (attempts.length === 0) return null
       const late = new AbortController()

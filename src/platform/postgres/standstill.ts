@@ -33,7 +33,7 @@ export interface StandstillOptions {
   readonly bus: Bus
   readonly log: Logger
   /** Waits for what is being read anew; null: nothing is. */
-  readonly settled: () => Promise<unknown> | null
+  readonly whenCurrent: () => Promise<unknown> | null
   /** Milliseconds that requests which write have to end before their connections are closed. */
   readonly patience?: number
 }
@@ -49,7 +49,7 @@ const longestWait = 30_000
 const pause = 100
 
 export async function createStandstill(options: StandstillOptions): Promise<Standstill> {
-  const { db, bus, log, settled, patience = 5000 } = options
+  const { db, bus, log, whenCurrent, patience = 5000 } = options
   const writers = new Set<ServerResponse>()
   let word: string | null = null
   let announced: string | null = null
@@ -103,7 +103,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
   async function comeBack(): Promise<void> {
     await serve()
     bus.renewAll()
-    for (let reading = settled(); reading && !closed; reading = settled()) await reading
+    for (let reading = whenCurrent(); reading && !closed; reading = whenCurrent()) await reading
     word = null
   }
 

@@ -1,18 +1,18 @@
 import { type Caller, isCaller } from '../compile.ts'
 import { inForce, poolFits, tagsFit, typeFits, windowOf } from '../grants.ts'
-import type { ContainerGrants, Guarded, Person, Place, PoolGrants, StoredGrant } from '../model.ts'
+import type { ContainerGrants, GrantSource, Guarded, Person, PoolGrants, StoredGrant } from '../model.ts'
 
 /** Why a grant that gives a right does not give it here. */
 export const obstacles = ['principal', 'inactive', 'not_yet', 'ended', 'tags', 'objecttype', 'pool', 'private'] as const
 export type Obstacle = (typeof obstacles)[number]
 
-export interface Placed {
+export interface SourcedGrant {
   readonly grant: StoredGrant
-  readonly place: Place
+  readonly place: GrantSource
 }
 
 /** A grant that would give the right if it were not for these. */
-export interface Nearly extends Placed {
+export interface Nearly extends SourcedGrant {
   readonly because: readonly Obstacle[]
 }
 
@@ -30,9 +30,9 @@ export interface Subject {
 }
 
 /** Grants that reach a pool: its own and, unless it is private, those above it. */
-export function grantsAtPool(pools: readonly PoolGrants[], id: number): Placed[] {
+export function grantsAtPool(pools: readonly PoolGrants[], id: number): SourcedGrant[] {
   const byId = new Map(pools.map((pool) => [pool.id, pool]))
-  const found: Placed[] = []
+  const found: SourcedGrant[] = []
   let stickyOnly = false
   for (let pool = byId.get(id); pool; pool = pool.parentId === null ? undefined : byId.get(pool.parentId)) {
     const place = { kind: 'pool', id: pool.id } as const
@@ -43,22 +43,22 @@ export function grantsAtPool(pools: readonly PoolGrants[], id: number): Placed[]
 }
 
 /** Grants on the object, and on what holds it. */
-export function grantsAtObject({ pools, objecttypes }: ContainerGrants, object: Guarded): Placed[] {
+export function grantsAtObject({ pools, objecttypes }: ContainerGrants, object: Guarded): SourcedGrant[] {
   const container =
     object.poolId === null
       ? (objecttypes.get(object.objecttypeId) ?? []).map(
-          (grant): Placed => ({
+          (grant): SourcedGrant => ({
             grant,
             place: { kind: 'objecttype', id: object.objecttypeId },
           }),
         )
       : grantsAtPool(pools, object.poolId)
   const place = { kind: 'object', id: object.systemObjectId } as const
-  return [...container, ...(object.acl ?? []).map((grant): Placed => ({ grant, place }))]
+  return [...container, ...(object.acl ?? []).map((grant): SourcedGrant => ({ grant, place }))]
 }
 
 /** The grants that name the right and do not give it, those with the fewest obstacles first. */
-export function nearlyGiving(right: string, grants: readonly Placed[], subject: Subject): Nearly[] {
+export function nearlyGiving(right: string, grants: readonly SourcedGrant[], subject: Subject): Nearly[] {
   return grants
     .filter(({ grant }) => grant.rights[right] !== undefined)
     .map((placed) => ({ ...placed, because: obstaclesOf(right, placed, subject) }))
@@ -69,7 +69,7 @@ export function nearlyGiving(right: string, grants: readonly Placed[], subject: 
 
 const mostNamed = 20
 
-function obstaclesOf(right: string, { grant, place }: Placed, subject: Subject): Obstacle[] {
+function obstaclesOf(right: string, { grant, place }: SourcedGrant, subject: Subject): Obstacle[] {
   const { object, at, objecttypeId, poolId } = subject
   const found: Obstacle[] = []
   if (!isAddressed(grant, subject, right)) found.push('principal')

@@ -5,9 +5,9 @@ import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { renderAcl } from '../acl.ts'
 import { type ContainerRight, containerRights, objectRights } from '../catalogue.ts'
 import { isCaller } from '../compile.ts'
-import type { CallerRights, ContainerGrants, Guarded, Place, Reason, StoredGrant } from '../model.ts'
+import type { CallerRights, ContainerGrants, GrantSource, Guarded, Reason, StoredGrant } from '../model.ts'
 import { type FindPeople, renderWho, whoNames } from '../who.ts'
-import { grantsAtObject, grantsAtPool, type Nearly, nearlyGiving, type Placed, type Subject } from './needed.ts'
+import { grantsAtObject, grantsAtPool, type Nearly, nearlyGiving, type SourcedGrant, type Subject } from './needed.ts'
 import type { ExplainQuery, Explanation } from './schema.ts'
 
 export interface ExplainDeps {
@@ -36,7 +36,7 @@ interface Answer {
   readonly rights: readonly Explained[]
   readonly owner: boolean
   readonly deleted?: boolean
-  readonly places: readonly Place[]
+  readonly places: readonly GrantSource[]
 }
 
 export function createExplainService(deps: ExplainDeps) {
@@ -61,9 +61,9 @@ export function createExplainService(deps: ExplainDeps) {
       contact: pool?.contact ?? null,
     }
     const placed = grantsAtObject(containers(), guard)
-    const container: Place =
+    const container: GrantSource =
       guard.poolId === null ? { kind: 'objecttype', id: guard.objecttypeId } : { kind: 'pool', id: guard.poolId }
-    const own: readonly Place[] = deps.hasOwnGrants(guard.objecttypeId)
+    const own: readonly GrantSource[] = deps.hasOwnGrants(guard.objecttypeId)
       ? [{ kind: 'object', id: guard.systemObjectId }]
       : []
     return {
@@ -99,7 +99,7 @@ export function createExplainService(deps: ExplainDeps) {
       contact: pool?.contact ?? null,
     }
     const typeGrants = () => containers().objecttypes.get(objecttype as number) ?? []
-    const placed: Placed[] = pool
+    const placed: SourcedGrant[] = pool
       ? grantsAtPool(containers().pools, pool.id)
       : typeGrants().map((grant) => ({ grant, place: { kind: 'objecttype', id: objecttype as number } as const }))
     const names: readonly ContainerRight[] = pool ? containerRights : []
@@ -108,7 +108,7 @@ export function createExplainService(deps: ExplainDeps) {
       objecttype === undefined
         ? []
         : [explained('create', rights.reasonsToCreate(objecttype, pool?.id ?? null), placed, subject)]
-    const place: Place = pool ? { kind: 'pool', id: pool.id } : { kind: 'objecttype', id: objecttype as number }
+    const place: GrantSource = pool ? { kind: 'pool', id: pool.id } : { kind: 'objecttype', id: objecttype as number }
     return { owner, places: [place], rights: [...ofPool, ...create] }
   }
 
@@ -125,9 +125,9 @@ export function createExplainService(deps: ExplainDeps) {
     const who = [`u${actor.userId}` as const, ...groups, ...grants.map((grant) => grant.who)]
     const names = await whoNames(db, deps.findPeople, who, asking.languages)
     const [user, ...ofGroups] = [`u${actor.userId}` as const, ...groups].map((person) => renderWho(person, names))
-    const shown = ({ grant, place }: Placed) => {
+    const shown = ({ grant, place }: SourcedGrant) => {
       const [whole] = renderAcl([grant], names)
-      return { grant: whole, on: renderPlace(place), ...(grant.preset ? { _right_preset: grant.preset } : {}) }
+      return { grant: whole, on: renderSource(place), ...(grant.preset ? { _right_preset: grant.preset } : {}) }
     }
     const { system_object_id, pool, objecttype } = query
     return {
@@ -150,7 +150,7 @@ export function createExplainService(deps: ExplainDeps) {
             : [
                 ...nearly.map((one) => ({ ...shown(one), because: [...one.because] })),
                 // With nothing in its way: a grant that is yet to be given.
-                ...answer.places.map((place) => ({ on: renderPlace(place), because: ['no_grant'] })),
+                ...answer.places.map((place) => ({ on: renderSource(place), because: ['no_grant'] })),
               ],
       })),
     }
@@ -180,11 +180,16 @@ export function createExplainService(deps: ExplainDeps) {
   }
 }
 
-function explained(name: string, reasons: readonly Reason[], placed: readonly Placed[], subject: Subject): Explained {
+function explained(
+  name: string,
+  reasons: readonly Reason[],
+  placed: readonly SourcedGrant[],
+  subject: Subject,
+): Explained {
   return { name, reasons, nearly: reasons.length > 0 ? [] : nearlyGiving(name, placed, subject) }
 }
 
-function renderPlace({ kind, id }: Place): object {
+function renderSource({ kind, id }: GrantSource): object {
   if (kind === 'object') return { system_object_id: id }
   return { _basetype: kind, [kind]: { _id: id } }
 }

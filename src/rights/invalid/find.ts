@@ -5,13 +5,13 @@ import type { StoredGrant } from '../model.ts'
 
 /** Where grants are stored: a table or a query, with the columns `id` and `acl`. */
 export interface GrantStore {
-  readonly kind: GrantPlace
+  readonly kind: GrantSourceKind
   readonly from: string
   readonly context: RightContext
 }
 
-export const grantPlaces = ['pool', 'objecttype', 'object', 'tag', 'user', 'group'] as const
-export type GrantPlace = (typeof grantPlaces)[number]
+export const grantSourceKinds = ['pool', 'objecttype', 'object', 'tag', 'user', 'group'] as const
+export type GrantSourceKind = (typeof grantSourceKinds)[number]
 
 /** What a grant names. */
 export const namedThings = [
@@ -38,7 +38,7 @@ export interface ModelNames {
 }
 
 export interface InvalidGrant {
-  readonly kind: GrantPlace
+  readonly kind: GrantSourceKind
   readonly id: number
   readonly grant: StoredGrant
   readonly missing: readonly { readonly what: NamedThing; readonly ref: number | string }[]
@@ -108,7 +108,7 @@ export async function findInvalid(
       model.masks.map(String),
       model.columns.map(String),
       rights,
-      grantPlaces,
+      grantSourceKinds,
       limit,
       offset,
     ],

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { grantPlaces, namedThings } from './find.ts'
+import { grantSourceKinds, namedThings } from './find.ts'
 
 export const InvalidQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Most grants.' }),
@@ -15,7 +15,7 @@ export const InvalidGrants = Type.Object(
     objects: Type.Array(
       Type.Object(
         {
-          on: Type.Object({ kind: Type.Enum([...grantPlaces]), _id: Type.Integer() }),
+          on: Type.Object({ kind: Type.Enum([...grantSourceKinds]), _id: Type.Integer() }),
           grant: Type.Object(
             {},
             { additionalProperties: true, description: 'The grant as it is shown where it stands.' },

@@ -5,8 +5,8 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Expression } from '../../rights/service.ts'
+import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
-import type { Vision } from './vision.ts'
 
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -152,7 +152,7 @@ export interface SearchPlan {
   readonly languages: readonly string[]
   readonly scope: SearchScope
   /** What the caller sees of the objects that they may read. */
-  readonly vision: Vision
+  readonly fieldVisibility: FieldVisibility
   readonly score: readonly ScoreTerm[]
   /** Always ends with the id, so that the order is total. */
   readonly sort: readonly SortKey[]

@@ -4,7 +4,7 @@ import type { Jobs } from '../../jobs/service.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
-import { createColumns } from './columns/columns.ts'
+import { createBitmapStore } from './bitmaps/bitmap-store.ts'
 import { schedulePruning } from './index/prune-sets.ts'
 import { scheduleRenewal } from './index/renew.ts'
 import { createPostgresTarget } from './index/target.ts'
@@ -54,14 +54,14 @@ export function createPostgresIndex({
   const pruning = schedulePruning({ db, log, jobs })
   const renewal = scheduleRenewal({ db, log, jobs })
   const accessSets = createKnownSets({ db, log })
-  const columns = createColumns({ db, log })
+  const bitmaps = createBitmapStore({ db, log })
   const engine = createPostgresEngine({
     db,
     pipelined,
     slots,
     accessSets,
     sortIndexes,
-    columns,
+    bitmaps,
     maxConnections: connections,
     ...(largeResult === undefined ? {} : { largeResult }),
   })
@@ -73,18 +73,18 @@ export function createPostgresIndex({
       target.forgetAll()
       slots.forget()
       sortIndexes.forget()
-      columns.forget()
+      bitmaps.forget()
     },
     async idle() {
       await sortIndexes.idle()
       await accessSets.idle()
-      await columns.idle()
+      await bitmaps.idle()
     },
     async close() {
       pruning.close()
       await renewal.close()
       await accessSets.idle()
-      await columns.idle()
+      await bitmaps.idle()
       await engine.close()
     },
   }

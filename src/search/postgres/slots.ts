@@ -16,18 +16,18 @@ export interface Slots {
   /** Place of the facet of a column; places count from 1. */
   facet(field: SearchField): number | undefined
   /** Place of the sort key of a column, for localized ones in a language. */
-  sortKey(field: SearchField, language?: string): KeyPlace | undefined
+  sortKey(field: SearchField, language?: string): KeySlot | undefined
   /** Place of the first object that a link column points to, among the sort keys. */
-  linked(field: SearchField): KeyPlace | undefined
+  linked(field: SearchField): KeySlot | undefined
   /** Place of the sort key of `_standard`. */
-  standardKey(language: string): KeyPlace | undefined
+  standardKey(language: string): KeySlot | undefined
 }
 
 /** Positive: in `sort_keys`, which is at hand with the document; negative: in `far_keys`, which may be out of line. */
-export type KeyPlace = number
+export type KeySlot = number
 
 /** A sort key as SQL. */
-export function keySql(place: KeyPlace, alias: string): string {
+export function keySql(place: KeySlot, alias: string): string {
   return place > 0 ? `${alias}.sort_keys[${place}]` : `${alias}.far_keys[${-place}]`
 }
 
@@ -112,10 +112,10 @@ type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | 
 /** Resolves all places once: indexing asks for them for every value. */
 function compileSlots(model: Model, languages: readonly string[], find: FindSlot): Slots {
   const facets = new Map<SearchField, number | undefined>()
-  const keys = new Map<SearchField, KeyPlace | undefined>()
-  const linked = new Map<SearchField, KeyPlace | undefined>()
-  const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
-  const findKey = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
+  const keys = new Map<SearchField, KeySlot | undefined>()
+  const linked = new Map<SearchField, KeySlot | undefined>()
+  const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeySlot | undefined>>()
+  const findKey = (table: Table, field: SearchField, language?: string): KeySlot | undefined => {
     const kind = keyKind(field)
     const slot = find(table.id, kind, keyName(field, language))
     return slot === undefined || kind === 's' ? slot : -slot

@@ -232,7 +232,7 @@ export async function createIndexer(deps: IndexerDeps) {
     }
     // A stop can come while indexes are put aside.
     if (closed) return
-    await forgetFormer(connection.db)
+    await forgetTombstones(connection.db)
     if (unsettled < worthSettling) return
     unsettled = 0
     await target.settle(connection.db)
@@ -268,10 +268,10 @@ export async function createIndexer(deps: IndexerDeps) {
   }
 
   /** What followers of changes cannot ask for any more. */
-  async function forgetFormer(on: Queryable): Promise<void> {
+  async function forgetTombstones(on: Queryable): Promise<void> {
     if (now() < nextForgetting) return
     nextForgetting = now() + hour
-    await target.forgetFormer(on, new Date(now() - followed))
+    await target.forgetTombstones(on, new Date(now() - followed))
   }
 
   async function retryFailed(): Promise<void> {

@@ -81,7 +81,7 @@ export interface IndexTarget {
   /** What the index has of objects that are not there any more; null: of all types. */
   leftovers(db: Queryable, objecttypes: readonly number[] | null): Promise<readonly Leftover[]>
   /** Forgets who could see objects in a place that they left before this moment. */
-  forgetFormer(db: Queryable, before: Date): Promise<void>
+  forgetTombstones(db: Queryable, before: Date): Promise<void>
   /** Since when it is known which objects went out of whose sight, in microseconds since 1970; null: ever since. */
   followedSince(db: Queryable): Promise<number | null>
   /** How many live objects are found, by object type. */

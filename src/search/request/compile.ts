@@ -1,9 +1,9 @@
 /** A whole search request to a plan. */
 import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { FieldVisibility } from '../plan/field-visibility.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { SearchEngine, SearchPlan, SearchScope } from '../plan/plan.ts'
-import type { Vision } from '../plan/vision.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
@@ -19,7 +19,7 @@ export const largestPage = 1000
 export interface CompileContext {
   readonly model: Model
   readonly languages: readonly string[]
-  readonly vision: Vision
+  readonly fieldVisibility: FieldVisibility
   readonly databaseName: string
   /** Pictures that look like those that the request names (`picturesOf`). */
   readonly alike: AlikeFiles
@@ -61,8 +61,8 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     model: context.model,
     fields,
     languages: context.languages,
-    scope: { ...scopeOf(objecttypes, request), where: clause, rights: context.vision.rights, deleted: false },
-    vision: context.vision,
+    scope: { ...scopeOf(objecttypes, request), where: clause, rights: context.fieldVisibility.rights, deleted: false },
+    fieldVisibility: context.fieldVisibility,
     score,
     sort,
     after,
@@ -101,7 +101,7 @@ function innerScope(request: Fields, place: string, context: CompileContext, dep
   const objecttypes = objecttypesOf(request, place, context.model)
   const elements = elementContext(request, place, objecttypes, context, depth)
   const { clause } = elementsClause(request.search, `${place}.search`, elements)
-  return { ...scopeOf(objecttypes, request), where: clause, rights: context.vision.rights, deleted: false }
+  return { ...scopeOf(objecttypes, request), where: clause, rights: context.fieldVisibility.rights, deleted: false }
 }
 
 function scopeOf(objecttypes: readonly Table[], request: Fields): Pick<SearchScope, 'objecttypes'> {

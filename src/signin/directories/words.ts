@@ -18,11 +18,11 @@ export interface WordDependencies {
 export type DirectoryWords = ReturnType<typeof createDirectoryWords>
 
 /** Questions to LDAP at a time, and those that wait. */
-const places = { places: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
+const sizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
 /** Whether directories still have their users, for whatever lets these in without asking the directory itself. */
 export function createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn }: WordDependencies) {
-  const limiter = createLimiter(places)
+  const limiter = createLimiter(sizes)
 
   async function ofLdap(userId: number, { name, minutesAgo }: StoredWord, remoteAddr: string, enough: number) {
     const { connections, unreachable_minutes } = baseConfig.get().ldap

@@ -55,7 +55,7 @@ export async function emptyTables(
   await tx.query('delete from search_slot where objecttype <> 0')
   await tx.query(
     `update search_state s set generation = generation + 1, set_removals = set_removals + 1, changed_at = n.at,
-       followed_since = n.at, replaced_since = n.at, blocked_until = null, sets_pruned_at = null, rewritten = 0
+       followed_since = n.at, previous_since = n.at, blocked_until = null, sets_pruned_at = null, rewritten = 0
      from (select greatest(clock_timestamp(), changed_at + interval '1 microsecond') as at from search_state) n`,
   )
 }

@@ -25,7 +25,10 @@ const callerNamed = (login: string): Actor => ({
 })
 
 test('the routes of a surface ask its authenticators in turn: the first that knows the caller, or refuses, decides', async () => {
-  const usual = apiSurface({ authenticators: [byHeader('x-everywhere', callerNamed)], carriers: ['Authorization'] })
+  const usual = apiSurface({
+    authenticators: [byHeader('x-everywhere', callerNamed)],
+    requestTokens: ['Authorization'],
+  })
   const http = await bareHttp(usual)
   const share = byHeader('x-share', callerNamed)
   const refusing = byHeader('x-refused', () => {

@@ -152,7 +152,7 @@ suite('surfaces of the HTTP interface', () => {
 })
 
 test('a surface of another protocol: its own verbs, errors, ways to sign in and rules of parameters', async () => {
-  const bearer = apiSurface({ authenticators: [async () => assert.fail('nobody asks for tokens')], carriers: [] })
+  const bearer = apiSurface({ authenticators: [async () => assert.fail('nobody asks for tokens')], requestTokens: [] })
   const folder: Surface = {
     ...bearer,
     name: 'folder',
@@ -216,7 +216,7 @@ test('a surface of another protocol: its own verbs, errors, ways to sign in and 
 })
 
 test('a route that stands on no surface keeps the service from starting', async () => {
-  const elsewhere = apiSurface({ authenticators: [], carriers: [] })
+  const elsewhere = apiSurface({ authenticators: [], requestTokens: [] })
   const http = await bareHttp(elsewhere)
   assert.throws(
     () => http.get('/nowhere', { config: { access: 'public', writes: false } }, async () => ''),

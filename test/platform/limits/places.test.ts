@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../../src/platform/errors.ts'
 import { type Deadline, noDeadline } from '../../../src/platform/limits/deadline.ts'
-import { createPlaces } from '../../../src/platform/limits/places.ts'
+import { createRequestLimiter } from '../../../src/platform/limits/request-limiter.ts'
 
 /** Work that ends when it is told to. */
 function held() {
@@ -13,44 +13,44 @@ function held() {
 const refused = (code: string) => (error: unknown) => error instanceof AppError && error.code === code
 
 test('as many as there are places work, the others wait in the order of their arrival', async () => {
-  const places = createPlaces({ places: 2 })
+  const limiter = createRequestLimiter({ concurrency: 2 })
   const begun: number[] = []
   const all = [0, 1, 2, 3].map(() => held())
   const done = all.map(({ work }, index) =>
-    places.run(noDeadline, () => {
+    limiter.run(noDeadline, () => {
       begun.push(index)
       return work()
     }),
   )
   await Promise.resolve()
-  assert.deepEqual([begun, places.taken, places.waiting], [[0, 1], 2, 2])
+  assert.deepEqual([begun, limiter.taken, limiter.waiting], [[0, 1], 2, 2])
   all[1]?.end('one')
   assert.equal(await done[1], 'one')
-  assert.deepEqual([begun, places.taken, places.waiting], [[0, 1, 2], 2, 1])
+  assert.deepEqual([begun, limiter.taken, limiter.waiting], [[0, 1, 2], 2, 1])
   for (const { end } of all) end('x')
   await Promise.all(done)
-  assert.deepEqual([begun, places.taken, places.waiting], [[0, 1, 2, 3], 0, 0])
+  assert.deepEqual([begun, limiter.taken, limiter.waiting], [[0, 1, 2, 3], 0, 0])
 })
 
 test('work that fails gives its place back', async () => {
-  const places = createPlaces({ places: 1 })
+  const limiter = createRequestLimiter({ concurrency: 1 })
   await assert.rejects(
-    places.run(noDeadline, async () => {
+    limiter.run(noDeadline, async () => {
       throw new Error('broken')
     }),
     /broken/,
   )
-  assert.equal(await places.run(noDeadline, async () => 'next'), 'next')
-  assert.equal(places.taken, 0)
+  assert.equal(await limiter.run(noDeadline, async () => 'next'), 'next')
+  assert.equal(limiter.taken, 0)
 })
 
 test('who finds the queue full, or waits too long, is told when to come again', async () => {
-  const places = createPlaces({ places: 1, waiting: 1, patience: 1 })
+  const limiter = createRequestLimiter({ concurrency: 1, waiting: 1, patience: 1 })
   const first = held()
-  const done = places.run(noDeadline, first.work)
-  const second = places.run(noDeadline, async () => 'never')
+  const done = limiter.run(noDeadline, first.work)
+  const second = limiter.run(noDeadline, async () => 'never')
   await assert.rejects(
-    places.run(noDeadline, async () => 'never'),
+    limiter.run(noDeadline, async () => 'never'),
     (error: unknown) => {
       assert.ok(refused('TooManyHeavyRequests')(error))
       assert.ok((error as AppError).parameters.retry_after)
@@ -60,13 +60,13 @@ test('who finds the queue full, or waits too long, is told when to come again', 
   await assert.rejects(second, refused('TooManyHeavyRequests'))
   first.end('done')
   assert.equal(await done, 'done')
-  assert.deepEqual([places.taken, places.waiting], [0, 0])
+  assert.deepEqual([limiter.taken, limiter.waiting], [0, 0])
 })
 
 test('whose client goes away leaves the queue', async () => {
-  const places = createPlaces({ places: 1 })
+  const limiter = createRequestLimiter({ concurrency: 1 })
   const first = held()
-  const done = places.run(noDeadline, first.work)
+  const done = limiter.run(noDeadline, first.work)
   let leave = (): void => {}
   const deadline: Deadline = {
     ...noDeadline,
@@ -76,45 +76,45 @@ test('whose client goes away leaves the queue', async () => {
       return () => {}
     },
   }
-  const waiting = places.run(deadline, async () => 'never')
-  assert.equal(places.waiting, 1)
+  const waiting = limiter.run(deadline, async () => 'never')
+  assert.equal(limiter.waiting, 1)
   leave()
   await assert.rejects(waiting, refused('ClientClosedRequest'))
-  assert.equal(places.waiting, 0)
+  assert.equal(limiter.waiting, 0)
   first.end('done')
   await done
 })
 
 test('somebody who asks for much neither keeps another caller waiting nor takes their place in the queue', async () => {
-  const places = createPlaces({ places: 2, waiting: 4 })
+  const limiter = createRequestLimiter({ concurrency: 2, waiting: 4 })
   const lifetimeOf = (who: string): Deadline => ({ ...noDeadline, who })
   const greedy = Array.from({ length: 6 }, () => held())
-  const asked = greedy.map(({ work }) => places.run(lifetimeOf('greedy'), work).catch((error: AppError) => error.code))
-  assert.deepEqual([places.taken, places.waiting], [2, 4])
+  const asked = greedy.map(({ work }) => limiter.run(lifetimeOf('greedy'), work).catch((error: AppError) => error.code))
+  assert.deepEqual([limiter.taken, limiter.waiting], [2, 4])
   // One who has nothing at work begins at once.
-  assert.equal(await places.run(lifetimeOf('other'), async () => 'served'), 'served')
+  assert.equal(await limiter.run(lifetimeOf('other'), async () => 'served'), 'served')
   // Where there is no room left, the last one of whoever has most is sent away.
   const small = held()
-  const first = places.run(lifetimeOf('other'), small.work)
-  const second = places.run(lifetimeOf('other'), async () => 'second')
+  const first = limiter.run(lifetimeOf('other'), small.work)
+  const second = limiter.run(lifetimeOf('other'), async () => 'second')
   assert.equal(await asked[5], 'TooManyHeavyRequests')
-  assert.deepEqual([places.taken, places.waiting], [3, 4])
+  assert.deepEqual([limiter.taken, limiter.waiting], [3, 4])
   await assert.rejects(
-    places.run(lifetimeOf('greedy'), async () => 'never'),
+    limiter.run(lifetimeOf('greedy'), async () => 'never'),
     refused('TooManyHeavyRequests'),
   )
   small.end('first')
   assert.deepEqual([await first, await second], ['first', 'second'])
   for (const { end } of greedy) end('done')
   assert.deepEqual(await Promise.all(asked.slice(0, 5)), Array(5).fill('done'))
-  assert.deepEqual([places.taken, places.waiting], [0, 0])
+  assert.deepEqual([limiter.taken, limiter.waiting], [0, 0])
 })
 
 test('one caller has a share of the queue, and is told which setting says so', async () => {
-  const places = createPlaces({ places: 1, waiting: 10, waitingOfCaller: 2 })
+  const limiter = createRequestLimiter({ concurrency: 1, waiting: 10, waitingOfCaller: 2 })
   const first = held()
-  const done = [first.work, first.work, first.work].map((work) => places.run(noDeadline, work))
-  await assert.rejects(places.run(noDeadline, first.work), (error: unknown) => {
+  const done = [first.work, first.work, first.work].map((work) => limiter.run(noDeadline, work))
+  await assert.rejects(limiter.run(noDeadline, first.work), (error: unknown) => {
     assert.ok(refused('TooManyHeavyRequests')(error))
     const { parameters } = error as AppError
     assert.deepEqual(parameters, { quota: 'svc.quotas.heavyRequests', most: 2, retry_after: 5 })

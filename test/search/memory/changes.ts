@@ -2,8 +2,8 @@
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../../src/search/plan/plan.ts'
 import type { MemoryDocument } from './documents.ts'
 import { isInScope } from './match.ts'
-import { isReadable, mayRead } from './sight.ts'
 import type { Asked } from './text.ts'
+import { isReadable, mayRead } from './visibility.ts'
 
 /** A document as it was until that moment. */
 export interface Former {
@@ -17,13 +17,13 @@ export function changesOf(
   former: readonly Former[],
   latest: number,
 ): ChangesPage {
-  const { scope, fields, vision } = asked.plan
+  const { scope, fields, fieldVisibility } = asked.plan
   const until = wanted === null ? latest : Math.min(latest, wanted)
   const isInside = (at: number): boolean => at <= until && (since === null || at >= since)
   const types = scope.objecttypes ?? [...fields.types.keys()]
   const isFound = (document: MemoryDocument): boolean => isInScope(scope, document, asked)
   const isKnown = (document: MemoryDocument): boolean =>
-    isFound(document) || (!document.source.deleted && mayRead(vision, document))
+    isFound(document) || (!document.source.deleted && mayRead(fieldVisibility, document))
   const told = new Map<number, ChangedObject>()
   for (const document of asked.all.values()) {
     const { id, changedAt: at, source } = document
@@ -34,7 +34,7 @@ export function changesOf(
   for (const { before, until: at } of since === null ? [] : former) {
     const { id, source } = before
     const now = asked.all.get(id)
-    if (!types.includes(source.objecttype) || !isInside(at) || !isReadable(vision.rights, before)) continue
+    if (!types.includes(source.objecttype) || !isInside(at) || !isReadable(fieldVisibility.rights, before)) continue
     if (now && isKnown(now)) continue
     told.set(id, { id, at: Math.max(at, told.get(id)?.at ?? 0), there: false })
   }

@@ -6,8 +6,8 @@ import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { FacetCounts, FacetField } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { aboveLink } from './match.ts'
-import { isSeen } from './sight.ts'
 import type { Asked } from './text.ts'
+import { isSeen } from './visibility.ts'
 
 export function countFacet(field: FacetField, documents: readonly MemoryDocument[], asked: Asked): FacetCounts {
   const counts = new Map<number | string, number>()
@@ -27,14 +27,14 @@ function valuesOf(field: FacetField, document: MemoryDocument, asked: Asked): re
   if (field.kind === 'objecttype') return [source.objecttype]
   if (field.kind === 'field') return ofColumn(field.field, document, asked)
   const table = asked.plan.fields.types.get(source.objecttype)?.table
-  if (!table || !isSeen(asked.plan.vision.system(table, field.kind), document)) return []
+  if (!table || !isSeen(asked.plan.fieldVisibility.system(table, field.kind), document)) return []
   if (field.kind === 'pool') return poolPath
   if (field.kind === 'tags') return source.tags
   return owner === null ? [] : [owner]
 }
 
 function ofColumn(field: SearchField, document: MemoryDocument, asked: Asked): readonly (number | string)[] {
-  if (!isSeen(asked.plan.vision.column(field), document)) return []
+  if (!isSeen(asked.plan.fieldVisibility.column(field), document)) return []
   const spot = { document, row: null }
   const values = valuesAt(spot, field)
   if (field.kind === 'link') return values.flatMap((id) => [id as number, ...aboveLink(id as number, spot, asked)])

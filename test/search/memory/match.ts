@@ -5,24 +5,24 @@ import { customLabel, intervalOf } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { Clause, MomentRange, NumberBound, SearchScope, TextClause } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, rowsAt, type Spot, valuesAt } from './documents.ts'
-import { isReadable, isSeen, mayRead } from './sight.ts'
 import { type Asked, bagOf, matchesText, overlaps, unitOf } from './text.ts'
+import { isReadable, isSeen, mayRead } from './visibility.ts'
 
 export function isInScope(scope: SearchScope, document: MemoryDocument, asked: Asked): boolean {
   const { objecttype, deleted } = document.source
   if (!(scope.objecttypes ?? [...asked.plan.fields.types.keys()]).includes(objecttype)) return false
   if (deleted && !(typeof scope.deleted === 'boolean' ? scope.deleted : scope.deleted.includes(document.id)))
     return false
-  if (asked.plan.vision.without.includes(document.id)) return false
-  if (asked.plan.vision.without.includes(document.id)) return false
+  if (asked.plan.fieldVisibility.without.includes(document.id)) return false
+  if (asked.plan.fieldVisibility.without.includes(document.id)) return false
   return isReadable(scope.rights, document) && matches(scope.where, { document, row: null }, asked)
 }
 
 export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
   const { document } = spot
   const { source } = document
-  const { vision, fields } = asked.plan
-  const seen = (field: SearchField): boolean => isSeen(vision.column(field), document)
+  const { fieldVisibility, fields } = asked.plan
+  const seen = (field: SearchField): boolean => isSeen(fieldVisibility.column(field), document)
   const values = (field: SearchField): unknown[] => (seen(field) ? valuesAt(spot, field) : [])
   const table = fields.types.get(source.objecttype)?.table
   switch (clause.is) {
@@ -56,24 +56,28 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
     case 'created':
     case 'modified': {
       const at = clause.is === 'created' ? source.createdAt : source.modifiedAt
-      return table !== undefined && isSeen(vision.any(table), document) && isWithin(at, clause.range)
+      return table !== undefined && isSeen(fieldVisibility.any(table), document) && isWithin(at, clause.range)
     }
     case 'objecttype':
       return clause.ids.includes(source.objecttype)
     case 'id':
       return clause.ids.includes(document.id)
     case 'pool':
-      return table !== undefined && isSeen(vision.system(table, 'pool'), document) && isInPool(clause, document, asked)
+      return (
+        table !== undefined &&
+        isSeen(fieldVisibility.system(table, 'pool'), document) &&
+        isInPool(clause, document, asked)
+      )
     case 'tag':
       return (
         table !== undefined &&
-        isSeen(vision.system(table, 'tags'), document) &&
+        isSeen(fieldVisibility.system(table, 'tags'), document) &&
         clause.ids.some((id) => source.tags.includes(id))
       )
     case 'owner':
       return (
         table !== undefined &&
-        isSeen(vision.system(table, 'owner'), document) &&
+        isSeen(fieldVisibility.system(table, 'owner'), document) &&
         document.owner !== null &&
         clause.principals.includes(document.owner)
       )
@@ -85,19 +89,19 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
       return (
         table !== undefined &&
         source.objecttype === clause.objecttype &&
-        isSeen(vision.system(table, 'parent'), document) &&
+        isSeen(fieldVisibility.system(table, 'parent'), document) &&
         hasParent(clause, document, asked)
       )
     case 'below':
       return (
         table !== undefined &&
         (clause.objecttype === null || clause.objecttype === source.objecttype) &&
-        isSeen(vision.system(table, 'parent'), document) &&
+        isSeen(fieldVisibility.system(table, 'parent'), document) &&
         standsBelow(clause, document, asked)
       )
     case 'row':
       return (
-        isSeen(vision.rows(clause.nested), document) &&
+        isSeen(fieldVisibility.rows(clause.nested), document) &&
         rowsAt(spot, clause.nested).some((row) => matches(clause.of, { document, row }, asked))
       )
     case 'linked':
@@ -108,7 +112,7 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
     case 'changed':
       return (
         table !== undefined &&
-        isSeen(vision.any(table), document) &&
+        isSeen(fieldVisibility.any(table), document) &&
         document.history.some(
           ({ at, operation, userId, comment }) =>
             isWithin(at, clause.range) &&
@@ -126,14 +130,14 @@ const isOfType = ({ column }: SearchField, { document }: Spot): boolean =>
 
 /** A boolean without value is false. */
 function hasValue(field: SearchField, spot: Spot, { plan }: Asked): boolean {
-  if (!isSeen(plan.vision.column(field), spot.document)) return false
+  if (!isSeen(plan.fieldVisibility.column(field), spot.document)) return false
   return field.kind === 'boolean' || valuesAt(spot, field).length > 0
 }
 
 function hasOneOf(clause: Extract<Clause, { is: 'value' }>, spot: Spot, asked: Asked): boolean {
   const { field, languages, below } = clause
   const wanted = new Set<unknown>(clause.values)
-  if (!isSeen(asked.plan.vision.column(field), spot.document)) return false
+  if (!isSeen(asked.plan.fieldVisibility.column(field), spot.document)) return false
   const values = valuesAt(spot, field)
   switch (field.kind) {
     case 'boolean':
@@ -163,7 +167,7 @@ function hasOneOf(clause: Extract<Clause, { is: 'value' }>, spot: Spot, asked: A
 /** All that stands above a linked object, for those who may read that object. */
 export function aboveLink(id: number, { document }: Spot, { all, plan }: Asked): readonly number[] {
   const target = all.get(id)
-  return target && mayRead(plan.vision, target) ? (document.links.get(id)?.ancestors ?? []) : []
+  return target && mayRead(plan.fieldVisibility, target) ? (document.links.get(id)?.ancestors ?? []) : []
 }
 
 function isBetween(
@@ -189,7 +193,7 @@ function isInPool(
   if (poolId === null) return none
   return ids.some((id) => {
     if (!below) return poolId === id
-    const within = plan.vision.poolsWithin(id)
+    const within = plan.fieldVisibility.poolsWithin(id)
     return within === 'all' ? poolPath.includes(id) : within.includes(poolId)
   })
 }
@@ -204,7 +208,7 @@ function hasParent(
   const poly = plan.fields.types.get(objecttype)?.table.polyhierarchical === true
   return source.parents.some((id) => {
     const parent = all.get(id)
-    return parent !== undefined && ids.includes(parent.source.ownId) && (!poly || mayRead(plan.vision, parent))
+    return parent !== undefined && ids.includes(parent.source.ownId) && (!poly || mayRead(plan.fieldVisibility, parent))
   })
 }
 
@@ -217,7 +221,7 @@ function standsBelow(
   const poly = plan.fields.types.get(source.objecttype)?.table.polyhierarchical === true
   return ancestors.some((id) => {
     const above = all.get(id)
-    if (poly && (above === undefined || !mayRead(plan.vision, above))) return false
+    if (poly && (above === undefined || !mayRead(plan.fieldVisibility, above))) return false
     return ids.includes(objecttype === null ? id : (above?.source.ownId ?? -1))
   })
 }
@@ -238,7 +242,7 @@ function assertFewWordsOf({ text, targets }: TextClause, documents: readonly Mem
   if (open.length === 0) return
   const known = new Set(
     documents
-      .filter((each) => mayRead(asked.plan.vision, each))
+      .filter((each) => mayRead(asked.plan.fieldVisibility, each))
       .flatMap((document) => targets.flatMap((target) => bagOf(target, { document, row: null }, asked))),
   )
   for (const pattern of open) {

@@ -7,8 +7,8 @@ import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { ScoreTerm, SearchPlan, SortField, SortKey } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { matches } from './match.ts'
-import { isSeen, mayRead } from './sight.ts'
 import { type Asked, unitOf } from './text.ts'
+import { isSeen, mayRead } from './visibility.ts'
 
 type Value = string | number | null
 
@@ -81,14 +81,14 @@ function sortValue(field: SortField, document: MemoryDocument, asked: Asked): Va
     case 'created':
     case 'modified': {
       const table = plan.fields.types.get(source.objecttype)?.table
-      if (!table || !isSeen(plan.vision.any(table), document)) return null
+      if (!table || !isSeen(plan.fieldVisibility.any(table), document)) return null
       return field.by === 'created' ? source.createdAt : source.modifiedAt
     }
     case 'standard':
       return inOneOf(source.standard['1']?.text, field.languages)
     case 'field':
       for (const each of [field.field, ...(field.others ?? [])]) {
-        const seen = isSeen(plan.vision.column(each), document)
+        const seen = isSeen(plan.fieldVisibility.column(each), document)
         const value = seen ? ofColumn({ ...field, field: each }, document, asked) : null
         if (value !== null) return value
       }
@@ -126,7 +126,7 @@ function ofColumn(
     }
     case 'link': {
       const target = all.get(value as number)
-      if (!target || !mayRead(plan.vision, target)) return null
+      if (!target || !mayRead(plan.fieldVisibility, target)) return null
       return inOneOf(document.links.get(target.id)?.title, languages)
     }
     default:
@@ -157,7 +157,7 @@ function inNames({ clause }: ScoreTerm, document: MemoryDocument, { plan }: Aske
       ? patterns(clause.text, 'words').map(unitOf)
       : words(clause.text).map((wanted) => (word: string) => word === wanted)
   const fields = (plan.fields.types.get(document.source.objecttype)?.all ?? []).filter(
-    (field) => field.fulltext && named(field) && isSeen(plan.vision.column(field), document),
+    (field) => field.fulltext && named(field) && isSeen(plan.fieldVisibility.column(field), document),
   )
   const found = fields.flatMap((field) =>
     valuesAt({ document, row: null }, field).flatMap((value) =>

@@ -80,7 +80,7 @@ export function createMemoryTarget(held: Held): IndexTarget {
         there.has(id) || !(objecttypes?.includes(objecttype) ?? true) ? [] : { id, objecttype },
       )
     },
-    async forgetFormer(_, before) {
+    async forgetTombstones(_, before) {
       const old = held.former.filter(({ until }) => until < before.getTime() * 1000)
       if (old.length === 0) return
       held.followedSince = Math.max(held.followedSince ?? 0, ...old.map(({ until }) => until))

@@ -6,7 +6,7 @@ import { customTexts, intervalOf } from '../../../src/search/document/values.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { SearchPlan, TextClause, TextTarget } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, type Spot, valuesAt } from './documents.ts'
-import { isSeen, mayRead } from './sight.ts'
+import { isSeen, mayRead } from './visibility.ts'
 
 export interface Asked {
   readonly plan: SearchPlan
@@ -68,7 +68,7 @@ function fulltextFields({ document }: Spot, { plan }: Asked): readonly SearchFie
 
 /** What a column adds to `_fulltext`: here whole values are split, and numbers and years are words. */
 function fulltextWords(field: SearchField, spot: Spot, asked: Asked): readonly string[] {
-  if (!isSeen(asked.plan.vision.column(field), spot.document)) return []
+  if (!isSeen(asked.plan.fieldVisibility.column(field), spot.document)) return []
   const values = valuesAt(spot, field)
   if (field.kind === 'string') return values.flatMap((value) => words(value as string))
   if (field.kind === 'number') return values.flatMap((value) => words(String(value)))
@@ -87,7 +87,7 @@ function sequencesOf(
   spot: Spot,
   { plan, all }: Asked,
 ): (readonly string[])[] {
-  if (!isSeen(plan.vision.column(field), spot.document)) return []
+  if (!isSeen(plan.fieldVisibility.column(field), spot.document)) return []
   const inLanguages = (text: Localized): string[] =>
     Object.entries(text).flatMap(([language, each]) => (!languages || languages.includes(language) ? each : []))
   return valuesAt(spot, field).flatMap((value): (readonly string[])[] => {
@@ -113,13 +113,13 @@ function sequencesOf(
 /** The title of a linked object in all languages, for those who may read the object. */
 function titleOf(id: number, { links }: MemoryDocument, { plan, all }: Asked): string[] {
   const target = all.get(id)
-  if (!target || !mayRead(plan.vision, target)) return []
+  if (!target || !mayRead(plan.fieldVisibility, target)) return []
   return Object.values(links.get(id)?.title ?? {})
 }
 
 /** Whole values: tokens of `string` columns, numbers, dates. */
 function matchesWhole({ text, mode }: TextClause, { field }: TextTarget, spot: Spot, { plan }: Asked): boolean {
-  if (!field || !isSeen(plan.vision.column(field), spot.document)) return false
+  if (!field || !isSeen(plan.fieldVisibility.column(field), spot.document)) return false
   const values = valuesAt(spot, field)
   if (field.kind === 'string') {
     const [pattern] = mode === 'wildcard' ? usable(patterns(text, 'token')) : []

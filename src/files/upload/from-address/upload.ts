@@ -6,8 +6,8 @@ import type { Seal } from '../../../platform/secrets/seal.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import type { Locations } from '../../locations/service.ts'
 import type { StoredFile } from '../../model.ts'
+import { rememberAddresses } from '../../remote/addresses.ts'
 import type { OpenRemote } from '../../remote/open.ts'
-import { rememberPlaces } from '../../remote/places.ts'
 import { remoteLocation } from '../../remote/remote-store.ts'
 import { assertVersionNames } from '../manual.ts'
 import type { UploadPermission } from '../permission.ts'
@@ -88,7 +88,7 @@ export async function uploadRemote(
     arrived,
     (file, arrival) => eventsOf(actor, file, arrival, locationFor(deps.locations, arrival.versionName)),
     (tx) =>
-      rememberPlaces(
+      rememberAddresses(
         tx,
         deps.seal,
         left.map(({ sha256, source, etag }) => ({ sha256, url: source.url, etag })),

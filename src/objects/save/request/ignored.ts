@@ -9,7 +9,7 @@ import type { Item } from '../item.ts'
 import { sameAsStored } from '../write/same-as-stored.ts'
 import { blockKeys, linkKeys, objectKeys, systemKeys, valueKeys } from './known-keys.ts'
 
-/** What of a payload had no effect: the first places, and how many there are besides. */
+/** What of a payload had no effect: the first paths, and how many there are besides. */
 export interface Ignored {
   readonly paths: readonly string[]
   readonly more: number
@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, unknown>>
 const mostPaths = 20
 
 /** Gathers places; a payload that is all wrong must not fill the memory with them. */
-class Places {
+class IgnoredPaths {
   readonly paths: string[] = []
   more = 0
   nearest: string | null = null
@@ -47,12 +47,12 @@ class Places {
  * never asked: that would tell its value.
  */
 export async function ignoredParts(context: SaveContext, items: readonly Item[]): Promise<Ignored> {
-  const places = new Places()
-  await eachYielding(items, (item) => readItem(context, item, places), context.yielder)
-  return places
+  const paths = new IgnoredPaths()
+  await eachYielding(items, (item) => readItem(context, item, paths), context.yielder)
+  return paths
 }
 
-function readItem(context: SaveContext, item: Item, places: Places): void {
+function readItem(context: SaveContext, item: Item, paths: IgnoredPaths): void {
   const { draft } = item
   if (!draft) return
   const stored = item.current && knowsStored(context, item) ? item.current : null
@@ -61,16 +61,16 @@ function readItem(context: SaveContext, item: Item, places: Places): void {
   const up = item.up?.field.column?.name
   const known = (key: string): boolean => blockKeys.has(key) || key === up
   if (wire === block) {
-    readFields(block, stored?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), places)
+    readFields(block, stored?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), paths)
   } else {
     for (const key in wire) {
       if (!objectKeys.has(key) && key !== item.table.name) {
-        places.add(place, key, () => [...objectKeys, item.table.name])
+        paths.add(place, key, () => [...objectKeys, item.table.name])
       }
     }
-    readFields(block, stored?.content ?? null, at, fields, known, places)
+    readFields(block, stored?.content ?? null, at, fields, known, paths)
   }
-  readSystem(item, stored, places)
+  readSystem(item, stored, paths)
 }
 
 type FieldMap = ReadonlyMap<string, MaskField>
@@ -98,24 +98,30 @@ function readFields(
   place: string,
   fields: FieldMap,
   known: (key: string) => boolean,
-  places: Places,
+  paths: IgnoredPaths,
 ): void {
   const inherited = isRecord(sent._inherited) ? sent._inherited : {}
   for (const key in sent) {
     const field = fields.get(key)
     const value = sent[key]
     if (!field) {
-      if (!known(key)) places.add(place, key, () => fields.keys())
-    } else if (field.mode === 'edit') readWritable(field, value, stored, `${place}.${key}`, places)
-    else if (!(key in inherited) && !unchanged(field, value, stored)) places.add(place, key)
+      if (!known(key)) paths.add(place, key, () => fields.keys())
+    } else if (field.mode === 'edit') readWritable(field, value, stored, `${place}.${key}`, paths)
+    else if (!(key in inherited) && !unchanged(field, value, stored)) paths.add(place, key)
   }
 }
 
 /** What stands inside a field that is written. Reverse-nested objects are drafts of their own. */
-function readWritable(field: MaskField, value: unknown, stored: Content | null, place: string, places: Places): void {
+function readWritable(
+  field: MaskField,
+  value: unknown,
+  stored: Content | null,
+  place: string,
+  paths: IgnoredPaths,
+): void {
   if (field.kind === 'reverse') return
   if (field.kind === 'column') {
-    if (isRecord(value)) readValue(field, value, place, places)
+    if (isRecord(value)) readValue(field, value, place, paths)
     return
   }
   if (!Array.isArray(value)) return
@@ -124,24 +130,24 @@ function readWritable(field: MaskField, value: unknown, stored: Content | null, 
   for (const [index, row] of value.entries()) {
     if (!isRecord(row)) continue
     const before = typeof row._uuid === 'string' ? (byUuid.get(row._uuid) ?? null) : null
-    readFields(row, before, `${place}.${index}`, fields, (key) => key === '_uuid', places)
+    readFields(row, before, `${place}.${index}`, fields, (key) => key === '_uuid', paths)
   }
 }
 
-function readValue({ column }: ColumnField, value: Fields, place: string, places: Places): void {
+function readValue({ column }: ColumnField, value: Fields, place: string, paths: IgnoredPaths): void {
   if (column.type === 'link' && column.target) {
-    readLink(column.target, value, place, places)
+    readLink(column.target, value, place, paths)
     return
   }
   const known = valueKeys[column.type]
-  if (known) for (const key in value) if (!known.has(key)) places.add(place, key, () => known)
+  if (known) for (const key in value) if (!known.has(key)) paths.add(place, key, () => known)
 }
 
 /** Objects are linked as they are answered, with fields of theirs; only keys that no such answer has are reported. */
-function readLink(target: Table, value: Fields, place: string, places: Places): void {
+function readLink(target: Table, value: Fields, place: string, paths: IgnoredPaths): void {
   for (const key in value) {
     if (!objectKeys.has(key) && !linkKeys.has(key) && key !== target.name) {
-      places.add(place, key, () => [...objectKeys, target.name])
+      paths.add(place, key, () => [...objectKeys, target.name])
     }
   }
   const block = value[target.name]
@@ -154,7 +160,7 @@ function readLink(target: Table, value: Fields, place: string, places: Places): 
       target.nested.some((nested) => nested.wireKey === key) ||
       reverse.has(key) ||
       key === `_reverse_nested:${target.name}:_id_parent`
-    if (!known) places.add(`${place}.${target.name}`, key, () => [...blockKeys, ...target.columnByName.keys()])
+    if (!known) paths.add(`${place}.${target.name}`, key, () => [...blockKeys, ...target.columnByName.keys()])
   }
 }
 
@@ -193,7 +199,7 @@ function sameReverse(field: ReverseField, value: unknown): boolean {
 }
 
 /** Tags, pool, owner, grants and parents that the type does not have or the mask does not let be written. */
-function readSystem(item: Item, stored: Item['current'], places: Places): void {
+function readSystem(item: Item, stored: Item['current'], paths: IgnoredPaths): void {
   const { draft, table, mask } = item
   if (!draft) return
   for (const { name, keys, has, same } of systemKeys) {
@@ -204,13 +210,13 @@ function readSystem(item: Item, stored: Item['current'], places: Places): void {
       if (value === false && !stored) continue
       if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue
       const shown = has(table) && mask.system[name].output !== 'off'
-      if (!shown || !stored || !same(value, stored)) places.add(inBlock ? draft.sent.at : draft.sent.place, key)
+      if (!shown || !stored || !same(value, stored)) paths.add(inBlock ? draft.sent.at : draft.sent.place, key)
     }
   }
   const { wire, place } = draft.sent
   const creator = wire._create_user
   if (isRecord(creator) && !(item.current ? isCreator(mask, stored, creator) : draft.creator))
-    places.add(place, '_create_user')
+    paths.add(place, '_create_user')
 }
 
 /** Whether it was sent back as it is shown: who created an object stays. */

@@ -3,7 +3,7 @@ import type { Localized } from '../../../datamodel/model.ts'
 import { collation } from '../../document/collation.ts'
 import { intervalOf } from '../../document/values.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import type { KeyPlace } from '../slots.ts'
+import type { KeySlot } from '../slots.ts'
 import type { Draft } from './draft.ts'
 
 /** Sets the key of a column; of nested tables the first row with a value counts. */
@@ -45,7 +45,7 @@ function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
 /** Where the key goes; null when there is one already, or no place. */
 function freePlace(
   { sortKeys, farKeys }: Draft,
-  place: KeyPlace | undefined,
+  place: KeySlot | undefined,
 ): { keys: (Buffer | undefined)[]; at: number } | null {
   if (place === undefined) return null
   const keys = place > 0 ? sortKeys : farKeys

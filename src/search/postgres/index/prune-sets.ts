@@ -102,7 +102,7 @@ function remove(db: Db, { table, numbers }: Kind, ids: readonly number[], since:
   return db.transaction(async (tx) => {
     // A statement of its own: the next one has to see whatever was written until this one could begin.
     // What documents were a moment ago (replaced.ts) may have had these sets: cached results are not brought up to date by it.
-    await tx.query('update search_state set set_removals = set_removals + 1, replaced_since = changed_at')
+    await tx.query('update search_state set set_removals = set_removals + 1, previous_since = changed_at')
     const { rowCount } = await tx.query(
       `delete from ${table} s where s.id = any($1::int[]) and not exists (
          select from (select ${numbers} as id from search_document d where d.changed_at > $2::timestamptz) used

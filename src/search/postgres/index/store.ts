@@ -6,8 +6,8 @@ import { onConnection, type Queryable } from '../../../platform/postgres/db.ts'
 import type { Leftover } from '../../queue/target.ts'
 import { buildLock } from './building.ts'
 import { documentColumns, type EncodedDocument, nestedColumns, stamp, withCopyStream } from './encode.ts'
-import { forgetReturned, keep } from './former.ts'
-import { replaceDocuments } from './replaced.ts'
+import { replaceDocuments } from './previous-documents.ts'
+import { forgetReturned, keep } from './tombstones.ts'
 
 export interface Indexed {
   readonly id: number

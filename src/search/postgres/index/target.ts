@@ -10,10 +10,10 @@ import { createAccessSets } from './access-sets.ts'
 import { isBulkOpen, openBulk } from './bulk.ts'
 import { encode } from './encode.ts'
 import { createFacetSets } from './facet-sets.ts'
-import * as former from './former.ts'
 import type { Renewal } from './renew.ts'
 import * as store from './store.ts'
 import { createTerms } from './terms.ts'
+import * as tombstones from './tombstones.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
 const documentsVersion = 10
@@ -115,14 +115,14 @@ export function createPostgresTarget({
     make,
     async forget({ db }, ids) {
       const { generation } = await store.nextGeneration(db, ids.length)
-      await former.keep(db, ids)
+      await tombstones.keep(db, ids)
       await store.removeDocuments(db, ids)
       return generation
     },
     expired: store.readExpired,
     leftovers: store.readLeftovers,
-    forgetFormer: former.forget,
-    followedSince: former.followedSince,
+    forgetTombstones: tombstones.forget,
+    followedSince: tombstones.followedSince,
     count: store.countDocuments,
     size: store.indexSize,
     openBacklog: openBulk,

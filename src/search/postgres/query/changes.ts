@@ -2,13 +2,13 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { isEverything } from '../../../rights/service.ts'
 import type { ChangedObject, ChangesPage, ChangesWindow } from '../../plan/plan.ts'
 import { expressionNode } from './access.ts'
-import { accessSql, readableSql } from './sight.ts'
 import { atMicroseconds, microseconds } from './sql.ts'
 import type { Statement } from './statements.ts'
+import { accessSql, readableSql } from './visibility.ts'
 
 /**
  * Changes in their order. Of objects that are found, or may be read and do not match (any more), by the moment at which
- * their documents became what they are; of others by the moment at which they moved out of sight: `search_former` has who
+ * their documents became what they are; of others by the moment at which they moved out of sight: `search_tombstone` has who
  * could see them until then. So what happens behind the end of a window takes nothing out of it but what the next one tells.
  */
 export async function readChanges(db: Queryable, statement: Statement, window: ChangesWindow): Promise<ChangesPage> {
@@ -17,7 +17,7 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
   const until = window.until === null ? 'state.changed_at' : `least(state.changed_at, ${moment(window.until)})`
   const types = plan.scope.objecttypes ?? [...plan.fields.types.keys()]
   const ofTypes = (alias: string): string => `${alias}.objecttype = any(${parameters.add(types, 'int[]')})`
-  const { rights } = plan.vision
+  const { rights } = plan.fieldVisibility
   const there = statement.where ?? 'false'
   const begins = (column: string): string => (window.since === null ? '' : `and ${column} >= ${moment(window.since)}`)
   const after = (at: string, id: string): string =>
@@ -30,7 +30,7 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
   const fresh = window.since === null
   const gone = `union all
          (select f.id, max(f.until) as at, false as there
-          from search_former f left join search_document d on d.id = f.id
+          from search_tombstone f left join search_document d on d.id = f.id
           where f.until <= ${until} ${begins('f.until')} and ${ofTypes('f')} and ${isEverything(rights) ? 'true' : accessSql(expressionNode(rights), 'f')}
             and not coalesce(${known}, false)
           group by f.id having true ${after('max(f.until)', 'f.id')} order by 2, 1 limit ${limit})`

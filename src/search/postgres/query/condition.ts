@@ -5,9 +5,9 @@
 import type { SystemFieldName } from '../../../datamodel/model.ts'
 import { type Expression, isEverything } from '../../../rights/service.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
+import type { Visibility } from '../../plan/field-visibility.ts'
 import type { SearchField, TypeFields } from '../../plan/fields.ts'
 import type { ChangeClause, Clause, MomentRange, SearchScope } from '../../plan/plan.ts'
-import type { Sight } from '../../plan/vision.ts'
 import { labelOf } from '../document/facets.ts'
 import { exactByLexeme } from '../document/field-lexemes.ts'
 import {
@@ -35,13 +35,13 @@ import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
 import type { LinkedObjects } from './linked.ts'
 import { type DocumentSql, documentSql, joined, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { ofDocuments, type Place, predicateSql } from './predicate.ts'
-import { accessSql, readableSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
+import { ofDocuments, predicateSql, type RowScope } from './predicate.ts'
 import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
 import { datesNode, type Expansions, piecesNode, textNode } from './text.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
+import { accessSql, readableSql, visibilityNode, visibilityOfTypes, whereSeen } from './visibility.ts'
 
 export interface ConditionContext {
   readonly plan: PostgresPlan
@@ -80,7 +80,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   else if (scope.deleted !== true) {
     add(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
   }
-  const { without } = context.plan.vision
+  const { without } = context.plan.fieldVisibility
   if (without.length > 0) add(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
   return parts.length === 0 ? documentSql('true') : joined(parts, ' and ')
 }
@@ -106,7 +106,7 @@ export function scoreNode(clause: Clause, context: ConditionContext): Node | nul
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null
 }
 
-function expression(condition: Condition, place: Place, { parameters }: ConditionContext): Sql | null {
+function expression(condition: Condition, place: RowScope, { parameters }: ConditionContext): Sql | null {
   if (condition.never) return null
   const parts = [
     ...(condition.node ? [predicateSql(condition.node, place, parameters)] : []),
@@ -115,7 +115,7 @@ function expression(condition: Condition, place: Place, { parameters }: Conditio
   return parts.length === 0 ? documentSql('true') : madeOf(parts, `(${parts.join(' and ')})`)
 }
 
-function disjunction(conditions: readonly Condition[], place: Place, context: ConditionContext): Condition {
+function disjunction(conditions: readonly Condition[], place: RowScope, context: ConditionContext): Condition {
   const possible = conditions.filter((condition) => !condition.never)
   if (possible.length === 0) return never
   const nodes = possible.map((condition) => condition.node)
@@ -126,14 +126,14 @@ function disjunction(conditions: readonly Condition[], place: Place, context: Co
   return { never: false, node, sql: madeOf(parts, `(${parts.join(' or ')})`) }
 }
 
-function negation(condition: Condition, place: Place, context: ConditionContext): Condition {
+function negation(condition: Condition, place: RowScope, context: ConditionContext): Condition {
   if (condition.never) return always
   if (condition.sql === null) return condition.node ? ofNode({ op: 'not', of: condition.node }) : never
   const of = expression(condition, place, context)
   return of === null ? always : ofSql(madeOf([of], `not coalesce(${of}, false)`))
 }
 
-function compile(clause: Clause, place: Place, context: ConditionContext): Condition {
+function compile(clause: Clause, place: RowScope, context: ConditionContext): Condition {
   const { parameters } = context
   const { alias } = place
   const byKey =
@@ -226,42 +226,42 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
 }
 
 /** Whether a document, or a row, has one value of it at most. */
-function isSingle({ path, file }: SearchField, { rows }: Place): boolean {
+function isSingle({ path, file }: SearchField, { rows }: RowScope): boolean {
   return file === null && (rows || path.length === 0)
 }
 
 /** A condition on a column, where the caller sees the column. */
 function seen(field: SearchField, of: Node, { plan }: ConditionContext): Condition {
-  const node = whereSeen(plan.vision.column(field), of)
+  const node = whereSeen(plan.fieldVisibility.column(field), of)
   return node ? ofNode(node) : never
 }
 
 /** The same of a condition in SQL. */
-function seenBySql(field: SearchField, sql: Sql, { root }: Place, { plan }: ConditionContext): Condition {
-  const sight = plan.vision.column(field)
-  if (sight === 'never') return never
-  const where = sightNode(sight)
+function seenBySql(field: SearchField, sql: Sql, { root }: RowScope, { plan }: ConditionContext): Condition {
+  const visibility = plan.fieldVisibility.column(field)
+  if (visibility === 'never') return never
+  const where = visibilityNode(visibility)
   return ofSql(where ? madeOf([sql], `(${accessSql(where, root)} and ${sql})`) : sql)
 }
 
 function withinPool(id: number, { plan }: ConditionContext): string | string[] {
-  const pools = plan.vision.poolsWithin(id)
+  const pools = plan.fieldVisibility.poolsWithin(id)
   return pools === 'all' ? belowPool(id) : pools.map(inPool)
 }
 
 function systemField(name: SystemFieldName, context: ConditionContext): Condition {
-  return ofTypes(context, (type) => context.plan.vision.system(type.table, name))
+  return ofTypes(context, (type) => context.plan.fieldVisibility.system(type.table, name))
 }
 
 /** Where any mask at all may be used: the others are known by their ids and titles only. */
 function anyMask(context: ConditionContext): Condition {
-  return ofTypes(context, (type) => context.plan.vision.any(type.table))
+  return ofTypes(context, (type) => context.plan.fieldVisibility.any(type.table))
 }
 
-function ofTypes({ plan }: ConditionContext, sightOf: (type: TypeFields) => Sight): Condition {
-  if (plan.vision.whole) return always
-  const node = sightOfTypes(
-    [...plan.fields.types.values()].map((type) => ({ id: type.table.id, sight: sightOf(type) })),
+function ofTypes({ plan }: ConditionContext, visibilityOf: (type: TypeFields) => Visibility): Condition {
+  if (plan.fieldVisibility.whole) return always
+  const node = visibilityOfTypes(
+    [...plan.fields.types.values()].map((type) => ({ id: type.table.id, visibility: visibilityOf(type) })),
   )
   return node ? ofNode(node) : always
 }
@@ -273,12 +273,12 @@ function textContext({
   searched = plan.scope.objecttypes ?? [...plan.fields.types.keys()],
 }: ConditionContext) {
   const types = searched.flatMap((id) => plan.fields.types.get(id) ?? [])
-  return { types, languages: plan.languages, expansions, vision: plan.vision, linked }
+  return { types, languages: plan.languages, expansions, fieldVisibility: plan.fieldVisibility, linked }
 }
 
 function valueCondition(
   { field, values, below, languages }: Extract<Clause, { is: 'value' }>,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   if (values.length === 0) return never
@@ -325,7 +325,7 @@ function storedValueCondition(
   field: SearchField,
   values: readonly string[],
   languages: readonly string[] | null,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   const nodes = values.map((text) =>
@@ -336,7 +336,7 @@ function storedValueCondition(
   )
   const known = nodes.filter((node) => node !== null)
   const candidates = known.length === nodes.length ? anyOf(known) : ofType(field, place)
-  const node = whereSeen(context.plan.vision.column(field), candidates)
+  const node = whereSeen(context.plan.fieldVisibility.column(field), candidates)
   if (!node) return never
   return {
     never: false,
@@ -346,7 +346,7 @@ function storedValueCondition(
 }
 
 /** Whatever could have the field: objects of its type, or rows of its table. */
-function ofType(field: SearchField, { rows }: Place): Node {
+function ofType(field: SearchField, { rows }: RowScope): Node {
   return lexeme(rows ? rowOf(field.column.table.id) : ofObjecttype(field.column.table.root.id))
 }
 
@@ -355,29 +355,29 @@ function saysSo(field: SearchField): boolean {
   return field.file !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
 }
 
-function absent(field: SearchField, place: Place, context: ConditionContext): Condition {
+function absent(field: SearchField, place: RowScope, context: ConditionContext): Condition {
   // A boolean without value is false.
   if (field.kind === 'boolean') return never
   const type = ofType(field, place)
-  const sight = context.plan.vision.column(field)
+  const visibility = context.plan.fieldVisibility.column(field)
   if (saysSo(field)) {
-    const value = whereSeen(sight, lexeme(hasValue(field.code)))
+    const value = whereSeen(visibility, lexeme(hasValue(field.code)))
     return ofNode(value ? allOf([type, { op: 'not', of: value }]) : type)
   }
-  const where = sightNode(sight)
+  const where = visibilityNode(visibility)
   const missing = `${keyOf(field, place, context)} is null`
   const sql = where ? `(not ${accessSql(where, place.root)} or ${missing})` : missing
   return { never: false, node: type, sql: documentSql(sql) }
 }
 
-function present(field: SearchField, place: Place, context: ConditionContext): Condition {
+function present(field: SearchField, place: RowScope, context: ConditionContext): Condition {
   if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
   if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
-  const node = whereSeen(context.plan.vision.column(field), ofType(field, place))
+  const node = whereSeen(context.plan.fieldVisibility.column(field), ofType(field, place))
   return node ? { never: false, node, sql: documentSql(`${keyOf(field, place, context)} is not null`) } : never
 }
 
-function keyOf(field: SearchField, place: Place, { plan }: ConditionContext): string {
+function keyOf(field: SearchField, place: RowScope, { plan }: ConditionContext): string {
   return keySql(plan.slots.sortKey(field) ?? 0, place.alias)
 }
 
@@ -402,19 +402,19 @@ function momentSql(column: string, { from, to }: MomentRange, parameters: Parame
 
 function rowCondition(
   { nested, of }: Extract<Clause, { is: 'row' }>,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   const alias = `${place.alias}n`
-  const rows: Place = { alias, rows: true, root: place.root }
+  const rows: RowScope = { alias, rows: true, root: place.root }
   const inner = conjunction([ofNode(lexeme(rowOf(nested.table.id))), compile(of, rows, context)])
   const sql = expression(inner, rows, context)
   if (sql === null) return never
   const within = place.rows ? ` and ${alias}.parent = ${place.alias}.row` : ''
   const found = `exists (select from search_nested ${alias} where ${alias}.id = ${place.alias}.id${within} and ${sql})`
-  const sight = context.plan.vision.rows(nested)
-  if (sight === 'never') return never
-  const node = sightNode(sight)
+  const visibility = context.plan.fieldVisibility.rows(nested)
+  if (visibility === 'never') return never
+  const node = visibilityNode(visibility)
   // Rows do not know where their object is.
   if (node && place.rows) return ofSql(`(${accessSql(node, place.root)} and ${found})`)
   return { never: false, node, sql: found }
@@ -422,12 +422,12 @@ function rowCondition(
 
 function linkedCondition(
   { field, of }: Extract<Clause, { is: 'linked' }>,
-  { alias }: Place,
+  { alias }: RowScope,
   context: ConditionContext,
 ): Condition {
   const target = `${alias}l`
   const inner = scopeSql(of, target, context)
-  const node = whereSeen(context.plan.vision.column(field), lexeme(hasValue(field.code)))
+  const node = whereSeen(context.plan.fieldVisibility.column(field), lexeme(hasValue(field.code)))
   if (inner === null || node === null) return never
   const column = context.parameters.add(field.column.id, 'int')
   return {
@@ -441,7 +441,7 @@ function linkedCondition(
 /** Objects of hierarchies that stand below others, where the caller sees where they stand. */
 function belowCondition(
   { objecttype, ids }: Extract<Clause, { is: 'below' }>,
-  place: Place,
+  place: RowScope,
   context: ConditionContext,
 ): Condition {
   const { plan, parameters } = context
@@ -450,11 +450,11 @@ function belowCondition(
       (hierarchical || polyhierarchical) && (objecttype === null || objecttype === id),
   )
   // In a polyhierarchy only those that the caller may read are known to stand above an object.
-  const readsAll = isEverything(plan.vision.rights)
+  const readsAll = isEverything(plan.fieldVisibility.rights)
   const isKnown = ({ table }: TypeFields): boolean => readsAll || !table.polyhierarchical
   const among = (types: readonly TypeFields[], readable: string | null): Condition => {
     const seen = types.flatMap(
-      ({ table }) => whereSeen(plan.vision.system(table, 'parent'), lexeme(ofObjecttype(table.id))) ?? [],
+      ({ table }) => whereSeen(plan.fieldVisibility.system(table, 'parent'), lexeme(ofObjecttype(table.id))) ?? [],
     )
     if (seen.length === 0 || ids.length === 0) return never
     if (objecttype === null && readable === null) {
@@ -508,7 +508,7 @@ function childOfCondition(
   const type = parameters.add(objecttype, 'int')
   // In a polyhierarchy parents that the caller may not read are shown without their `_id`.
   const readable =
-    table.polyhierarchical && !plan.vision.whole
+    table.polyhierarchical && !plan.fieldVisibility.whole
       ? ` and exists (select from search_document t where t.id = p.system_object_id and ${readableSql(plan, 't')})`
       : ''
   const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
@@ -517,8 +517,8 @@ function childOfCondition(
   const children = `select c.system_object_id from object c
     where c.parents && ${parents} and c.parents <> '{}' and c.objecttype = ${type}`
   const tops = `select c.system_object_id from object c where c.objecttype = ${type} and c.parents = '{}'`
-  const sight = plan.vision.system(table, 'parent')
-  if (sight === 'never') return never
+  const visibility = plan.fieldVisibility.system(table, 'parent')
+  if (visibility === 'never') return never
   const sql = `${alias}.id in (${none ? `${children} union all ${tops}` : children})`
-  return { never: false, node: sightNode(sight), sql }
+  return { never: false, node: visibilityNode(visibility), sql }
 }

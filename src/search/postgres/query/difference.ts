@@ -1,11 +1,11 @@
 /**
  * What has changed of a result since it was kept. A document that became something else since then took out of the result
- * what it was (`search_replaced`), and put into it what it is; all others count as they did. To look at the changed ones
+ * what it was (`search_previous_document`), and put into it what it is; all others count as they did. To look at the changed ones
  * costs little beside going through all matches anew, which is what a word like `the` would ask for after every save.
  */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Hit } from '../../plan/plan.ts'
-import { replacedFor } from '../index/replaced.ts'
+import { previousKeptFor } from '../index/previous-documents.ts'
 import type { CountedText, FacetColumn } from './facets.ts'
 import { conditionColumns, isOfDocument, longestCondition } from './of-document.ts'
 import { afterSql, orderColumns } from './order.ts'
@@ -59,11 +59,11 @@ export async function readDifference(
   )
   const { rows } = await db.query<Row>(
     ...parameters.statement(`with state as materialized (
-       select changed_at, coalesce(replaced_since <= ${moment}, true)
-         and changed_at <= ${moment} + interval '${replacedFor} seconds' as known from search_state
+       select changed_at, coalesce(previous_since <= ${moment}, true)
+         and changed_at <= ${moment} + interval '${previousKeptFor} seconds' as known from search_state
      ), changed as materialized (
-       (select -1 as sign, ${conditionColumns} from search_replaced
-        where replaced_at > ${moment} and changed_at <= ${moment} and (select known from state) limit ${limit} + 1)
+       (select -1 as sign, ${conditionColumns} from search_previous_document
+        where changed_until > ${moment} and changed_at <= ${moment} and (select known from state) limit ${limit} + 1)
        union all
        (select 1, ${conditionColumns} from search_document
         where changed_at > ${moment} and (select known from state) limit ${limit} + 1)

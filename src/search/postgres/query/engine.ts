@@ -10,8 +10,8 @@ import { createBatchLoader } from '../../../platform/postgres/batch-loader.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
-import type { Columns } from '../columns/columns.ts'
-import { createColumnSearch } from '../columns/search.ts'
+import type { BitmapStore } from '../bitmaps/bitmap-store.ts'
+import { createBitmapSearch } from '../bitmaps/search.ts'
 import { readMoment } from '../index/store.ts'
 import { lexicalSettings } from '../lexical.ts'
 import type { SlotCache } from '../slots.ts'
@@ -20,7 +20,7 @@ import { type Counts, createCachedResults, type Page, type Part, type Renewed } 
 import { readChanges } from './changes.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
-import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
+import { fieldVisibilityWith, findLinked, type LinkedObjects } from './linked.ts'
 import { createLinkedAnswers } from './linked-answers.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
@@ -35,7 +35,7 @@ export interface PostgresEngineDeps {
   readonly pipelined: Queryable
   readonly slots: SlotCache
   readonly accessSets: AccessSets
-  readonly columns: Columns
+  readonly bitmaps: BitmapStore
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
   /** Connections of this engine. */
   readonly maxConnections: number
@@ -59,7 +59,7 @@ export function createPostgresEngine({
   accessSets,
   sortIndexes,
   maxConnections,
-  columns,
+  bitmaps,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
   const lexical = db.sibling({
@@ -72,7 +72,7 @@ export function createPostgresEngine({
   const readNow = createBatchLoader(() => readMoment(pipelined), { most: 1000 })
   const kept = createCachedResults({ countFacet, readNow: () => readNow(null) })
   const linkedAnswers = createLinkedAnswers()
-  const columnSearch = createColumnSearch({ pipelined, columns, countFacet })
+  const bitmapSearch = createBitmapSearch({ pipelined, bitmaps, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
@@ -84,7 +84,10 @@ export function createPostgresEngine({
     const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
     await yieldIfDue(yielder)
     const expansions = await expandWildcards(databases, asked)
-    const planWith = (known: LinkedObjects): PostgresPlan => ({ ...asked, vision: visionWith(asked.vision, known) })
+    const planWith = (known: LinkedObjects): PostgresPlan => ({
+      ...asked,
+      fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
+    })
     let now: Promise<number> | null = null
     const moment = () => {
       now ??= readNow(null)
@@ -92,7 +95,7 @@ export function createPostgresEngine({
     }
     const linked = await findLinked(
       { db: databases.lexical, known: linkedAnswers, accessSets, moment },
-      asked.vision,
+      asked.fieldVisibility,
       (known) => statements.compileAll(planWith(known), expansions, known),
     )
     const plan = planWith(linked)
@@ -136,7 +139,7 @@ export function createPostgresEngine({
     const { counts } = found
     const page =
       found.page ??
-      (known && isWorthColumns(counts.value.count) ? await columnSearch.page(asked) : null) ??
+      (known && isWorthColumns(counts.value.count) ? await bitmapSearch.page(asked) : null) ??
       (await pageOf(asked, counts.value.count))
     if (!found.page) kept.keepPage(asked, page)
     return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf) }
@@ -144,7 +147,7 @@ export function createPostgresEngine({
 
   /** What columns in memory say. */
   async function fromColumns(asked: Prepared): Promise<Renewed | null> {
-    const found = await columnSearch.find(asked)
+    const found = await bitmapSearch.find(asked)
     if (found) kept.keepCounts(asked, found.counts)
     if (found?.page) kept.keepPage(asked, found.page)
     return found
@@ -178,7 +181,7 @@ export function createPostgresEngine({
 
   /** What finds many is found in memory the next time. */
   function wantColumns(asked: Prepared, count: number): void {
-    if (isWorthColumns(count)) columnSearch.want(asked, count, largeResult)
+    if (isWorthColumns(count)) bitmapSearch.want(asked, count, largeResult)
   }
 
   /**

@@ -7,8 +7,8 @@ import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers
 import type { LinkedObjects } from './linked.ts'
 import { documentSql, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, readableSql, seenSql, sightOfTypes } from './sight.ts'
 import { valuePath } from './stored-values.ts'
+import { accessSql, readableSql, seenSql, visibilityOfTypes } from './visibility.ts'
 
 /** Facets that count by a number in the document; others are counted from stored values. */
 export interface FacetColumn {
@@ -28,20 +28,23 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
     return { facet, sql: systemSql(sql, field.kind, plan), direct: false }
   }
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
-  const sight = plan.vision.column(field.field)
+  const visibility = plan.fieldVisibility.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null
   const slot = plan.slots.facet(field.field)
   const type = field.field.column.table.root.id
-  const sql = seenSql(sight, documentSql(`d.facets[${slot ?? 0}]`), 'd')
+  const sql = seenSql(visibility, documentSql(`d.facets[${slot ?? 0}]`), 'd')
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
   const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
   return { facet, sql: ofType, direct: false }
 }
 
-function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, vision }: PostgresPlan): Sql {
-  if (vision.whole) return sql
-  const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.system(table, field) }))
-  const where = sightOfTypes(types)
+function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, fieldVisibility }: PostgresPlan): Sql {
+  if (fieldVisibility.whole) return sql
+  const types = [...fields.types.values()].map(({ table }) => ({
+    id: table.id,
+    visibility: fieldVisibility.system(table, field),
+  }))
+  const where = visibilityOfTypes(types)
   return where ? madeOf([sql], `case when ${accessSql(where, 'd')} then ${sql} end`) : sql
 }
 

@@ -6,7 +6,7 @@
 import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
 import { datePart, numberKey } from '../document/sort-keys.ts'
-import { type KeyPlace, keySql } from '../slots.ts'
+import { type KeySlot, keySql } from '../slots.ts'
 import { type DocumentSql, documentSql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import type { Parameters } from './sql.ts'
@@ -17,7 +17,7 @@ import type { Parameters } from './sql.ts'
  */
 export interface KeyRange {
   readonly field: SearchField
-  readonly place: KeyPlace
+  readonly place: KeySlot
   readonly atLeast: bigint | null
   readonly atMost: bigint | null
 }

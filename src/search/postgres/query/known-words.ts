@@ -8,15 +8,15 @@
 import type { SearchPlan, TextTarget } from '../../plan/plan.ts'
 import { columnWord, titleWord } from '../document/lexemes.ts'
 import { withoutShared, withPlaces } from './predicate.ts'
-import { whereSeen } from './sight.ts'
 import { asksTitles, ownSources, type SourceContext } from './sources.ts'
 import { anyOf, lexeme, type Node, tsquery } from './tsquery.ts'
+import { whereSeen } from './visibility.ts'
 
 /** Stands for the word: of private use, so that no word has it. */
 const placeholder = '\uf8ff'
 
 /** Texts of some object types. */
-export interface WordPlace {
+export interface WordTarget {
   readonly target: TextTarget
   readonly types: SourceContext['types']
 }
@@ -32,8 +32,8 @@ export interface KnownWord {
 /** null: no document shows the caller a word. `dictionary`: 0 for words, else the id of a `string` column. */
 export function knownWord(
   dictionary: number,
-  places: readonly WordPlace[],
-  { vision, languages }: Pick<SearchPlan, 'vision' | 'languages'>,
+  places: readonly WordTarget[],
+  { fieldVisibility, languages }: Pick<SearchPlan, 'fieldVisibility' | 'languages'>,
 ): KnownWord | null {
   const lexemes = new Set<string>()
   const write = (text: string): Node => {
@@ -43,8 +43,8 @@ export function knownWord(
   const found = places.flatMap(({ target, types }): (Node | null)[] => {
     const { field } = target
     if (dictionary !== 0)
-      return field ? [whereSeen(vision.column(field), write(columnWord(field.code, placeholder)))] : []
-    const context = { types, languages, vision, linked: noneLinked }
+      return field ? [whereSeen(fieldVisibility.column(field), write(columnWord(field.code, placeholder)))] : []
+    const context = { types, languages, fieldVisibility, linked: noneLinked }
     const own = ownSources(target, context).map((source) => source((writer) => write(writer(placeholder))))
     // A word of a title is known from the linked object itself.
     return asksTitles(target, context) ? [...own, write(titleWord(placeholder))] : own

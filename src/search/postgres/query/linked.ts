@@ -5,14 +5,14 @@
  */
 import type { Table } from '../../../datamodel/model.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import type { Sight, Vision } from '../../plan/vision.ts'
+import type { FieldVisibility, Visibility } from '../../plan/field-visibility.ts'
 import { ofObjecttype, withoutPool } from '../document/lexemes.ts'
 import { expressionNode } from './access.ts'
 import type { AccessSets } from './access-sets.ts'
 import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
-import { readableSql } from './sight.ts'
 import { microseconds } from './sql.ts'
 import { lastingQuery, lexeme, type Node, tsquery } from './tsquery.ts'
+import { readableSql } from './visibility.ts'
 
 /** Linked objects that become lexemes; more of them are found by a join. */
 const mostLinked = 1000
@@ -44,16 +44,16 @@ export interface LinkedSource {
  */
 export async function findLinked(
   source: LinkedSource,
-  vision: Vision,
+  fieldVisibility: FieldVisibility,
   use: (linked: LinkedObjects) => void,
 ): Promise<LinkedObjects> {
   const answers = new Map<string, LinkedIds>()
   const { accessSets } = source
-  const readable = (): string => readableSql({ vision, accessSets }, 't')
-  const linked = lookUp(vision, readable, answers, null)
-  if (vision.whole) return linked
+  const readable = (): string => readableSql({ fieldVisibility, accessSets }, 't')
+  const linked = lookUp(fieldVisibility, readable, answers, null)
+  if (fieldVisibility.whole) return linked
   const moment = await source.moment()
-  const known: LinkedAnswers = vision.without.length === 0 ? source.known : notKept
+  const known: LinkedAnswers = fieldVisibility.without.length === 0 ? source.known : notKept
   const wanted = new Map<string, Question>()
   const want = (key: string, question: Question): LinkedIds => {
     const answer = known.get(key, moment)
@@ -61,12 +61,12 @@ export async function findLinked(
     else answers.set(key, answer)
     return answer ?? []
   }
-  use(lookUp(vision, readable, answers, want))
+  use(lookUp(fieldVisibility, readable, answers, want))
   // What is known now can lead to more: whether a type is known as a whole, or there is such an object at all, comes first.
   for (let round = 0; round < 3 && wanted.size > 0; round++) {
-    await ask({ db: source.db, known, without: vision.without, readable }, wanted, answers)
+    await ask({ db: source.db, known, without: fieldVisibility.without, readable }, wanted, answers)
     wanted.clear()
-    use(lookUp(vision, readable, answers, want))
+    use(lookUp(fieldVisibility, readable, answers, want))
   }
   return linked
 }
@@ -120,40 +120,40 @@ async function ask(
   }
 }
 
-/** A vision for one search: what hides something of a few objects at most is nothing where there are no such objects. */
-export function visionWith(vision: Vision, linked: LinkedObjects): Vision {
-  if (vision.whole) return vision
-  // Many columns share a sight, and each is asked for several times.
-  const known = new Map<Sight, Sight>()
-  const settled = (sight: Sight): Sight => {
-    if (typeof sight === 'string' || !sight.unless) return sight
-    const before = known.get(sight)
+/** A field visibility for one search: what hides something of a few objects at most is nothing where there are no such objects. */
+export function fieldVisibilityWith(fieldVisibility: FieldVisibility, linked: LinkedObjects): FieldVisibility {
+  if (fieldVisibility.whole) return fieldVisibility
+  // Many columns share a visibility, and each is asked for several times.
+  const known = new Map<Visibility, Visibility>()
+  const settled = (visibility: Visibility): Visibility => {
+    if (typeof visibility === 'string' || !visibility.unless) return visibility
+    const before = known.get(visibility)
     if (before) return before
-    const { table, place } = sight.unless
-    const found = linked.isEmpty(table, expressionNode(place)) ? 'always' : sight
-    known.set(sight, found)
+    const { table, place } = visibility.unless
+    const found = linked.isEmpty(table, expressionNode(place)) ? 'always' : visibility
+    known.set(visibility, found)
     return found
   }
   return {
-    ...vision,
-    column: (field) => settled(vision.column(field)),
-    rows: (nested) => settled(vision.rows(nested)),
-    system: (table, field) => settled(vision.system(table, field)),
-    any: (table) => settled(vision.any(table)),
-    titles: (table) => (linked.knowsAll(table) ? 'all' : vision.titles(table)),
+    ...fieldVisibility,
+    column: (field) => settled(fieldVisibility.column(field)),
+    rows: (nested) => settled(fieldVisibility.rows(nested)),
+    system: (table, field) => settled(fieldVisibility.system(table, field)),
+    any: (table) => settled(fieldVisibility.any(table)),
+    titles: (table) => (linked.knowsAll(table) ? 'all' : fieldVisibility.titles(table)),
   }
 }
 
 /** `want`: what is said of what has not been asked yet. */
 function lookUp(
-  vision: Vision,
+  fieldVisibility: FieldVisibility,
   readable: () => string,
   answers: ReadonlyMap<string, LinkedIds>,
   want: ((key: string, question: Question) => LinkedIds) | null,
 ): LinkedObjects {
   function answer(table: Table | null, node: Node, ofReader: boolean): LinkedIds {
     const query = table ? `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})` : lastingQuery(node)
-    const key = ofReader ? `${vision.key} ${query}` : query
+    const key = ofReader ? `${fieldVisibility.key} ${query}` : query
     const known = answers.get(key)
     return known === undefined ? (want?.(key, { type: table?.id ?? null, query, readable: ofReader }) ?? []) : known
   }
@@ -163,10 +163,10 @@ function lookUp(
     isEmpty: (table, node) => answer(null, node, false)?.length === 0 || answer(table, node, false)?.length === 0,
     readable,
     knowsAll(table) {
-      const titles = vision.titles(table)
+      const titles = fieldVisibility.titles(table)
       if (titles === 'all') return true
       // One of them may have left its pool.
-      if (vision.without.length > 0) return false
+      if (fieldVisibility.without.length > 0) return false
       return titles === 'all in pools' && answer(table, lexeme(withoutPool), false)?.length === 0
     },
     found: () => [...answers].map(([query, ids]) => `${query} ${ids}`).join('\n'),

@@ -1,17 +1,17 @@
 /** The order of hits: sort keys as SQL, and where a page begins. */
 
+import type { Visibility } from '../../plan/field-visibility.ts'
 import type { FieldCatalogue, SearchField, Weight } from '../../plan/fields.ts'
 import type { SortField, SortKey, TextClause } from '../../plan/plan.ts'
-import type { Sight } from '../../plan/vision.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
 import { isLocalized, keySql } from '../slots.ts'
 import { type ConditionContext, clauseSql, scoreNode } from './condition.ts'
 import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, readableSql, seenSql, sightNode, sightOfTypes } from './sight.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 import { atMicroseconds, microseconds, type Parameters } from './sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from './tsquery.ts'
+import { accessSql, readableSql, seenSql, visibilityNode, visibilityOfTypes } from './visibility.ts'
 
 export interface OrderColumn {
   readonly key: SortKey
@@ -74,9 +74,12 @@ export function isLong(field: SortField): boolean {
   return field.by === 'field' && ['text', 'string', 'l10n', 'link'].includes(field.field.kind)
 }
 
-function timeSql(column: string, { fields, vision }: PostgresPlan): { sql: Sql; nullable: boolean } {
-  const types = [...fields.types.values()].map(({ table }) => ({ id: table.id, sight: vision.any(table) }))
-  const where = sightOfTypes(types)
+function timeSql(column: string, { fields, fieldVisibility }: PostgresPlan): { sql: Sql; nullable: boolean } {
+  const types = [...fields.types.values()].map(({ table }) => ({
+    id: table.id,
+    visibility: fieldVisibility.any(table),
+  }))
+  const where = visibilityOfTypes(types)
   return where
     ? { sql: documentSql(`case when ${accessSql(where, 'd')} then ${column} end`), nullable: true }
     : { sql: documentSql(column), nullable: false }
@@ -95,7 +98,7 @@ function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext):
   const { target } = field.column
   const known = target === null || linked.knowsAll(target)
   const sql = known ? sortKeySql(by, plan) : titleKeySql(by, plan)
-  return seenSql(plan.vision.column(field), sql, 'd')
+  return seenSql(plan.fieldVisibility.column(field), sql, 'd')
 }
 
 /** The sort key of the first linked object itself, as far as the caller may read it. */
@@ -171,11 +174,13 @@ function namesSql(clause: TextClause, context: ConditionContext): string | null 
 }
 
 /** Title and subtitle as far as the caller sees all that they are made of. */
-function seenNamesSql({ fields, vision }: PostgresPlan): string {
-  if (vision.whole) return 'd.names'
+function seenNamesSql({ fields, fieldVisibility }: PostgresPlan): string {
+  if (fieldVisibility.whole) return 'd.names'
   const where = (weight: Weight): Node | null =>
     allSeen(
-      namesIn(fields).flatMap(({ id, field }) => (field.weight === weight ? { id, sight: vision.column(field) } : [])),
+      namesIn(fields).flatMap(({ id, field }) =>
+        field.weight === weight ? { id, visibility: fieldVisibility.column(field) } : [],
+      ),
     )
   const [title, subtitle] = [where('A'), where('B')]
   if (!title && !subtitle) return 'd.names'
@@ -197,10 +202,10 @@ function namesIn(fields: FieldCatalogue): readonly { readonly id: number; readon
   return found
 }
 
-/** Where each of the sights holds that its object type has; null: everywhere. */
-function allSeen(sights: readonly { readonly id: number; readonly sight: Sight }[]): Node | null {
-  const hidden = sights.flatMap(({ id, sight }): Node[] => {
-    const where = sightNode(sight)
+/** Where each of the visibilities holds that its object type has; null: everywhere. */
+function allSeen(visibilities: readonly { readonly id: number; readonly visibility: Visibility }[]): Node | null {
+  const hidden = visibilities.flatMap(({ id, visibility }): Node[] => {
+    const where = visibilityNode(visibility)
     return where ? [allOf([lexeme(ofObjecttype(id)), { op: 'not', of: where }])] : []
   })
   return hidden.length === 0 ? null : { op: 'not', of: anyOf(hidden) }

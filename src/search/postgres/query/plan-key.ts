@@ -27,7 +27,11 @@ function remembered(make: (plan: SearchPlan) => string): (plan: SearchPlan) => s
 }
 
 function keyOf(plan: SearchPlan, parts: object): string {
-  return hash('sha256', `${plan.model.version} ${plan.vision.key} ${plan.languages} ${textOf(parts)}`, 'base64')
+  return hash(
+    'sha256',
+    `${plan.model.version} ${plan.fieldVisibility.key} ${plan.languages} ${textOf(parts)}`,
+    'base64',
+  )
 }
 
 const textOf = (parts: object): string => JSON.stringify(parts, plain)

@@ -7,11 +7,11 @@ import { exactValue, ofObjecttype } from '../document/lexemes.ts'
 import { expressionNode } from './access.ts'
 import { type AccessSets, type KnownAccess, knownSetsSql } from './access-sets.ts'
 import { documentSql, joined, madeOf, type Sql } from './of-document.ts'
-import { accessSql } from './sight.ts'
 import type { Parameters } from './sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from './tsquery.ts'
+import { accessSql } from './visibility.ts'
 
-export interface Place {
+export interface RowScope {
   /** Alias of the table whose `lexemes` are asked. */
   readonly alias: string
   /** The rows of a nested table, or the documents themselves. */
@@ -20,10 +20,15 @@ export interface Place {
   readonly root: string
 }
 
-export const ofDocuments = (alias: string): Place => ({ alias, rows: false, root: alias })
+export const ofDocuments = (alias: string): RowScope => ({ alias, rows: false, root: alias })
 
 /** `sets`: what is known of them says for documents what it can. */
-export function predicateSql(given: Node, place: Place, parameters: Parameters, sets: AccessSets | null = null): Sql {
+export function predicateSql(
+  given: Node,
+  place: RowScope,
+  parameters: Parameters,
+  sets: AccessSets | null = null,
+): Sql {
   if (sets) {
     const { bySets, rest } = splitShared(given, sets)
     if (bySets.length > 0) {
@@ -113,7 +118,7 @@ function waysOf(node: Node): Ways | null {
  * Alternatives that are all answered by indexes, so that no lexemes of candidates are read: 9,251 of 15,000 documents
  * in 38 ms instead of 190 ms (a common word, callers who may not know all titles).
  */
-function waysSql({ plain, linked }: Ways, all: readonly Node[], place: Place, parameters: Parameters): string {
+function waysSql({ plain, linked }: Ways, all: readonly Node[], place: RowScope, parameters: Parameters): string {
   const ways: Sql[] = linked.map(({ link, besides }) => {
     const required = [...besides, ...all]
     const source = `search_document s on s.id = l.from_id and `
@@ -132,7 +137,7 @@ function waysSql({ plain, linked }: Ways, all: readonly Node[], place: Place, pa
  */
 const longestQuery = 250
 
-function matches(node: Node, { alias }: Place, parameters: Parameters): Sql {
+function matches(node: Node, { alias }: RowScope, parameters: Parameters): Sql {
   const one = (each: Node): string => `${alias}.lexemes @@ ${parameters.add(tsquery(each), 'tsquery')}`
   const isLong = (each: Node): each is Extract<Node, { op: 'or' }> =>
     'op' in each && each.op === 'or' && each.of.length > longestQuery
@@ -193,7 +198,7 @@ function supersetOf(node: Node): Node | null {
   }
 }
 
-function exactSql(node: Node, place: Place, parameters: Parameters): Sql {
+function exactSql(node: Node, place: RowScope, parameters: Parameters): Sql {
   if (!('op' in node) || isPlain(node)) return matches(node, place, parameters)
   const inner = (of: Node): Sql => exactSql(of, place, parameters)
   switch (node.op) {
@@ -230,7 +235,7 @@ function targetsSql({ target, of, ids, readable }: Linked, parameters: Parameter
 }
 
 /** Links to one of many objects. Rows tell what they link to by their lexemes alone. */
-function linkedSql(node: Linked, { alias, rows, root }: Place, parameters: Parameters): string {
+function linkedSql(node: Linked, { alias, rows, root }: RowScope, parameters: Parameters): string {
   if (!rows) {
     return `${root}.id in (select l.from_id from object_link l where l.column_id = ${Number(node.column)}
       and l.to_id in (${targetsSql(node, parameters)}))`

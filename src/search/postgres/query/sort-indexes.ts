@@ -51,7 +51,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
     async has(plan: PostgresPlan): Promise<boolean> {
       const by = plan.sort[0]?.field.by
       if (by === 'id') return true
-      if (by === 'created' || by === 'modified') return plan.vision.whole
+      if (by === 'created' || by === 'modified') return plan.fieldVisibility.whole
       const order = indexOf(plan)
       return order !== null && (await names()).has(order.name)
     },
@@ -143,9 +143,9 @@ export function indexOf(plan: PostgresPlan): SortIndex | null {
   }
 }
 
-function isOpen(field: SearchField, { vision }: PostgresPlan): boolean {
+function isOpen(field: SearchField, { fieldVisibility }: PostgresPlan): boolean {
   const { target } = field.column
-  return vision.column(field) === 'always' && (target === null || vision.titles(target) === 'all')
+  return fieldVisibility.column(field) === 'always' && (target === null || fieldVisibility.titles(target) === 'all')
 }
 
 async function build({ on, atLength }: Building, log: Logger, { name, columns, predicate }: SortIndex): Promise<void> {

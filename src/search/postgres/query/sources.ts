@@ -3,9 +3,9 @@
  * asked of a text is given as a function of how its words are written.
  */
 import type { Table } from '../../../datamodel/model.ts'
+import type { FieldVisibility, Visibility } from '../../plan/field-visibility.ts'
 import type { SearchField, TypeFields } from '../../plan/fields.ts'
 import type { TextTarget } from '../../plan/plan.ts'
-import type { Sight, Vision } from '../../plan/vision.ts'
 import {
   columnWord,
   fulltextFrom,
@@ -17,14 +17,14 @@ import {
   titleWord,
 } from '../document/lexemes.ts'
 import type { LinkedObjects } from './linked.ts'
-import { whereSeen } from './sight.ts'
 import { allOf, anyOf, lexeme, type Node } from './tsquery.ts'
+import { whereSeen } from './visibility.ts'
 
 export interface SourceContext {
   /** Object types that are searched. */
   readonly types: readonly TypeFields[]
   readonly languages: readonly string[]
-  readonly vision: Vision
+  readonly fieldVisibility: FieldVisibility
   readonly linked: LinkedObjects
 }
 
@@ -44,14 +44,14 @@ export function sourcesOf(target: TextTarget, context: SourceContext): Source[] 
 
 /** A column, for localized texts in each language by itself, as far as the caller sees it. */
 function columnSources(field: SearchField, languages: readonly string[] | null, context: SourceContext): Source[] {
-  const sight = context.vision.column(field)
-  if (sight === 'never') return []
+  const visibility = context.fieldVisibility.column(field)
+  if (visibility === 'never') return []
   return codesOf(field, languages, context).map((code): Source => {
     const write: Writer = (word) => columnWord(code, word)
     return (asked) => {
       const own = asked(write)
       const node = own && field.kind === 'link' ? titleNode(field, asked, own, context) : own
-      return node && whereSeen(sight, node)
+      return node && whereSeen(visibility, node)
     }
   })
 }
@@ -93,22 +93,23 @@ export const wholeFulltext: Source = (asked) => either([asked(fulltextWord), ask
  * hidden; then the groups of columns that the same masks show are asked, and titles link by link.
  */
 function fulltextSources(context: SourceContext): Source[] {
-  return context.vision.whole ? [wholeFulltext] : [...ownFulltext(context), ...linkedFulltext(context)]
+  return context.fieldVisibility.whole ? [wholeFulltext] : [...ownFulltext(context), ...linkedFulltext(context)]
 }
 
-function ownFulltext({ vision, types }: SourceContext): Source[] {
+function ownFulltext({ fieldVisibility, types }: SourceContext): Source[] {
   const sources: Source[] = []
   const whole: TypeFields[] = []
   for (const type of types) {
     const { groups } = type.fulltext
-    const sights = groups.map(([field]) => vision.column(field as SearchField))
-    if (sights.every((sight) => sight === 'always')) whole.push(type)
-    else if (groups.length === 1) sources.push(seenSource(sights[0] as Sight, fromTypes([type], fulltextWord)))
+    const visibilities = groups.map(([field]) => fieldVisibility.column(field as SearchField))
+    if (visibilities.every((visibility) => visibility === 'always')) whole.push(type)
+    else if (groups.length === 1)
+      sources.push(seenSource(visibilities[0] as Visibility, fromTypes([type], fulltextWord)))
     else {
       sources.push(
         ...groups.map(([field], index): Source => {
           const write: Writer = (word) => groupWord(field?.group ?? '', word)
-          return seenSource(sights[index] as Sight, (asked) => asked(write))
+          return seenSource(visibilities[index] as Visibility, (asked) => asked(write))
         }),
       )
     }
@@ -117,9 +118,9 @@ function ownFulltext({ vision, types }: SourceContext): Source[] {
 }
 
 function linkedFulltext(context: SourceContext): Source[] {
-  const { vision, types, linked } = context
+  const { fieldVisibility, types, linked } = context
   const open = (field: SearchField): boolean =>
-    vision.column(field) === 'always' && (!field.column.target || linked.knowsAll(field.column.target))
+    fieldVisibility.column(field) === 'always' && (!field.column.target || linked.knowsAll(field.column.target))
   const whole = types.filter(({ fulltext }) => fulltext.links.every(open))
   const isWhole = new Set(whole)
   const others: Source[] = []
@@ -130,10 +131,10 @@ function linkedFulltext(context: SourceContext): Source[] {
   return [fromTypes(whole, linkedWord), ...others]
 }
 
-function seenSource(sight: Sight, source: Source): Source {
+function seenSource(visibility: Visibility, source: Source): Source {
   return (asked) => {
     const node = source(asked)
-    return node && whereSeen(sight, node)
+    return node && whereSeen(visibility, node)
   }
 }
 

@@ -8,10 +8,10 @@ import type { LinkedObjects } from './linked.ts'
 import type { Sql } from './of-document.ts'
 import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from './order.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { accessSql, sightNode } from './sight.ts'
 import { headSql } from './sort-values.ts'
 import { microseconds, Parameters } from './sql.ts'
 import type { Expansions } from './text.ts'
+import { accessSql, visibilityNode } from './visibility.ts'
 
 /** One statement on its way; each has parameters of its own. */
 export interface Statement {
@@ -316,8 +316,8 @@ export async function runStoredFacet(
   { plan, parameters, where }: Statement,
   facet: FacetPlan,
 ): Promise<FacetCounts> {
-  const sight = facet.field.kind === 'field' ? plan.vision.column(facet.field.field) : 'always'
-  const seen = sightNode(sight)
+  const visibility = facet.field.kind === 'field' ? plan.fieldVisibility.column(facet.field.field) : 'always'
+  const seen = visibilityNode(visibility)
   const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
   const { rows } = await db.query<{ labels: (string | number)[] | null; counts: number[] | null }>(
     ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan)} stored`),

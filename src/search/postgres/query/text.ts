@@ -6,9 +6,9 @@ import { momentFrom, momentTo, orderedNumber, type Piece, rangePieces } from '..
 import type { SearchField } from '../../plan/fields.ts'
 import type { MomentRange, TextClause, TextTarget } from '../../plan/plan.ts'
 import { columnWord, dateEnd, dateStart, numberValue } from '../document/lexemes.ts'
-import { whereSeen } from './sight.ts'
 import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
 import { allOf, anyOf, anyOfShared, lexeme, type Node, prefix } from './tsquery.ts'
+import { whereSeen } from './visibility.ts'
 
 /** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
 export interface Expansions {
@@ -36,7 +36,7 @@ export function textNode(clause: TextClause, context: TextContext): Node | null 
 
 function isSame(one: TextContext, other: TextContext): boolean {
   return (
-    one.vision === other.vision &&
+    one.fieldVisibility === other.fieldVisibility &&
     one.linked === other.linked &&
     one.expansions === other.expansions &&
     one.languages === other.languages &&
@@ -72,7 +72,7 @@ function phraseNodes(target: TextTarget, words: readonly Asked[], context: TextC
   const sources = target.field ? sourcesOf(target, context) : fulltextColumns(target, context)
   const phrases = sources.map((source) => source(phrase)).filter((node) => node !== null)
   if (phrases.length === 0) return []
-  if (target.field || !context.vision.whole) return [anyOf(phrases)]
+  if (target.field || !context.fieldVisibility.whole) return [anyOf(phrases)]
   // Fewer documents are looked at when all words must be there at all.
   const present = words.map((word) => wholeFulltext(word))
   return present.every((node) => node !== null) ? [allOf([...present, anyOf(phrases)])] : []
@@ -83,7 +83,7 @@ function wholeNodes(clause: TextClause, context: TextContext): Node[] {
   return clause.targets.flatMap(({ field }): Node[] => {
     const nodes = field ? wholeNodesOf(clause, field, context) : []
     return nodes
-      .map((node) => whereSeen(context.vision.column(field as SearchField), node))
+      .map((node) => whereSeen(context.fieldVisibility.column(field as SearchField), node))
       .filter((node) => node !== null)
   })
 }

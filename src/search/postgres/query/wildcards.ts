@@ -4,10 +4,10 @@ import { AppError } from '../../../platform/errors.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { type Pattern, patterns } from '../../document/analyze.ts'
 import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../plan/plan.ts'
-import { knownWord, knownWordSql, type WordPlace } from './known-words.ts'
+import { knownWord, knownWordSql, type WordTarget } from './known-words.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
-import { readableSql } from './sight.ts'
 import type { Expansions } from './text.ts'
+import { readableSql } from './visibility.ts'
 
 /** Terms that one pattern may stand for. */
 const mostTerms = 1024
@@ -18,7 +18,7 @@ interface Wanted {
   readonly dictionary: number
   readonly like: string
   /** The texts in which it is looked for. */
-  readonly places: WordPlace[]
+  readonly places: WordTarget[]
 }
 
 type PlanToExpand = SearchPlan & Pick<PostgresPlan, 'accessSets'>
@@ -71,19 +71,19 @@ async function lookUp(
   wanted: readonly Wanted[],
   areWords: boolean,
 ): Promise<TermRow[]> {
-  const { vision, languages, scope } = plan
+  const { fieldVisibility, languages, scope } = plan
   if (wanted.length === 0) return []
   const condition = `field ${areWords ? '= 0' : '= w.dictionary and field <> 0'} and term like w.pattern`
   const select = (known: string): string => `select w.dictionary, w.pattern, t.term
     from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text)
     cross join lateral (select term from search_term ${known} where ${condition} limit $2) t`
   const patternOf = ({ dictionary, like }: Wanted) => ({ dictionary, pattern: like })
-  if (vision.whole) {
+  if (fieldVisibility.whole) {
     const asked = [JSON.stringify(wanted.map(patternOf)), mostTerms + 1]
     return (await db.query<TermRow>(select(''), asked)).rows
   }
   const asked = wanted.flatMap((each) => {
-    const known = knownWord(each.dictionary, each.places, { vision, languages })
+    const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages })
     return known ? [{ ...patternOf(each), ...known }] : []
   })
   const trash = Array.isArray(scope.deleted) ? scope.deleted : []
@@ -102,7 +102,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
   }
   return [...wanted.values()]
 
-  function collect(clause: Clause, types: WordPlace['types']): void {
+  function collect(clause: Clause, types: WordTarget['types']): void {
     switch (clause.is) {
       case 'and':
       case 'or':
@@ -120,7 +120,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
     }
   }
 
-  function collectText(clause: TextClause, types: WordPlace['types']): void {
+  function collectText(clause: TextClause, types: WordTarget['types']): void {
     for (const pattern of patterns(clause.text, 'words')) add(0, pattern, clause.targets)
     const [token] = patterns(clause.text, 'token')
     if (!token) return

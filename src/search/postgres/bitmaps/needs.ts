@@ -11,8 +11,8 @@ import { isRange, type KeyRange, keyRange } from '../query/key-ranges.ts'
 import { isOfDocument, longestCondition, type Sql } from '../query/of-document.ts'
 import { orderByIndex, orderColumns } from '../query/order.ts'
 import { Parameters } from '../query/sql.ts'
+import type { Wanted } from './bitmap-store.ts'
 import type { KeyColumn, MatchColumn, NumberColumn, OrderColumn } from './column.ts'
-import type { Wanted } from './columns.ts'
 import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
 export interface Needs {
@@ -62,9 +62,9 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   if (plan.limit > 0 && !plan.after && !order && facets.length === 0) return null
   const found = conditionsOf(scope.where, context)
   if (!found) return null
-  const sights = found.ranges.map(({ range: { field } }) => plan.vision.column(field))
-  if (sights.includes('never')) return null
-  const places = sights.flatMap((sight) => (typeof sight === 'string' ? [] : [sight.place]))
+  const visibilities = found.ranges.map(({ range: { field } }) => plan.fieldVisibility.column(field))
+  if (visibilities.includes('never')) return null
+  const places = visibilities.flatMap((visibility) => (typeof visibility === 'string' ? [] : [visibility.place]))
   const asked = rights.node ? [scope.rights, ...places] : places
   const access = asked.flatMap((expression): Access[] => {
     const known = plan.accessSets.known(expression)

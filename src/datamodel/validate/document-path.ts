@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../platform/catalogue.ts'
 import { AppError } from '../../platform/errors.ts'
 
 /** Where in the posted document something is wrong: the path, and the names that belong to it. */
-export interface Place {
+export interface DocumentPath {
   readonly path: string
   readonly table?: string
   readonly column?: string
@@ -12,7 +12,7 @@ export interface Place {
 /** The error of a wrong place: `parameters.path` is its place in the document (`tables[3].columns[2].type`). */
 export function wrongPlace(
   code: ErrorCode,
-  place: Place,
+  place: DocumentPath,
   message: string,
   parameters: Record<string, unknown> = {},
 ): AppError {
@@ -21,14 +21,14 @@ export function wrongPlace(
   return new AppError(code, { ...place, ...parameters }, { message: `${where}: ${message}` })
 }
 
-export function inconsistent(place: Place, message: string, parameters: Record<string, unknown> = {}): AppError {
+export function inconsistent(place: DocumentPath, message: string, parameters: Record<string, unknown> = {}): AppError {
   return wrongPlace('SchemaInconsistent', place, message, parameters)
 }
 
 /** Names of object types, columns and masks; a leading underscore is the system's. */
 const identifier = /^[a-z][a-z0-9_]*$/
 
-export function checkIdentifier(name: string | undefined, place: Place, maxLength: number): void {
+export function checkIdentifier(name: string | undefined, place: DocumentPath, maxLength: number): void {
   if (name !== undefined && name.length <= maxLength && identifier.test(name)) return
   throw wrongPlace(
     'InvalidIdentifier',

@@ -1,6 +1,6 @@
 /** What the caller sees, in lexemes and as SQL on the documents themselves. */
 import { isEverything } from '../../../rights/service.ts'
-import type { Sight } from '../../plan/vision.ts'
+import type { Visibility } from '../../plan/field-visibility.ts'
 import { ofObjecttype } from '../document/lexemes.ts'
 import { either, expressionNode, nowhere } from './access.ts'
 import { knownSetsSql } from './access-sets.ts'
@@ -10,23 +10,25 @@ import { inlineSql } from './sql.ts'
 import { allOf, lastingQuery, lexeme, type Node } from './tsquery.ts'
 
 /** A condition that holds only where the caller sees what it is about; null: nowhere. */
-export function whereSeen(sight: Sight, of: Node): Node | null {
-  if (sight === 'always') return of
-  return sight === 'never' ? null : { op: 'seen', place: sight.place, of }
+export function whereSeen(visibility: Visibility, of: Node): Node | null {
+  if (visibility === 'always') return of
+  return visibility === 'never' ? null : { op: 'seen', place: visibility.place, of }
 }
 
-/** The sight by itself, as lexemes that `access` of a document has too; null: it asks nothing. */
-export function sightNode(sight: Sight): Node | null {
-  if (sight === 'always') return null
-  return sight === 'never' ? nowhere : expressionNode(sight.place)
+/** The visibility by itself, as lexemes that `access` of a document has too; null: it asks nothing. */
+export function visibilityNode(visibility: Visibility): Node | null {
+  if (visibility === 'always') return null
+  return visibility === 'never' ? nowhere : expressionNode(visibility.place)
 }
 
-/** The sights of several object types together: what each type's objects are seen by. */
-export function sightOfTypes(types: readonly { readonly id: number; readonly sight: Sight }[]): Node | null {
-  if (types.every(({ sight }) => sight === 'always')) return null
-  const always = types.filter(({ sight }) => sight === 'always').map(({ id }) => lexeme(ofObjecttype(id)))
-  const some = types.flatMap(({ id, sight }) =>
-    typeof sight === 'string' ? [] : allOf([lexeme(ofObjecttype(id)), expressionNode(sight.place)]),
+/** The visibilities of several object types together: what each type's objects are seen by. */
+export function visibilityOfTypes(
+  types: readonly { readonly id: number; readonly visibility: Visibility }[],
+): Node | null {
+  if (types.every(({ visibility }) => visibility === 'always')) return null
+  const always = types.filter(({ visibility }) => visibility === 'always').map(({ id }) => lexeme(ofObjecttype(id)))
+  const some = types.flatMap(({ id, visibility }) =>
+    typeof visibility === 'string' ? [] : allOf([lexeme(ofObjecttype(id)), expressionNode(visibility.place)]),
   )
   return either([...always, ...some])
 }
@@ -41,10 +43,10 @@ export function accessSql(node: Node, alias: string): string {
  * parameters.
  */
 export function readableSql(
-  { vision, accessSets }: Pick<PostgresPlan, 'vision' | 'accessSets'>,
+  { fieldVisibility, accessSets }: Pick<PostgresPlan, 'fieldVisibility' | 'accessSets'>,
   alias: string,
 ): string {
-  const { rights, without } = vision
+  const { rights, without } = fieldVisibility
   const known = isEverything(rights) ? null : accessSets.known(rights)
   const parts = [
     ...(known ? [knownSetsSql(known, alias, inlineSql)] : []),
@@ -55,8 +57,8 @@ export function readableSql(
 }
 
 /** A value of a document where the caller sees it, else null, which is of the same type. */
-export function seenSql(sight: Sight, sql: Sql, alias: string): Sql {
-  if (sight === 'always') return sql
-  const where = sight === 'never' ? 'false' : accessSql(expressionNode(sight.place), alias)
+export function seenSql(visibility: Visibility, sql: Sql, alias: string): Sql {
+  if (visibility === 'always') return sql
+  const where = visibility === 'never' ? 'false' : accessSql(expressionNode(visibility.place), alias)
   return madeOf([sql], `case when ${where} then ${sql} end`)
 }

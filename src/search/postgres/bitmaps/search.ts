@@ -5,8 +5,8 @@ import type { Asked, Page, Renewed } from '../query/cached-results.ts'
 import { parseIntegers } from '../query/facet-sets.ts'
 import type { CountedText, FacetColumn } from '../query/facets.ts'
 import { readHits, type Statement, type StatementForm } from '../query/statements.ts'
+import type { BitmapStore, Wanted } from './bitmap-store.ts'
 import { type MatchColumn, matchesIn, type NumberColumn, type ObjectTable, type OrderColumn } from './column.ts'
-import type { Columns, Wanted } from './columns.ts'
 import { countBits, countNumbers, findAccessible, findMatches, idsInOrder } from './match.ts'
 import { columnsOf, type Needs, needsOf, type WantedOrder } from './needs.ts'
 import { readSince, type Since } from './since.ts'
@@ -20,38 +20,38 @@ const mostSorted = 100_000
 const mostQuick = 200
 
 /** A search about to be run. */
-export interface ColumnSearch extends Omit<Asked, 'start'> {
+export interface BitmapSearch extends Omit<Asked, 'start'> {
   readonly start: (form?: StatementForm) => Statement
   readonly plain: Queryable
   /** There is an index in the order of the page. */
   readonly isIndexed: boolean
 }
 
-export interface ColumnSearchDeps {
+export interface BitmapSearchDeps {
   readonly pipelined: Queryable
-  readonly columns: Columns
+  readonly bitmaps: BitmapStore
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
 }
 
-export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSearchDeps) {
+export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSearchDeps) {
   /** All that is needed but the order; null: something is not known. */
   async function take(table: ObjectTable, { matches, ranges, facets, order }: Needs) {
     const conditions = []
     for (const wanted of matches) {
       const column =
-        wanted.key === order?.matches ? await matchesOf(table, wanted, order) : await columns.soon(table, wanted)
+        wanted.key === order?.matches ? await matchesOf(table, wanted, order) : await bitmaps.soon(table, wanted)
       if (!column) return null
       conditions.push(column)
     }
     const keys = []
     for (const { range, wanted } of ranges) {
-      const column = await columns.soon(table, wanted)
+      const column = await bitmaps.soon(table, wanted)
       if (!column) return null
       keys.push({ ...range, keys: column })
     }
     const numbers = []
     for (const wanted of facets) {
-      const column = await columns.soon(table, wanted)
+      const column = await bitmaps.soon(table, wanted)
       if (!column) return null
       numbers.push(column)
     }
@@ -60,10 +60,10 @@ export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSea
 
   /** Those that are in an order, where they are not known by themselves. */
   async function matchesOf(table: ObjectTable, wanted: Wanted<MatchColumn>, order: WantedOrder) {
-    const known = columns.column(table, wanted)
+    const known = bitmaps.column(table, wanted)
     if (known) return known
-    const ordered = await columns.soon(table, order)
-    return ordered && columns.made(table, wanted.key, async () => matchesIn(table, ordered))
+    const ordered = await bitmaps.soon(table, order)
+    return ordered && bitmaps.made(table, wanted.key, async () => matchesIn(table, ordered))
   }
 
   async function facetsOf(
@@ -88,7 +88,7 @@ export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSea
 
   /** Of what is found in memory, and what has changed since, the page is among so many; null: the index has changed meanwhile. */
   async function pageOf(
-    { plan, plain, start }: ColumnSearch,
+    { plan, plain, start }: BitmapSearch,
     { table, bits, since, order }: { table: ObjectTable; bits: Uint32Array; since: Since; order: OrderColumn },
   ) {
     const from = Math.max(0, plan.offset - since.matches.length)
@@ -100,23 +100,23 @@ export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSea
   }
 
   /** What can be counted is counted; with the page where its order is known. null: something else is not. */
-  async function find(asked: ColumnSearch, facetColumns: readonly FacetColumn[]): Promise<Renewed | null> {
+  async function find(asked: BitmapSearch, facetColumns: readonly FacetColumn[]): Promise<Renewed | null> {
     const { plan, plain, start } = asked
     const [type] = plan.scope.objecttypes ?? []
-    const table = type === undefined ? null : columns.table(type)
+    const table = type === undefined ? null : bitmaps.table(type)
     const needs = table && needsOf(start().context, facetColumns)
     const taken = needs && (await take(table, needs))
     if (!taken) return null
     const since = await sinceThen(plain, await asked.moment(), table, () => start({ byKeys: true }), facetColumns)
     if (!since) {
-      columns.outdate(table)
+      bitmaps.outdate(table)
       return null
     }
     const { conditions, ranges, numbers } = taken
     const { access, among } = needs
     const fulfilled = [...conditions]
     for (const { key, known } of access) {
-      const accessible = await columns.made(table, key, () => findAccessible(table, known))
+      const accessible = await bitmaps.made(table, key, () => findAccessible(table, known))
       if (!accessible) return null
       fulfilled.push(accessible)
     }
@@ -125,43 +125,43 @@ export function createColumnSearch({ pipelined, columns, countFacet }: ColumnSea
       conditions: fulfilled,
       among,
       ranges,
-      without: [...since.changed, ...plan.vision.without],
+      without: [...since.changed, ...plan.fieldVisibility.without],
     })
     const { asOf } = since
     const facets = await facetsOf(facetColumns, numbers, bits, since)
     const value = { count: countBits(bits) + since.matches.length, facets, ranges: new Map() }
     const counts = { value, asOf }
     if (plan.limit === 0) return { counts, page: { value: [], asOf } }
-    const order = needs.order && columns.column(table, needs.order)
+    const order = needs.order && bitmaps.column(table, needs.order)
     if (order) return { counts, page: await pageOf(asked, { table, bits, since, order }) }
-    if (needs.order && mayOrder(asked, table)) columns.want(needs.type, [needs.order], 'usual')
+    if (needs.order && mayOrder(asked, table)) bitmaps.want(needs.type, [needs.order], 'usual')
     return { counts, page: null }
   }
 
   return {
     /** The number of matches and the facets, and the page where its order is known; null: something else is not. */
-    async find(asked: ColumnSearch): Promise<Renewed | null> {
+    async find(asked: BitmapSearch): Promise<Renewed | null> {
       return asked.columns.length < asked.plan.aggregations.length ? null : find(asked, asked.columns)
     },
 
     /** The page alone. */
-    async page(asked: ColumnSearch): Promise<Page | null> {
+    async page(asked: BitmapSearch): Promise<Page | null> {
       return (await find(asked, []))?.page ?? null
     },
 
     /** What would have helped a search that found so many is read for the next time. */
-    want(asked: ColumnSearch, count: number, largeResult: number): void {
+    want(asked: BitmapSearch, count: number, largeResult: number): void {
       if (asked.columns.length < asked.plan.aggregations.length) return
       const needs = needsOf(asked.start().context, asked.columns)
       if (!needs) return
       const ordered = asked.isIndexed || count <= mostSorted
       const wanted = columnsOf(ordered ? needs : { ...needs, order: null })
-      columns.want(needs.type, wanted, count > largeResult ? 'large' : 'usual')
+      bitmaps.want(needs.type, wanted, count > largeResult ? 'large' : 'usual')
     },
   }
 }
 
-const mayOrder = ({ isIndexed }: ColumnSearch, { ids }: ObjectTable): boolean => isIndexed || ids.length <= mostSorted
+const mayOrder = ({ isIndexed }: BitmapSearch, { ids }: ObjectTable): boolean => isIndexed || ids.length <= mostSorted
 
 async function sinceThen(
   db: Queryable,

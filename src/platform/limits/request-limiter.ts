@@ -2,9 +2,9 @@ import { AppError } from '../errors.ts'
 import type { Deadline } from './deadline.ts'
 import { createShares } from './shares.ts'
 
-export interface PlacesOptions {
+export interface RequestLimiterOptions {
   /** How many work at the same time; one more for a caller who has none. */
-  readonly places: number
+  readonly concurrency: number
   /** How many may wait; whoever comes then is refused, or of those who have more waiting the last one. */
   readonly waiting?: number
   /** How many of one caller may wait. */
@@ -13,7 +13,7 @@ export interface PlacesOptions {
   readonly patience?: number
 }
 
-export interface Places {
+export interface RequestLimiter {
   /**
    * Does the work when a place is free: callers take turns.
    * @throws {AppError} `TooManyHeavyRequests` when too many wait already, or none became free in time.
@@ -23,15 +23,15 @@ export interface Places {
   readonly waiting: number
 }
 
-/** A small number of places for heavy requests, so that small ones always find processor and connections. */
-export function createPlaces({
-  places,
+/** Limits how many heavy requests run at a time, so that small ones always find processor and connections. */
+export function createRequestLimiter({
+  concurrency,
   waiting: most = 100,
   waitingOfCaller = most,
   patience = 30_000,
-}: PlacesOptions): Places {
+}: RequestLimiterOptions): RequestLimiter {
   const ofOne = { quota: 'svc.quotas.heavyRequests', most: waitingOfCaller }
-  const shares = createShares(places, { most, mostOfOne: waitingOfCaller, full: busy, taken: () => busy(ofOne) })
+  const shares = createShares(concurrency, { most, mostOfOne: waitingOfCaller, full: busy, taken: () => busy(ofOne) })
 
   return {
     async run(deadline, work) {

@@ -12,10 +12,10 @@ import { createPostgresIndex, createReindexing } from '../search/service.ts'
 import { openTags } from '../tags/service.ts'
 import type { Given, Ground } from './ground.ts'
 
-export type Kept = Awaited<ReturnType<typeof composeKept>>
+export type Readers = Awaited<ReturnType<typeof composeReaders>>
 
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
-export async function composeKept(
+export async function composeReaders(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
   { bus, seal, snapshots, jobs, pipelined, shares }: Ground,
   opened: AsyncDisposableStack,

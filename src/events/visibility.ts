@@ -24,7 +24,7 @@ export type ForCaller<T> = (actor: Actor) => Promise<T> | T
 export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'object_id'>
 
 /** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
-export type Sight = 'none' | 'subject' | 'all'
+export type EventVisibility = 'none' | 'subject' | 'all'
 
 /**
  * What callers may know of the subject of each event. Objects, pools, users and groups are told to those who may see
@@ -32,7 +32,10 @@ export type Sight = 'none' | 'subject' | 'all'
  * Purged objects and deleted pools can be seen by nobody but root. What is needed is read when it is asked for first, for
  * all callers together.
  */
-export function sightsOf(seen: Seen, events: readonly Subject[]): (actor: Actor) => Promise<(event: Subject) => Sight> {
+export function visibilityOf(
+  seen: Seen,
+  events: readonly Subject[],
+): (actor: Actor) => Promise<(event: Subject) => EventVisibility> {
   const ids = (basetype: string) => [
     ...new Set(events.flatMap((event) => (event.basetype === basetype ? (event.object_id ?? []) : []))),
   ]
@@ -68,13 +71,13 @@ export function sightsOf(seen: Seen, events: readonly Subject[]): (actor: Actor)
 }
 
 /** Who may read the log sees all that happened and who did it, but not what is said of things that it may not see. */
-export function forReader(event: StoredEvent, sight: Sight): StoredEvent {
-  return sight === 'all' ? event : { ...event, info: null }
+export function forReader(event: StoredEvent, visibility: EventVisibility): StoredEvent {
+  return visibility === 'all' ? event : { ...event, info: null }
 }
 
 /** Everybody else sees nothing of events on what they may not see, and of the others not who did it. */
-export function forPoller(event: StoredEvent, sight: Sight): StoredEvent | null {
-  return sight === 'none' ? null : redacted(event, sight === 'all')
+export function forPoller(event: StoredEvent, visibility: EventVisibility): StoredEvent | null {
+  return visibility === 'none' ? null : redacted(event, visibility === 'all')
 }
 
 /** Whether the caller is told of the log as its readers are. */

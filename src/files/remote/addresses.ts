@@ -4,13 +4,13 @@ import { scrubAddress } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 
 /** Where on the web a content lies; `url` null: its address is sealed with a key that is not here. */
-export interface RemotePlace {
+export interface RemoteAddress {
   readonly url: string | null
   readonly etag: string | null
   readonly size: number
 }
 
-interface NewPlace {
+interface NewAddress {
   readonly sha256: Sha256
   readonly url: string
   readonly etag: string | null
@@ -29,7 +29,7 @@ const batch = 1000
  * Remembers where contents lie. Addresses with a secret (a signature, a token) are stored sealed beside what may be shown; a
  * later one that differs in its secret alone replaces it.
  */
-export async function rememberPlaces(tx: Tx, seal: Sealing, places: readonly NewPlace[]): Promise<void> {
+export async function rememberAddresses(tx: Tx, seal: Sealing, places: readonly NewAddress[]): Promise<void> {
   if (places.length === 0) return
   const shown = places.map(({ url }) => scrubAddress(url))
   const sealed = await Promise.all(
@@ -44,8 +44,8 @@ export async function rememberPlaces(tx: Tx, seal: Sealing, places: readonly New
   )
 }
 
-export async function placesOf(db: Queryable, seal: Sealing, sha256: Sha256): Promise<RemotePlace[]> {
-  const { rows } = await db.query<RemotePlace & { url: string; sealed: Buffer | null }>(
+export async function remoteAddressesOf(db: Queryable, seal: Sealing, sha256: Sha256): Promise<RemoteAddress[]> {
+  const { rows } = await db.query<RemoteAddress & { url: string; sealed: Buffer | null }>(
     `select r.url, r.sealed, r.etag, b.size from file_remote r join file_blob b using (location_id, sha256)
      where r.sha256 = decode($1, 'hex') order by r.created_at`,
     [sha256],
@@ -59,15 +59,15 @@ export async function placesOf(db: Queryable, seal: Sealing, sha256: Sha256): Pr
   )
 }
 
-interface StoredPlace {
+interface StoredAddress {
   readonly sha256: Buffer
   readonly url: string
   readonly sealed: Buffer | null
 }
 
 /** Seals with the present key what is not yet, some at a time; how many addresses no key here opens. */
-export async function resealPlaces(db: Db, seal: Sealing): Promise<number> {
-  let [locked, after]: [number, StoredPlace | null] = [0, null]
+export async function resealAddresses(db: Db, seal: Sealing): Promise<number> {
+  let [locked, after]: [number, StoredAddress | null] = [0, null]
   for (;;) {
     const rows = await db.transaction((tx) => resealSome(tx, seal, after))
     locked += rows.locked
@@ -77,7 +77,7 @@ export async function resealPlaces(db: Db, seal: Sealing): Promise<number> {
 }
 
 interface Renewed {
-  readonly row: StoredPlace
+  readonly row: StoredAddress
   readonly shown: string
   readonly sealed: Buffer
 }
@@ -88,9 +88,9 @@ const columnsOf = (renewed: readonly Renewed[]): unknown[][] => [
   renewed.map(({ sealed }) => sealed),
 ]
 
-async function resealSome(tx: Tx, seal: Sealing, after: StoredPlace | null) {
+async function resealSome(tx: Tx, seal: Sealing, after: StoredAddress | null) {
   const prefix = await seal.prefix()
-  const { rows } = await tx.query<StoredPlace>(
+  const { rows } = await tx.query<StoredAddress>(
     `select sha256, url, sealed from file_remote
      where (sealed is null and url ~* $5
          or substring(sealed for octet_length($1::bytea)) <> $1)

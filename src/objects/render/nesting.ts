@@ -4,7 +4,7 @@ import { type Part, shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 
 /** Where an object is rendered: how, how deep, and below which others. */
-export interface Place {
+export interface Nesting {
   readonly format: Format
   /** How many further levels of links are embedded whole. */
   readonly mergeLeft: number
@@ -26,7 +26,7 @@ export interface Chain {
 }
 
 /** That of an object that was asked for itself. */
-export function topPlace({ options }: Run, object: Loaded, part: Part): Place {
+export function topNesting({ options }: Run, object: Loaded, part: Part): Nesting {
   const isPast = object.version !== object.latestVersion && !options.latestLinked
   return {
     format: options.format,
@@ -41,34 +41,34 @@ export function topPlace({ options }: Run, object: Loaded, part: Part): Place {
 }
 
 /** That of an object that is linked in this place; `merged`: it is shown like the one that it stands in. */
-export function below(place: Place, id: number, format: Format, merged: boolean): Place {
+export function below(nesting: Nesting, id: number, format: Format, merged: boolean): Nesting {
   return {
-    ...place,
+    ...nesting,
     top: false,
     owned: false,
     format,
-    mergeLeft: merged ? place.mergeLeft - 1 : 0,
-    chain: { id, up: place.chain },
+    mergeLeft: merged ? nesting.mergeLeft - 1 : 0,
+    chain: { id, up: nesting.chain },
   }
 }
 
 /** How many levels of whole objects can stand below one in this place. */
-export function levelsBelow({ format, mergeLeft }: Place): number {
+export function levelsBelow({ format, mergeLeft }: Nesting): number {
   return mergeLeft + (formats[format.linked].fields ? 1 : 0)
 }
 
 /** How a link is shown: whole, like the object that it stands in, when it is merged, else as the format says. */
-export function linkFormat(run: Run, place: Place, id: number, inMainSearch: boolean): Format {
-  run.parts.spend(shortBytes * place.part.times)
-  if (inChain(place.chain, id)) return formats.short
-  const usual = formats[place.format.linked]
-  const merge = place.mergeLeft > 0 && merges(run, place, inMainSearch)
+export function linkFormat(run: Run, nesting: Nesting, id: number, inMainSearch: boolean): Format {
+  run.parts.spend(shortBytes * nesting.part.times)
+  if (inChain(nesting.chain, id)) return formats.short
+  const usual = formats[nesting.format.linked]
+  const merge = nesting.mergeLeft > 0 && merges(run, nesting, inMainSearch)
   if (!merge && !usual.fields) return usual
-  if (!run.parts.mayEmbed(place.part.times)) return formats.short
-  return merge ? place.format : usual
+  if (!run.parts.mayEmbed(nesting.part.times)) return formats.short
+  return merge ? nesting.format : usual
 }
 
-function merges({ options }: Run, { inReverse }: Place, inMainSearch: boolean): boolean {
+function merges({ options }: Run, { inReverse }: Nesting, inMainSearch: boolean): boolean {
   switch (options.mergeLinkedObjects) {
     case 'none':
       return false

@@ -38,7 +38,7 @@ export async function readSince(
        select ${conditionColumns} from search_document
        where changed_at > ${moment} and (select known from state) limit ${limit} + 1
      ), gone as materialized (
-       select id from search_former where until > ${moment} and (select known from state) limit ${limit} + 1
+       select id from search_tombstone where until > ${moment} and (select known from state) limit ${limit} + 1
      ), few as materialized (
        select known and (select count(*) from changed) <= ${limit} and (select count(*) from gone) <= ${limit} as few
        from state

@@ -7,14 +7,14 @@ import { loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 
 /** What somebody may read of the objects that a caption tells of. */
-export interface CaptionSight {
+export interface CaptionVisibility {
   object(systemObjectId: number): boolean
   /** Its `_standard`. */
   title(systemObjectId: number): boolean
   column(systemObjectId: number, column: Column): boolean
 }
 
-export interface CaptionSightDeps {
+export interface CaptionVisibilityDeps {
   readonly model: Model
   readonly masks: MaskDeps
   /** The rights of those of the users who may sign in now, and of root in any case. */
@@ -23,15 +23,15 @@ export interface CaptionSightDeps {
   readonly onGone: (userIds: readonly number[]) => void
 }
 
-const nothing: CaptionSight = { object: () => false, title: () => false, column: () => false }
+const nothing: CaptionVisibility = { object: () => false, title: () => false, column: () => false }
 
 /** By whoever has set the captions; a constant number of statements. */
-export async function captionSights(
-  { model, masks, readersOf, onGone }: CaptionSightDeps,
+export async function captionVisibility(
+  { model, masks, readersOf, onGone }: CaptionVisibilityDeps,
   from: Queryable,
   setters: readonly number[],
   systemObjectIds: readonly number[],
-): Promise<(setter: number) => CaptionSight> {
+): Promise<(setter: number) => CaptionVisibility> {
   const asked = [...new Set(setters)]
   const readers = await readersOf(from, asked)
   const gone = asked.filter((id) => !readers.has(id))
@@ -42,16 +42,16 @@ export async function captionSights(
   return (setter) => {
     const caller = readers.get(setter)
     if (!caller) return nothing
-    return caller.root ? everything : sightOf({ deps: masks, caller }, heads)
+    return caller.root ? everything : visibilityOf({ deps: masks, caller }, heads)
   }
 }
 
-const everything: CaptionSight = { object: () => true, title: () => true, column: () => true }
+const everything: CaptionVisibility = { object: () => true, title: () => true, column: () => true }
 
-function sightOf(
+function visibilityOf(
   context: { readonly deps: MaskDeps; readonly caller: CallerRights },
   heads: ReadonlyMap<number, Head>,
-): CaptionSight {
+): CaptionVisibility {
   const readable = (id: number): Head | null => {
     const head = heads.get(id)
     return head && context.caller.may('read', head.guard) ? head : null

@@ -1,14 +1,14 @@
 /** What the caller sees, document by document. */
 import { type Expression, holds } from '../../../src/rights/service.ts'
-import type { Sight, Vision } from '../../../src/search/plan/vision.ts'
+import type { FieldVisibility, Visibility } from '../../../src/search/plan/field-visibility.ts'
 import type { MemoryDocument } from './documents.ts'
 
-export function isSeen(sight: Sight, document: MemoryDocument): boolean {
-  return typeof sight === 'string' ? sight === 'always' : isReadable(sight.place, document)
+export function isSeen(visibility: Visibility, document: MemoryDocument): boolean {
+  return typeof visibility === 'string' ? visibility === 'always' : isReadable(visibility.place, document)
 }
 
 /** By the index, and unless it has moved out of sight since. */
-export const mayRead = ({ rights, without }: Vision, document: MemoryDocument): boolean =>
+export const mayRead = ({ rights, without }: FieldVisibility, document: MemoryDocument): boolean =>
   !without.includes(document.id) && isReadable(rights, document)
 
 export function isReadable(rights: Expression, { guarded, principals, fileMarks }: MemoryDocument): boolean {

@@ -20,7 +20,7 @@ export interface Wanted<C extends Column = Column> {
   read(db: Db, table: ObjectTable): Promise<C | null>
 }
 
-export interface Columns {
+export interface BitmapStore {
   /** null: nothing is known of the type, or it is to be read anew. */
   table(type: number): ObjectTable | null
   /** null: it is not known. */
@@ -78,7 +78,7 @@ const givenUpFor = 10 * 60_000
 
 const nameOf = (type: number, { key }: Wanted): string => `${type} ${key}`
 
-export function createColumns({ db, log }: { db: Db; log: Logger }): Columns {
+export function createBitmapStore({ db, log }: { db: Db; log: Logger }): BitmapStore {
   const cache = createByteCache<string, Kept>({
     name: 'search_columns',
     maxBytes,

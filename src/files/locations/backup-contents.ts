@@ -12,7 +12,7 @@ interface Asked {
 }
 
 /** A location as a backup sees it. */
-export interface KeptPlace {
+export interface BackupLocation {
   readonly id: number
   readonly name: string
   /** For people: the folder, the bucket. */
@@ -21,14 +21,14 @@ export interface KeptPlace {
   readonly folder: { readonly path: string; readonly store: BlobStore } | null
 }
 
-export interface KeptContent {
+export interface BackupContent {
   readonly sha256: Sha256
   readonly size: number
   /** A file or an upload has it; others are announced before they are there, and stay a day when nothing has them. */
   readonly used: boolean
 }
 
-interface PlaceRow {
+interface LocationRow {
   readonly id: number
   readonly name: string
   readonly kind: string
@@ -39,8 +39,8 @@ interface PlaceRow {
 }
 
 /** All locations, those of the web included. They may come out of a backup that somebody else has made. */
-export async function keptPlaces(from: Asked, rules: FolderRules): Promise<KeptPlace[]> {
-  const { rows } = await from.query<PlaceRow>(
+export async function backupLocations(from: Asked, rules: FolderRules): Promise<BackupLocation[]> {
+  const { rows } = await from.query<LocationRow>(
     `select id, name, kind, prefix, config ->> 'dir' as dir, config ->> 'bucket' as bucket, config ->> 'endpoint' as endpoint
      from file_location order by id`,
   )
@@ -52,7 +52,7 @@ export async function keptPlaces(from: Asked, rules: FolderRules): Promise<KeptP
 }
 
 /** Null where the configuration does not let it be. */
-function pathOf({ dir, prefix }: PlaceRow, rules: FolderRules): string | null {
+function pathOf({ dir, prefix }: LocationRow, rules: FolderRules): string | null {
   try {
     return folderOf(join(dir ?? '', prefix), rules)
   } catch {
@@ -60,7 +60,7 @@ function pathOf({ dir, prefix }: PlaceRow, rules: FolderRules): string | null {
   }
 }
 
-function whereOf({ kind, prefix, dir, bucket, endpoint }: PlaceRow, path: string | null): string {
+function whereOf({ kind, prefix, dir, bucket, endpoint }: LocationRow, path: string | null): string {
   if (kind === 'remote') return 'addresses on the web'
   const below = prefix === '' ? '' : ` under ${prefix}`
   if (kind === 's3') return `the bucket ${bucket}${endpoint ? ` of ${scrubAddress(endpoint)}` : ''}${below}`
@@ -76,9 +76,9 @@ function printable(text: string): string {
 const page = 1000
 
 /** All contents that the database has in a location, by hash. */
-export async function* keptContents(from: Asked, locationId: number): AsyncGenerator<KeptContent> {
+export async function* backupContents(from: Asked, locationId: number): AsyncGenerator<BackupContent> {
   for (let last: Sha256 | null = ''; last !== null; ) {
-    const { rows }: { rows: KeptContent[] } = await from.query<KeptContent>(
+    const { rows }: { rows: BackupContent[] } = await from.query<BackupContent>(
       `select encode(sha256, 'hex') as sha256, size, exists (select from file_version v
            where v.location_id = b.location_id and v.sha256 = b.sha256) or exists (select from file_upload_part p
            where p.location_id = b.location_id and p.sha256 = b.sha256) as used
@@ -114,7 +114,7 @@ async function namesIn(path: string): Promise<string[]> {
 
 /** Contents of a location that have to be put there, and those that are there. */
 export interface Lack {
-  readonly place: KeptPlace
+  readonly place: BackupLocation
   readonly count: number
   readonly size: number
   readonly there: number
@@ -122,9 +122,9 @@ export interface Lack {
 }
 
 /** What is not where the database has it; of a location that is no folder of this machine, that is everything. */
-export async function lackOf(from: Asked, place: KeptPlace): Promise<Lack> {
+export async function lackOf(from: Asked, place: BackupLocation): Promise<Lack> {
   let [count, size, there, thereSize] = [0, 0, 0, 0]
-  for await (const content of keptContents(from, place.id)) {
+  for await (const content of backupContents(from, place.id)) {
     if (place.folder && (await place.folder.store.size(content.sha256)) === content.size) {
       there++
       thereSize += content.size

@@ -4,7 +4,7 @@ import { createYielder, yieldIfDue } from '../../../platform/process/cooperative
 import type { SearchField } from '../../plan/fields.ts'
 import { partsSql } from '../query/key-ranges.ts'
 import { microseconds } from '../query/sql.ts'
-import { type KeyPlace, keySql } from '../slots.ts'
+import { type KeySlot, keySql } from '../slots.ts'
 import {
   isBelow,
   type KeyColumn,
@@ -117,7 +117,7 @@ export async function readNumbers(db: Queryable, { type, ids }: ObjectTable, sql
 export async function readKeys(
   db: Queryable,
   { type, ids }: ObjectTable,
-  { field, place: slot }: { field: SearchField; place: KeyPlace },
+  { field, place: slot }: { field: SearchField; place: KeySlot },
 ): Promise<KeyColumn> {
   const { first, last } = partsSql(field, 'key')
   const isOne = field.kind === 'number'

@@ -5,12 +5,12 @@
  */
 import { hash } from 'node:crypto'
 import type { Column, Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
-import { type Access, type FileSight, type MaskAccess, showingMasks } from '../../objects/service.ts'
+import { type Access, type FileVisibility, type MaskAccess, showingMasks } from '../../objects/service.ts'
 import { all, type CallerRights, type Expression, everything, isEverything, ofOpen } from '../../rights/service.ts'
 import type { FileField, NestedFields, SearchField } from './fields.ts'
 
 /** Among the objects that the caller may read: all, none, or those in a place. */
-export type Sight =
+export type Visibility =
   | 'always'
   | 'never'
   | { readonly place: Expression; readonly unless: { readonly table: Table; readonly place: Expression } | null }
@@ -22,16 +22,16 @@ export type Titles =
   | 'all in pools'
   | { readonly rights: Expression }
 
-export interface Vision {
-  /** No two visions share it: what is kept of one caller's results is never given to somebody who sees less. */
+export interface FieldVisibility {
+  /** No two field visibilities share it: what is kept of one caller's results is never given to somebody who sees less. */
   readonly key: string
   /** Nothing is hidden. */
   readonly whole: boolean
-  column(field: SearchField): Sight
-  rows(nested: NestedFields): Sight
-  system(table: Table, field: SystemFieldName): Sight
+  column(field: SearchField): Visibility
+  rows(nested: NestedFields): Visibility
+  system(table: Table, field: SystemFieldName): Visibility
   /** What every mask shows, such as the times of changes. */
-  any(table: Table): Sight
+  any(table: Table): Visibility
   titles(table: Table): Titles
   /** The pools, this one and those below it, that the caller may know to be there; `all`: none of them is hidden. */
   poolsWithin(id: number): 'all' | readonly number[]
@@ -42,13 +42,17 @@ export interface Vision {
   depends(table: Table): boolean
 }
 
-/** The vision of a caller who has just lost some objects. Nothing that is kept for one of these visions serves another. */
-export function visionWithout(vision: Vision, without: readonly number[]): Vision {
-  if (without.length === 0) return vision
-  return { ...vision, key: `${vision.key} without ${hash('sha256', without.join(), 'base64')}`, without }
+/** The field visibility of a caller who has just lost some objects. Nothing that is kept for one of these field visibilities serves another. */
+export function fieldVisibilityWithout(fieldVisibility: FieldVisibility, without: readonly number[]): FieldVisibility {
+  if (without.length === 0) return fieldVisibility
+  return {
+    ...fieldVisibility,
+    key: `${fieldVisibility.key} without ${hash('sha256', without.join(), 'base64')}`,
+    without,
+  }
 }
 
-export const wholeVision: Vision = {
+export const everythingVisible: FieldVisibility = {
   key: 'whole',
   whole: true,
   column: () => 'always',
@@ -64,50 +68,55 @@ export const wholeVision: Vision = {
 
 let made = 0
 
-export interface VisionOptions {
+export interface FieldVisibilityOptions {
   readonly caller: CallerRights
   /** Where the caller may use which masks of an object type. */
   readonly maskAccess: (table: Table) => MaskAccess
   /** Where the caller may see files of objects of the type. */
-  readonly fileAccess: (table: Table) => FileSight
+  readonly fileAccess: (table: Table) => FileVisibility
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
 }
 
 /**
- * About the bytes that a vision comes to, with what is made of the same rights for lists and `_has_children`. Lists of pools are
+ * About the bytes that a field visibility comes to, with what is made of the same rights for lists and `_has_children`. Lists of pools are
  * shared by all object types. It is kept for as long as the rights that it is made of, and counted with them.
  */
-export function visionBytes(objecttypes: number, pools: number): number {
+export function fieldVisibilityBytes(objecttypes: number, pools: number): number {
   return 4000 + 4000 * objecttypes + 250 * pools
 }
 
-export function createVision({ caller, maskAccess, fileAccess, poolPath }: VisionOptions): Vision {
-  if (caller.root) return wholeVision
+export function createFieldVisibility({
+  caller,
+  maskAccess,
+  fileAccess,
+  poolPath,
+}: FieldVisibilityOptions): FieldVisibility {
+  if (caller.root) return everythingVisible
   const byTable = new Map<Table, MaskAccess>()
-  const seen = new Map<unknown, Sight>()
+  const seen = new Map<unknown, Visibility>()
   const accessTo = (table: Table): MaskAccess => {
     const access = byTable.get(table) ?? maskAccess(table)
     byTable.set(table, access)
     return access
   }
-  /** Columns that the same masks show share one sight. */
-  const sights = new Map<Table, Map<string, Sight>>()
-  function sight(table: Table, masks: ReadonlySet<Mask>): Sight {
-    const known = sights.get(table) ?? new Map<string, Sight>()
-    sights.set(table, known)
+  /** Columns that the same masks show share one visibility. */
+  const visibilities = new Map<Table, Map<string, Visibility>>()
+  function visibility(table: Table, masks: ReadonlySet<Mask>): Visibility {
+    const known = visibilities.get(table) ?? new Map<string, Visibility>()
+    visibilities.set(table, known)
     const name = [...masks].map((mask) => mask.id).join()
-    const found = known.get(name) ?? toSight(table, accessTo(table).where(masks))
+    const found = known.get(name) ?? toVisibility(table, accessTo(table).where(masks))
     known.set(name, found)
     return found
   }
-  function once(what: unknown, make: () => Sight): Sight {
+  function once(what: unknown, make: () => Visibility): Visibility {
     const found = seen.get(what) ?? make()
     seen.set(what, found)
     return found
   }
   /** `always`: every mask, and every file, shows wherever the object is what it shows elsewhere. */
-  function placeOfAny(table: Table): Sight {
+  function placeOfAny(table: Table): Visibility {
     const access = accessTo(table)
     const masks = [...table.masks.values()].map((mask) => access.where(new Set([mask])))
     if (masks.some((each) => typeof each !== 'string')) return 'never'
@@ -115,17 +124,20 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
     const columns = fileColumns(table).flatMap((column) => [files(column, 'any'), files(column, 'original')])
     return columns.some((each) => typeof each !== 'string') ? 'never' : 'always'
   }
-  const fileSights = new Map<string, Sight>()
-  const filesOf = new Map<Table, FileSight>()
+  const fileVisibilities = new Map<string, Visibility>()
+  const filesOf = new Map<Table, FileVisibility>()
   /** Of what is searched of files: the mask shows the column, and the caller may see the files in it. */
-  function fileSight(root: Table, { of, level }: FileField): Sight {
+  function fileVisibility(root: Table, { of, level }: FileField): Visibility {
     const key = `${of.id} ${level}`
-    const known = fileSights.get(key)
+    const known = fileVisibilities.get(key)
     if (known) return known
     const access = filesOf.get(root) ?? fileAccess(root)
     filesOf.set(root, access)
-    const found = bothSights(sight(root, showingMasks(root).column(of)), toSight(root, access(of, level)))
-    fileSights.set(key, found)
+    const found = bothVisibilities(
+      visibility(root, showingMasks(root).column(of)),
+      toVisibility(root, access(of, level)),
+    )
+    fileVisibilities.set(key, found)
     return found
   }
   const rights = caller.readable()
@@ -135,14 +147,14 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
     whole: false,
     column({ column, file }) {
       const { root } = column.table
-      if (file) return fileSight(root, file)
-      return once(column, () => sight(root, showingMasks(root).column(column)))
+      if (file) return fileVisibility(root, file)
+      return once(column, () => visibility(root, showingMasks(root).column(column)))
     },
     rows({ table }) {
-      return once(table, () => sight(table.root, showingMasks(table.root).rows(table)))
+      return once(table, () => visibility(table.root, showingMasks(table.root).rows(table)))
     },
-    system: (table, field) => sight(table, showingMasks(table).system(field)),
-    any: (table) => sight(table, showingMasks(table).any),
+    system: (table, field) => visibility(table, showingMasks(table).system(field)),
+    any: (table) => visibility(table, showingMasks(table).any),
     titles(table) {
       const found = titles.get(table) ?? titlesOf(table, caller, rights)
       titles.set(table, found)
@@ -155,7 +167,7 @@ export function createVision({ caller, maskAccess, fileAccess, poolPath }: Visio
   }
 }
 
-function bothSights(one: Sight, other: Sight): Sight {
+function bothVisibilities(one: Visibility, other: Visibility): Visibility {
   if (one === 'never' || other === 'never') return 'never'
   if (one === 'always') return other
   if (other === 'always') return one
@@ -167,7 +179,7 @@ const fileColumns = (table: Table): Column[] => [
   ...table.nested.flatMap(fileColumns),
 ]
 
-function toSight(table: Table, access: Access): Sight {
+function toVisibility(table: Table, access: Access): Visibility {
   if (typeof access === 'string') return access
   return { place: access.place, unless: access.unless && { table, place: access.unless } }
 }
@@ -176,7 +188,11 @@ function toSight(table: Table, access: Access): Sight {
  * What stands above a pool is shown to those who may see the pool; of others they know at most the id. Counted anew each
  * time: what all pools have above them would take more memory than all else that is kept of a caller.
  */
-function poolsWithin(caller: CallerRights, poolPath: VisionOptions['poolPath'], id: number): 'all' | readonly number[] {
+function poolsWithin(
+  caller: CallerRights,
+  poolPath: FieldVisibilityOptions['poolPath'],
+  id: number,
+): 'all' | readonly number[] {
   const known = [id]
   let hidden = false
   for (const pool of caller.poolIds()) {

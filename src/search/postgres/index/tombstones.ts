@@ -7,33 +7,33 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 /** Notes who could see these objects until the batch that is just being written. */
 export async function keep(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
-    `insert into search_former (id, place, objecttype, access, until)
+    `insert into search_tombstone (id, place, objecttype, access, until)
      select d.id, d.place, d.objecttype, d.access, s.changed_at from search_document d cross join search_state s
      where d.id = any($1::bigint[]) and not d.deleted
      on conflict (id, place) do update set until = excluded.until`,
     [ids],
-    'search-former-keep',
+    'search-tombstones-keep',
   )
 }
 
 /** Objects that have come back to a place are there for all who could see them in it; when they leave, it is noted anew. */
 export async function forgetReturned(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
-    `delete from search_former f using search_document d
+    `delete from search_tombstone f using search_document d
      where f.id = any($1::bigint[]) and d.id = f.id and d.place = f.place and not d.deleted`,
     [ids],
-    'search-former-returned',
+    'search-tombstones-returned',
   )
 }
 
 /** Forgets what ended before this moment. Who follows changes since an earlier one begins anew (`followedSince`). */
 export async function forget(db: Queryable, before: Date): Promise<void> {
   await db.query(
-    `with gone as (delete from search_former where until < $1 returning until)
+    `with gone as (delete from search_tombstone where until < $1 returning until)
      update search_state set followed_since = greatest(followed_since, (select max(until) from gone))
      where exists (select from gone)`,
     [before],
-    'search-former-forget',
+    'search-tombstones-forget',
   )
 }
 

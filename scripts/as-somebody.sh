@@ -11,4 +11,4 @@ fi
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 chown 65534:65534 "$home"
-HOME=$home TMPDIR=$home somebody node_modules/.bin/node --test --test-timeout=180000 test/platform/torture.test.ts test/platform/postgres.test.ts
+HOME=$home TMPDIR=$home somebody node_modules/.bin/node --test --test-timeout=180000 test/platform/postgres/torture.test.ts test/platform/postgres/postgres.test.ts

@@ -1,58 +1,53 @@
 /** Which test files of a whole run share a process, and which begin first. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Durations } from './test-durations.ts'
 
-/** Begun first, the longest at the beginning: if one of them were begun last, a core would be idle while the other ends it. */
-const long = [
-  'test/package.test.ts',
-  'test/platform/process.test.ts',
-  'test/fuzz/fuzz.test.ts',
-  'test/objects/twins.test.ts',
-  'test/maintenance/user.test.ts',
-  'test/rights/models.test.ts',
-  'test/import/import.test.ts',
-  'test/import/sheets/import.test.ts',
-  'test/import/sheets/start.test.ts',
-  'test/import/sheets/tutorial.test.ts',
-  'test/files/durability.test.ts',
-  'test/files/derived.test.ts',
-  'test/platform/durability.test.ts',
-  'test/platform/torture.test.ts',
-  'test/platform/deadline.test.ts',
-  'test/search/bulk.test.ts',
-  'test/import/client.test.ts',
-  'test/platform/slow-peers.test.ts',
-  'test/files/films.test.ts',
-  'test/jobs/jobs.test.ts',
-  'test/import/demo.test.ts',
-  'test/events/stream-many.test.ts',
-  'test/objects/kill.test.ts',
-  'test/datamodel/kill.test.ts',
-  'test/signin/kill.test.ts',
-  'test/platform/attack.test.ts',
-  'test/platform/disk-full.test.ts',
-]
+export interface TestFile {
+  /** From the root of the checkout: `test/objects/save.test.ts`. */
+  readonly name: string
+  readonly text: string
+}
 
-/** They measure the memory of their process, or set up what all in it would use. */
-const alone = [
-  'test/import/sheets/reading.test.ts',
-  'test/platform/byte-cache.test.ts',
-  'test/rights/memory.test.ts',
-  'test/search/in-memory.test.ts',
-  'test/search/memory.test.ts',
-]
+/** Milliseconds that the files of one process take together: what they load, they load once. */
+const enough = 20_000
 
-/** Files that run in one process, about half a minute of work: what they load, they load once. */
-const together = 6
+/**
+ * A file with this line, and the reason behind it, has a process of its own: it measures the memory of its process, sets up
+ * what all in it would use, or takes much longer than its text lets expect.
+ */
+const alone = /^\/\/ alone: \S/m
 
-/** Groups of files, one for each process, in the order in which they are to begin. */
-export function planTests(files: readonly string[]): readonly (readonly string[])[] {
-  const known = new Set(files)
-  const apart = [...long, ...alone]
-  const unknown = apart.filter((file) => !known.has(file))
-  if (unknown.length > 0) throw new Error(`scripts/test-plan.ts names what is gone: ${unknown.join(', ')}`)
+/**
+ * Groups of files, one for each process, in the order in which they are to begin: the longest first. If one of them were
+ * begun last, a core would be idle while the other ends it.
+ */
+export function planTests(files: readonly TestFile[], durations: Durations): string[][] {
+  const groups: { names: string[]; length: number }[] = []
+  let open: (typeof groups)[number] | null = null
   // Neighbours load the same modules.
-  const others = files.filter((file) => !apart.includes(file)).toSorted()
-  const groups = Array.from({ length: Math.ceil(others.length / together) }, (_, group) =>
-    others.slice(group * together, (group + 1) * together),
-  )
-  return [...apart.map((file) => [file]), ...groups]
+  for (const file of files.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+    const length = durations[file.name] ?? guess(file)
+    if (alone.test(file.text) || length >= enough) {
+      groups.push({ names: [file.name], length })
+      continue
+    }
+    if (!open || open.length + length > enough) {
+      open = { names: [], length: 0 }
+      groups.push(open)
+    }
+    open.names.push(file.name)
+    open.length += length
+  }
+  return groups.toSorted((one, other) => other.length - one.length).map(({ names }) => names)
+}
+
+/** Milliseconds of a file that has not been run here: a long text takes longer, processes of the service take much longer. */
+function guess({ text }: TestFile): number {
+  if (alone.test(text)) return enough
+  return text.length * (/support\/process|fuzz\/|torture\//.test(text) ? 2 : 0.4)
+}
+
+export async function readTestFiles(root: string, names: readonly string[]): Promise<TestFile[]> {
+  return Promise.all(names.map(async (name) => ({ name, text: await readFile(join(root, name), 'utf8') })))
 }

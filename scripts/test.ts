@@ -4,17 +4,24 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { glob, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { chmod, glob, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { planTests } from './test-plan.ts'
+import { memoryFolder } from '../test/support/memory-folder.ts'
+import { readDurations } from './test-durations.ts'
+import { planTests, readTestFiles } from './test-plan.ts'
 
 const root = join(import.meta.dirname, '..')
-/** Milliseconds; a run takes a quarter of an hour on two cores, and several times that beside other work. */
+/** Milliseconds; a run takes eight minutes on two cores, and several times that beside other work. */
 const longestRun = 85 * 60_000
 // Hundreds of processes load the same modules; this saves each of them a third of a second.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compile')
-process.env.TEST_SERVER_FOLDER = await mkdtemp(join(tmpdir(), 'strongroom-test-run-'))
+// What tests put into temporary folders is there, and goes with it. Sockets have short names, so it has one, too.
+const temporary = await mkdtemp(join(memoryFolder(), 'strongroom-'))
+// As open as the usual one: the server that root starts is another user's.
+await chmod(temporary, 0o1777)
+process.env.TMPDIR = temporary
+process.env.TEST_SERVER_FOLDER = join(temporary, 'server')
 const { testServerReady } = await import('../test/support/postgres.ts')
 
 const server = spawn(process.execPath, [join(root, 'test', 'support', 'test-server.ts')], {
@@ -26,7 +33,7 @@ const serverGone = once(server, 'exit')
 await Promise.race([testServerReady(), serverGone])
 
 const args = process.argv.slice(2)
-const groups = await mkdtemp(join(tmpdir(), 'strongroom-test-files-'))
+const groups = await mkdtemp(join(temporary, 'files-'))
 const files = args.some((arg) => !arg.startsWith('-')) ? args : [...args, ...(await groupsOfAll())]
 
 /** A file for each process, named so that they begin in the order of the plan. */
@@ -34,7 +41,7 @@ async function groupsOfAll(): Promise<string[]> {
   const all = await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))
   const support = JSON.stringify(join(root, 'test', 'support', 'together.ts'))
   return Promise.all(
-    planTests(all).map(async (group, index) => {
+    planTests(await readTestFiles(root, all), await readDurations()).map(async (group, index) => {
       const file = join(groups, `${String(index).padStart(4, '0')}.mjs`)
       await writeFile(file, `import { runTogether } from ${support}\nrunTogether(${JSON.stringify(group)})\n`)
       return file
@@ -48,9 +55,12 @@ const tests = spawn(
     '--import',
     join(root, 'test', 'support', 'properties.ts'),
     '--test',
-    // One more than there are cores: tests wait a part of their time, for processes and for PostgreSQL.
-    `--test-concurrency=${availableParallelism() + 1}`,
+    // More than there are cores: tests wait a part of their time, for processes, for PostgreSQL and for limits of time.
+    `--test-concurrency=${availableParallelism() + 2}`,
     '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    `--test-reporter=${join(root, 'scripts', 'test-durations.ts')}`,
+    '--test-reporter-destination=stdout',
     '--test-timeout=180000',
     ...files,
   ],
@@ -65,5 +75,5 @@ setTimeout(() => {
 const [code] = (await once(tests, 'exit')) as [number | null]
 server.kill('SIGTERM')
 await serverGone
-await rm(groups, { recursive: true, force: true })
+await rm(temporary, { recursive: true, force: true })
 process.exit(code ?? 1)

@@ -13,7 +13,7 @@ import { createStandstill } from '../platform/postgres/standstill.ts'
 import { createSignal } from '../platform/process/signal.ts'
 import { createSeal } from '../platform/secrets/seal.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
-import type { LoginPart } from '../signin/service.ts'
+import type { LoginPart, PasswordCost } from '../signin/service.ts'
 
 /** What a service is given, and what tests give it in place of the machine's. */
 export interface Given {
@@ -22,6 +22,8 @@ export interface Given {
   readonly log: Logger
   /** Version of ICU. */
   readonly icu?: string
+  /** What hashes of passwords cost, where it is not as usual. */
+  readonly passwordCost?: PasswordCost
   /** Further steps of the sign-in on the pages. */
   readonly loginParts?: readonly LoginPart[]
   /** Another index than the one in PostgreSQL, and who searches it. */

@@ -24,7 +24,7 @@ export type People = ReturnType<typeof composePeople>
 
 /** Who is there, and who may do what. */
 export function composePeople(
-  { config, db, loginParts = [] }: Given,
+  { config, db, passwordCost, loginParts = [] }: Given,
   { bus, seal, jobs, queued, snapshots }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools }: Readers,
   opened: AsyncDisposableStack,
@@ -72,6 +72,7 @@ export function composePeople(
     ownTexts: (key) => datamodel.current().pageTexts.get(key),
     users: (): UserService => users,
     loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
+    passwordCost,
     clock,
   })
   opened.defer(() => signIn.close())

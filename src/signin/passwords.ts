@@ -5,7 +5,8 @@ import { normalized } from '../platform/values/text.ts'
 
 const derive = promisify(argon2)
 
-interface Cost {
+/** What one hash costs: the machine, and an attacker who has the hashes. */
+export interface PasswordCost {
   /** KiB */
   memory: number
   passes: number
@@ -13,11 +14,8 @@ interface Cost {
 }
 
 /** About 30 ms here. @see RFC 9106; OWASP password storage: 19 MiB, two passes, one lane. */
-const cost: Cost = { memory: 19 * 1024, passes: 2, parallelism: 1 }
+export const usualCost: PasswordCost = { memory: 19 * 1024, passes: 2, parallelism: 1 }
 const tagLength = 32
-
-/** Verified in place of the hash that a user does not have, so that both cost the same. */
-const decoy = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export interface Watch {
   /** Who has a share of them: a network. */
@@ -30,12 +28,14 @@ export interface Watch {
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** Password hashes (argon2id, PHC strings). At most `concurrency` are computed at a time: each takes 19 MiB. */
-export function createPasswords({ concurrency = 2, maxWaiting = 200, maxWaitingOfShare = 100 } = {}) {
-  const limiter = createLimiter({ concurrency, maxWaiting, maxWaitingOfShare })
+/** Password hashes (argon2id, PHC strings). At most two are computed at a time: each takes 19 MiB. */
+export function createPasswords(cost: PasswordCost = usualCost) {
+  const limiter = createLimiter({ concurrency: 2, maxWaiting: 200, maxWaitingOfShare: 100 })
+  /** Verified in place of the hash that a user does not have, so that both cost the same. */
+  const decoy = phc(cost, 'A'.repeat(22), 'A'.repeat(43))
 
   return {
-    hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password)),
+    hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password, cost)),
 
     /**
      * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this
@@ -49,29 +49,34 @@ export function createPasswords({ concurrency = 2, maxWaiting = 200, maxWaitingO
     ): Promise<boolean> =>
       limiter.run(async () => {
         await before?.()
-        const fits = (await verifyPassword(password, hash)) || ((await otherwise?.()) ?? false)
+        const fits =
+          ((await verifyPassword(password, hash ?? decoy)) && hash !== null) || ((await otherwise?.()) ?? false)
         if (!fits) await failed?.()
         return fits
       }, share),
   }
 }
 
-async function hashPassword(password: string): Promise<string> {
+async function hashPassword(password: string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(16)
   const tag = await digest(password, salt, cost, tagLength)
-  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${encode(salt)}$${encode(tag)}`
+  return phc(cost, encode(salt), encode(tag))
 }
 
-async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const [, , , parameters = '', salt = '', tag = ''] = (hash ?? decoy).split('$')
+function phc({ memory, passes, parallelism }: PasswordCost, salt: string, tag: string): string {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt}$${tag}`
+}
+
+async function verifyPassword(password: string, hash: string): Promise<boolean> {
+  const [, , , parameters = '', salt = '', tag = ''] = hash.split('$')
   const [memory, passes, parallelism] = (/^m=(\d+),t=(\d+),p=(\d+)$/.exec(parameters) ?? []).slice(1).map(Number)
   if (memory === undefined || passes === undefined || parallelism === undefined) return false
   const expected = Buffer.from(tag, 'base64')
   const actual = await digest(password, Buffer.from(salt, 'base64'), { memory, passes, parallelism }, expected.length)
-  return timingSafeEqual(actual, expected) && hash !== null
+  return timingSafeEqual(actual, expected)
 }
 
-function digest(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost, length: number) {
+function digest(password: string, nonce: Buffer, { memory, passes, parallelism }: PasswordCost, length: number) {
   const message = normalized(password, 'NFKC')
   return derive('argon2id', { message, nonce, parallelism, tagLength: length, memory, passes })
 }

@@ -50,7 +50,7 @@ import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
 import type { OwnTexts } from './pages/language.ts'
 import { createPages, type Visit } from './pages/service.ts'
-import { createPasswords } from './passwords.ts'
+import { createPasswords, type PasswordCost } from './passwords.ts'
 import { carryingHeaders, tokenOf } from './request-token.ts'
 import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
@@ -81,6 +81,7 @@ export type { KeepLogins } from './keep-login.ts'
 export { button, checkbox, field } from './pages/fields.ts'
 export { type Pages, type Visit, wantsPage } from './pages/service.ts'
 export { forPeople, pageSurface } from './pages/surface.ts'
+export { type PasswordCost, usualCost } from './passwords.ts'
 export { createRecovery } from './recovery.ts'
 export { identifierWord, tokenOf } from './request-token.ts'
 export { makePassword } from './root.ts'
@@ -119,6 +120,7 @@ export interface SignInDependencies {
   users: () => Pick<UserService, 'own'>
   /** What other capabilities add to the sign-in on the pages. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
+  passwordCost?: PasswordCost | undefined
   clock: () => Date
 }
 
@@ -138,7 +140,7 @@ export function createSignInService(dependencies: SignInDependencies) {
   const { externalUrl, identifierAliases: aliases } = config
   const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
   const limits = outgoingLimits(config)
-  const passwords = createPasswords()
+  const passwords = createPasswords(dependencies.passwordCost)
   const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({ db, bus, events, baseConfig, clock, most: config.quotaSessions })
   const initial = initialPassword(config.dataDir)

@@ -6,7 +6,8 @@ import { dsnOf } from '../../torture/faults.ts'
 import { createHttpClient, password } from '../../torture/http.ts'
 import type { Client, Json } from '../support/client.ts'
 import { invariants } from '../support/invariants.ts'
-import { type ServiceProcess, spawnService, temporaryFolder } from '../support/process.ts'
+import { preparedFolder } from '../support/prepared-folder.ts'
+import { type ServiceProcess, spawnService } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 const start = (dataDir: string): Promise<ServiceProcess> => spawnService(dataDir, { SVC_ROOT_PASSWORD: password })
@@ -56,7 +57,7 @@ async function assertWhole(
 }
 
 test('kill -9 in the middle of a commit of the datamodel: the old or the new one, and the index is whole', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   let service = await start(folder.path)
   try {
     let client = createHttpClient(service.url)

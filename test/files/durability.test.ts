@@ -5,7 +5,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Json } from '../support/client.ts'
-import { runCommand, spawnService, temporaryFolder } from '../support/process.ts'
+import { preparedFolder } from '../support/prepared-folder.ts'
+import { runCommand, spawnService } from '../support/process.ts'
 import { sendRaw, statusOf } from '../support/raw.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -30,7 +31,7 @@ const filesIn = async (folder: string): Promise<string[]> =>
     .map((entry) => entry.name)
 
 test('kill -9 while uploading, producing and moving: what was acknowledged is there and whole, and all goes on', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   const acknowledged = new Map<number, { hash: string; url: string }>()
   const killed = await spawnService(folder.path, env)
   const authorization = `Bearer ${await tokenAt(killed.url)}`

@@ -6,7 +6,8 @@ import { createServiceClient } from '../../src/import/client.ts'
 import { sampleFolder } from '../../src/import/demo.ts'
 import { importTate } from '../../src/import/tate/import.ts'
 import { createProgress, paceText, silentProgress } from '../../src/platform/process/progress.ts'
-import { spawnService, temporaryFolder } from '../support/process.ts'
+import { preparedFolder } from '../support/prepared-folder.ts'
+import { spawnService } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 
 test('a rejected token is renewed once, however many requests find out at the same time', async () => {
@@ -39,7 +40,7 @@ test('a refusal names the request, the code and what is wrong', async () => {
 })
 
 test('an import outlives kill -9 of the service', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   const env = { SVC_ROOT_PASSWORD: 'kill-nine-password' }
   const first = await spawnService(folder.path, env)
   const client = createServiceClient({ url: first.url, login: 'root', password: env.SVC_ROOT_PASSWORD })

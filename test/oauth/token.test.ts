@@ -7,6 +7,7 @@ import { hash } from 'bcryptjs'
 import { stringify } from 'yaml'
 import type { Config } from '../../src/platform/config/config.ts'
 import { loadConfig } from '../../src/platform/config/load.ts'
+import { usualCost } from '../../src/signin/service.ts'
 import { TestVisitor } from '../signin/sign-in-browser.ts'
 import {
   createUsers,
@@ -36,7 +37,7 @@ before(async () => {
     machine: { secret: await hash('s3cret: +', 4), redirectURIs: ['https://m.org/'], scopes: ['read'] },
     wide: { secret: await hash('wide', 4), redirectURIs: ['https://w.org/', 'https://w.org/2'] },
   })
-  svc = await startService({ identifierAliases: ['museum'], oauthClients })
+  svc = await startService({ identifierAliases: ['museum'], oauthClients, passwordCost: usualCost })
   await createUsers(svc, { user: { login: 'anna', email: 'Anna@Example.org' } }, { user: { login: 'ben' } })
 })
 after(() => svc[Symbol.asyncDispose]())

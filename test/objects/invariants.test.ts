@@ -1,3 +1,4 @@
+// alone: it draws changes for a quarter of a minute
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '../support/client.ts'
-import { type ServiceProcess, spawnService, temporaryFolder } from '../support/process.ts'
+import { preparedFolder } from '../support/prepared-folder.ts'
+import { type ServiceProcess, spawnService } from '../support/process.ts'
 
 const env = { SVC_ROOT_PASSWORD: 'root-test-password', SVC_BACKEND_PORT: '0' }
 
@@ -51,7 +52,7 @@ async function write(url: string, headers: Record<string, string>, name: string,
 }
 
 test('colliding writers and kill -9: a batch is stored whole or not at all, and what was acknowledged stays', async () => {
-  await using folder = await temporaryFolder()
+  await using folder = await preparedFolder()
   const killed = await spawnService(folder.path, env)
   const headers = await signIn(killed)
   const post = async (path: string, body?: unknown): Promise<Json> => {

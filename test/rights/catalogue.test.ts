@@ -28,7 +28,7 @@ const shown: Readonly<Record<string, string>> = {
   'system.poolmanager': `${pools}: needs system.poolmanager`,
   'system.sendmail': 'clients/sendmail.test.ts: needs system.sendmail',
   'system.tagmanager': 'tags/tags.test.ts: reading needs a user, saving system.tagmanager',
-  'system.rightpresetmanager': 'platform/system-right.test.ts: whoever does not have it',
+  'system.rightpresetmanager': 'platform/http/system-right.test.ts: whoever does not have it',
   'system.group': 'people/group.test.ts: RIGHTS-004',
   ...Object.fromEntries(
     ['create', 'create_acl', 'create_system_rights', 'edit_acl', 'edit_system_rights'].flatMap((name) => [

@@ -1,3 +1,4 @@
+// alone: it measures the memory of its process
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

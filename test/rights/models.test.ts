@@ -1,3 +1,4 @@
+// alone: it draws worlds for half a minute
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'

@@ -1,3 +1,4 @@
+// alone: it draws searches for half a minute
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onStatement } from '../../src/platform/postgres/db.ts'

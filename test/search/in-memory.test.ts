@@ -1,3 +1,4 @@
+// alone: it chooses the search engine of all tests of its process
 /** What searches find does not depend on the engine: tests of searches, run with the index in memory. */
 process.env.TEST_SEARCH_INDEX = new URL('memory/index.ts', import.meta.url).href
 

@@ -1,3 +1,4 @@
+// alone: it measures caches that all services of its process share
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cacheSizes } from '../../src/platform/memory/byte-cache.ts'

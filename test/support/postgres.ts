@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migrateQueue } from '../../src/jobs/queue.ts'
 import { openDb } from '../../src/platform/postgres/db.ts'
 import { migrate, migrationTexts } from '../../src/platform/postgres/migrate.ts'
+import { memoryFolder } from './memory-folder.ts'
 
 const checkout = join(import.meta.dirname, '..', '..')
 
@@ -17,7 +18,10 @@ const checkout = join(import.meta.dirname, '..', '..')
  */
 export const testServerFolder =
   process.env.TEST_SERVER_FOLDER ??
-  join(tmpdir(), `strongroom-test-${userInfo().uid}-${createHash('sha256').update(checkout).digest('hex').slice(0, 8)}`)
+  join(
+    memoryFolder(),
+    `strongroom-test-${userInfo().uid}-${createHash('sha256').update(checkout).digest('hex').slice(0, 8)}`,
+  )
 
 export const testServerFile = join(testServerFolder, 'server.dsn')
 
@@ -28,25 +32,42 @@ export interface TestDatabase {
 
 /** A database of its own, copied from a migrated template, or from one that nobody is connected to. */
 export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
-  const server = await testServer()
-  const template = original ? nameOf(original.dsn) : await migratedTemplate(server)
-  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
-  await query(server, `create database ${name} template ${template}`)
-  return {
-    dsn: databaseDsn(server, name),
-    drop: async () => void (await query(server, `drop database if exists ${name} with (force)`)),
-  }
+  return createDatabase(async () => (original ? nameOf(original.dsn) : await migratedTemplate()))
 }
 
 /** An empty database without our schema. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
-  const server = await testServer()
+  return createDatabase(async () => 'template1')
+}
+
+async function createDatabase(template: () => Promise<string>): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
-  await query(server, `create database ${name}`)
+  // Copied file by file: where nothing needs to survive a crash that is cheaper than writing each page to the log.
+  await administer(`create database ${name} template ${await template()} strategy file_copy`)
   return {
-    dsn: databaseDsn(server, name),
-    drop: async () => void (await query(server, `drop database if exists ${name} with (force)`)),
+    dsn: databaseDsn(await testServer(), name),
+    drop: () => administer(`drop database if exists ${name} with (force)`),
   }
+}
+
+let administration: Promise<pg.Pool> | undefined
+
+/** On one connection of this process, which keeps the shared server and does not keep the process. */
+async function administer(text: string): Promise<void> {
+  administration ??= openAdministration()
+  await (await administration).query(text)
+}
+
+async function openAdministration(): Promise<pg.Pool> {
+  const connectionString = await testServer()
+  const pool = new pg.Pool({
+    connectionString,
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+    application_name: 'strongroom tests',
+  })
+  return pool.on('error', () => {})
 }
 
 /** Connection string of the shared server's maintenance database; starts the server when nobody has. */
@@ -90,18 +111,37 @@ async function answers(dsn: string): Promise<boolean> {
   )
 }
 
+let template: Promise<string> | undefined
+
+/** Asked for once in each process: no test changes migrations. */
+function migratedTemplate(): Promise<string> {
+  template ??= findTemplate()
+  return template
+}
+
 /** The template has the hash of the migrations in its name: changed migrations make a new one. */
-async function migratedTemplate(server: string): Promise<string> {
+async function findTemplate(): Promise<string> {
   const hash = createHash('sha256')
   for (const [name, text] of await migrationTexts()) hash.update(name).update(text)
-  const template = `template_${hash.digest('hex').slice(0, 16)}`
+  const name = `template_${hash.digest('hex').slice(0, 16)}`
+  await oneAtATime(name, async (client, server) => {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+    if (rowCount === 0) await createTemplate(client, server, name)
+  })
+  return name
+}
+
+/** Runs what one test process after the other may do. */
+export async function oneAtATime(
+  name: string,
+  run: (client: pg.Client, server: string) => Promise<void>,
+): Promise<void> {
+  const server = await testServer()
   const client = new pg.Client({ connectionString: server })
   await client.connect()
   try {
-    await client.query(`select pg_advisory_lock(hashtext($1))`, [template])
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [template])
-    if (rowCount === 0) await createTemplate(client, server, template)
-    return template
+    await client.query(`select pg_advisory_lock(hashtext($1))`, [name])
+    await run(client, server)
   } finally {
     await client.end()
   }
@@ -111,14 +151,14 @@ async function createTemplate(client: pg.Client, server: string, template: strin
   const partial = `${template}_new`
   await client.query(`drop database if exists ${partial} with (force)`)
   await client.query(`create database ${partial}`)
-  await migrate(databaseDsn(server, partial))
-  await prepareQueue(databaseDsn(server, partial))
+  await migrateAll(databaseDsn(server, partial))
   await client.query(`alter database ${partial} rename to ${template}`)
   await client.query(`alter database ${template} allow_connections false`)
 }
 
-/** Every service would create the tables of the job queue otherwise. */
-async function prepareQueue(dsn: string): Promise<void> {
+/** With the tables of the job queue, which every service would create otherwise. */
+export async function migrateAll(dsn: string): Promise<void> {
+  await migrate(dsn)
   const db = openDb({
     connectionString: dsn,
     maxConnections: 3,

@@ -8,7 +8,7 @@ import type { SaveCallback } from '../../src/objects/service.ts'
 import type { Config } from '../../src/platform/config/config.ts'
 import { shareConnections } from '../../src/platform/config/connections.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
-import type { LoginPart } from '../../src/signin/service.ts'
+import type { LoginPart, PasswordCost } from '../../src/signin/service.ts'
 import { type Client, createClient, type Inject, type InjectResponse } from './client.ts'
 import { runs } from './left-running.ts'
 import { createTestDatabase } from './postgres.ts'
@@ -19,6 +19,7 @@ import { without } from './without.ts'
 export type TestServiceOptions = Partial<Config> & {
   icu?: string
   loginParts?: readonly LoginPart[]
+  passwordCost?: PasswordCost
   saveCallbacks?: () => readonly SaveCallback[]
   searchIndex?: MakeSearchIndex
 }
@@ -129,10 +130,20 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   }
 }
 
+/** Each service hashes the password of root when it starts, and each sign-in hashes one: 40 ms of a core as usual. */
+const cheapPasswords: PasswordCost = { memory: 64, passes: 1, parallelism: 1 }
+
 /** A further process's worth of service on the same database: for tests with several nodes. */
 export async function attachService(
   dsn: string,
-  { icu, loginParts = [], saveCallbacks = () => [], searchIndex: givenIndex, ...options }: TestServiceOptions = {},
+  {
+    icu,
+    loginParts = [],
+    passwordCost = cheapPasswords,
+    saveCallbacks = () => [],
+    searchIndex: givenIndex,
+    ...options
+  }: TestServiceOptions = {},
 ): Promise<TestService> {
   const config = testConfig(dsn, options)
   const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
@@ -149,6 +160,7 @@ export async function attachService(
     db,
     log,
     loginParts,
+    passwordCost,
     saveCallbacks,
     ...(icu === undefined ? {} : { icu }),
     ...(searchIndex ? { searchIndex } : {}),

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { access, constants } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
+import { once } from '../../values/once.ts'
 
 /** The path of a program of the machine: what is given, or a name that is looked for; null when it is not there. */
 export async function findProgram(name: string): Promise<string | null> {
@@ -19,8 +20,11 @@ export async function findProgram(name: string): Promise<string | null> {
   return null
 }
 
-/** What is put before a command so that it has no network: on Linux, where users may have namespaces of their own. */
-export async function withoutNetwork(): Promise<readonly string[]> {
+/**
+ * What is put before a command so that it has no network: on Linux, where users may have namespaces of their own. The
+ * machine is asked once.
+ */
+export const withoutNetwork = once(async (): Promise<readonly string[]> => {
   const path = await findProgram('unshare')
   if (path === null) return []
   const isolate = [path, '--map-root-user', '--net', '--']
@@ -28,4 +32,4 @@ export async function withoutNetwork(): Promise<readonly string[]> {
     () => isolate,
     () => [],
   )
-}
+})

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startService } from '../../support/service.ts'
+
+/** Everything that changes stored data. A new endpoint is entered here, or below if it changes nothing. */
+const writing = `
+  DELETE /api/v1/event/list
+  DELETE /api/v1/event/:eventId
+  POST /api/v1/event/list
+  POST /api/v1/config
+  POST /api/v1/config/*
+  DELETE /api/v1/config/*
+  POST /api/v1/user
+  PUT /api/v1/user
+  POST /api/v1/user/change_password
+  DELETE /api/v1/user/:id
+  POST /api/v1/group
+  PUT /api/v1/group
+  DELETE /api/v1/group/:id
+  POST /api/v1/schema/user/HEAD
+  POST /api/v1/schema/commit
+  POST /api/v1/mask/HEAD
+  POST /api/v1/l10n/user/HEAD
+  POST /api/v1/objecttype
+  POST /api/v1/pool
+  PUT /api/v1/pool
+  DELETE /api/v1/pool/:poolID
+  POST /api/v1/tags
+  POST /api/v1/transitions
+  POST /api/v1/transitions/:id/run
+  POST /api/v1/db/:objecttype
+  PATCH /api/v1/db/:objecttype
+  DELETE /api/v1/db/:objecttype
+  DELETE /api/v1/user/session/list
+  DELETE /api/v1/user/session/list/:id
+  POST /api/v1/user/passkey/list/:id
+  DELETE /api/v1/user/passkey/list/:id
+  POST /api/v1/message
+  PUT /api/v1/message
+  DELETE /api/v1/message/:id
+  POST /api/v1/message/:id/confirm
+  POST /api/v1/right/:context/presets
+  DELETE /api/v1/right/:context/presets/:presetId
+  POST /api/v1/system/location/new
+  PUT /api/v1/system/location/:id
+  DELETE /api/v1/system/location/:id
+  POST /api/v1/system/location/:id/move
+  DELETE /api/v1/system/location/move/:moveId
+  POST /api/v1/eas/put
+  PUT /api/v1/eas/put
+  POST /api/v1/eas/produce
+  POST /api/v1/eas/rput
+  POST /api/v1/eas/tus
+  PATCH /api/v1/eas/tus/:uploadId
+  POST /api/v1/eas/tus/:uploadId
+  DELETE /api/v1/eas/tus/:uploadId
+  POST /api/v1/eas/rput/bulk
+  POST /api/v1/eas/:fileId
+  POST /api/v1/eas/resync
+  POST /api/page/confirmEmail
+  POST /api/page/forgotPassword
+  POST /api/page/register
+  POST /api/page/resetPassword
+  POST /api/v1/system/directory/test
+  POST /api/v1/system/reindex
+  POST /api/v1/system/purgeall
+  POST /api/v1/system/sendmail
+  POST /api/v1/system/sendmail/test`
+
+/** What changes nothing although it is no GET. */
+const reading = [
+  'HEAD /api/v1/eas/download/:fileId/:hash/:version',
+  'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
+  'HEAD /api/v1/eas/iiif/*',
+  'HEAD /api/v1/eas/iiif2/*',
+  'HEAD /api/v1/eas/zoom/*',
+  'POST /api/oauth2/introspect',
+  'POST /api/oauth2/userinfo',
+  'POST /api/v1/db_info/create',
+  'POST /api/v1/db_info/update',
+  'POST /api/v1/search',
+]
+
+/** Decision 3, and signing in: what works in read-only mode although it changes stored data. */
+const allowed = [
+  'POST /api/v1/event',
+  'POST /api/oauth2/auth',
+  'POST /api/oauth2/logout',
+  'POST /api/oauth2/refresh',
+  'POST /api/oauth2/revoke',
+  'POST /api/oauth2/token',
+  'POST /api/saml/acs',
+  'POST /api/page/security',
+  'POST /api/page/setPassword',
+  'POST /api/page/showMessage',
+  'POST /api/page/twoFactor',
+  'POST /api/page/twoFactorRecovery',
+  'POST /api/page/passkey',
+  'POST /api/page/twoFactorSetup',
+  'POST /api/page/twoFactorSetupPasskey',
+  'POST /logout',
+]
+
+test('SVC-017 SVC-018 ERR-006 read-only mode refuses everything that writes, and only POST /event goes on', async () => {
+  await using svc = await startService({ readOnly: true })
+  const root = svc.as('root')
+  const headers = { authorization: `Bearer ${await root.token()}` }
+  const listed = writing.trim().split(/\n\s*/)
+  const routes = svc.app.http.declaredRoutes.map(({ method, url }) => `${method} ${url}`)
+  assert.deepEqual(
+    routes.filter((route) => !route.startsWith('GET ')).toSorted(),
+    [...listed, ...reading, ...allowed].toSorted(),
+    'every endpoint stands in one of the lists',
+  )
+  for (const route of listed) {
+    const [method, url = ''] = route.split(' ')
+    const answer = await svc.inject({
+      method: method as 'POST',
+      url: url.replace('/:objecttype', '/work').replaceAll(/:\w+|\*/g, '1'),
+      headers,
+    })
+    assert.deepEqual([answer.statusCode, answer.json().code], [400, 'ReadOnlyMode'], route)
+  }
+  for (const [path, body] of [
+    ['/group', [{ group: { name: 'written' } }]],
+    ['/user', [{ user: { login: 'written' } }]],
+    ['/pool', [{ pool: { _id_parent: 1 } }]],
+    ['/config', { system: { config: { name: { title: 'written' } } } }],
+    ['/schema/user/HEAD', { version: 1, tables: [{ name: 'written', columns: [] }] }],
+  ] as const) {
+    const before = (await root.get(path)).body
+    const answer = await root.post(path, body)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'ReadOnlyMode'], path)
+    assert.deepEqual((await root.get(path)).body, before, path)
+  }
+  const event = await root.post('/event', { event: { type: 'SEARCH' } })
+  assert.equal(event.status, 200)
+  assert.equal((await root.get(`/event/${event.body.event._id}`)).body.event.type, 'SEARCH')
+  assert.equal((await root.post('/search', {})).status, 200)
+  assert.equal((await svc.as(null).get('/settings')).body.capabilities.read_only, true)
+})

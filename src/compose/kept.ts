@@ -17,7 +17,7 @@ export type Kept = Awaited<ReturnType<typeof composeKept>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeKept(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, seal, snapshots, jobs, pipelined, shares }: Ground,
+  { bus, memory, seal, snapshots, jobs, pipelined, shares }: Ground,
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
@@ -34,6 +34,7 @@ export async function composeKept(
     jobs,
     icu: icu ?? process.versions.icu ?? '',
     connections: shares.lexical,
+    memory,
   })
   opened.defer(() => index.close())
   opened.defer(

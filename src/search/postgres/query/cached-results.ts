@@ -49,10 +49,12 @@ export interface CachedResultsDeps {
   /** Moment of the last batch of the index. */
   readonly readNow: () => Promise<number>
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
+  /** Of all results together. */
+  readonly maxBytes: number
 }
 
-export function createCachedResults({ readNow, countFacet }: CachedResultsDeps) {
-  const cache = createResultCache()
+export function createCachedResults({ readNow, countFacet, maxBytes }: CachedResultsDeps) {
+  const cache = createResultCache(maxBytes)
 
   function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
     cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })

@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
+import type { Shares } from '../../../platform/memory/shares.ts'
 import { createBatchLoader } from '../../../platform/postgres/batch-loader.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
@@ -39,9 +40,13 @@ export interface PostgresEngineDeps {
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
   /** Connections of this engine. */
   readonly maxConnections: number
+  readonly memory: EngineShares
   /** Matches from which on a page is read along an index, where there is one in its order. */
   readonly largeResult?: number
 }
+
+/** Bytes of the values of facets, of results, of answers about linked objects. */
+export type EngineShares = Pick<Shares, 'facetSets' | 'searchResults' | 'linkedAnswers'>
 
 /** Milliseconds. */
 const longestStatement = 60_000
@@ -60,18 +65,19 @@ export function createPostgresEngine({
   sortIndexes,
   maxConnections,
   columns,
+  memory,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
   const lexical = db.sibling({
     maxConnections,
     settings: { ...lexicalSettings, statement_timeout: `${longestStatement}` },
   })
-  const sets = createFacetSetCache({ onForget: () => kept.clear() })
+  const sets = createFacetSetCache({ mostBytes: memory.facetSets, onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
   const readNow = createBatchLoader(() => readMoment(pipelined), { most: 1000 })
-  const kept = createCachedResults({ countFacet, readNow: () => readNow(null) })
-  const linkedAnswers = createLinkedAnswers()
+  const kept = createCachedResults({ countFacet, readNow: () => readNow(null), maxBytes: memory.searchResults })
+  const linkedAnswers = createLinkedAnswers(memory.linkedAnswers)
   const columnSearch = createColumnSearch({ pipelined, columns, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()

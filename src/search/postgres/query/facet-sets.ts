@@ -7,9 +7,6 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 
-/** Bytes of all kept sets together; above that everything is forgotten and read again as needed. */
-const mostBytes = 48_000_000
-
 export interface CountedSets {
   readonly sets: Int32Array
   readonly counts: Int32Array
@@ -67,7 +64,13 @@ function setStart(arena: Arena, set: number, start: number): void {
 }
 
 /** `onForget`: results that are kept elsewhere hold on to what is forgotten here. */
-export function createFacetSetCache({ onForget }: { onForget: () => void }) {
+export function createFacetSetCache({
+  mostBytes,
+  onForget,
+}: {
+  readonly mostBytes: number
+  readonly onForget: () => void
+}) {
   const current = { arena: newArena() }
   observeCache('facet_sets', current, {
     sizeOf: ({ arena }) => ({ bytes: bytesOf(arena), entries: arena.values.length }),

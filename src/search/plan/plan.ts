@@ -4,6 +4,7 @@
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Expression } from '../../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Vision } from './vision.ts'
@@ -178,7 +179,10 @@ export interface FacetCounts {
   readonly counts: Int32Array
   /** What it takes in memory. */
   readonly bytes: number
+  /** Of values in memory. */
   value(index: number): number | string
+  /** Where they are in the database, since there are too many for memory: those at these places, for some thousands at a time. */
+  read?(q: Queryable, indexes: readonly number[]): Promise<readonly string[]>
 }
 
 export const noCounts: FacetCounts = { counts: new Int32Array(0), bytes: 0, value: () => '' }

@@ -8,6 +8,7 @@ import type { LinkedObjects } from './linked.ts'
 import { documentSql, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { accessSql, readableSql, seenSql, sightOfTypes } from './sight.ts'
+import { countStored } from './stored-counts.ts'
 import { valuePath } from './stored-values.ts'
 
 /** Facets that count by a number in the document; others are counted from stored values. */
@@ -15,27 +16,27 @@ export interface FacetColumn {
   readonly facet: FacetPlan
   /** Over search_document under the alias `d`. */
   readonly sql: Sql
-  /** The number is the value itself, no set. */
-  readonly direct: boolean
+  /** Place of the number of the set in documents; null: the number is the value itself, no set. */
+  readonly place: number | null
 }
 
 /** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
 export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
-  if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), direct: true }
+  if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
   if (field.kind !== 'field') {
-    const sql = documentSql(`d.facets[${systemFacets[`_${field.kind}`]}]`)
-    return { facet, sql: systemSql(sql, field.kind, plan), direct: false }
+    const place = systemFacets[`_${field.kind}`]
+    return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
   }
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
   const sight = plan.vision.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null
-  const slot = plan.slots.facet(field.field)
+  const place = plan.slots.facet(field.field) ?? 0
   const type = field.field.column.table.root.id
-  const sql = seenSql(sight, documentSql(`d.facets[${slot ?? 0}]`), 'd')
+  const sql = seenSql(sight, documentSql(`d.facets[${place}]`), 'd')
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
   const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
-  return { facet, sql: ofType, direct: false }
+  return { facet, sql: ofType, place }
 }
 
 function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, vision }: PostgresPlan): Sql {
@@ -69,7 +70,12 @@ export async function facetCounts(
   counted: CountedText,
 ): Promise<FacetCounts> {
   const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
-  return column.direct ? directCounts(sets) : cache.add(db, sets)
+  if (column.place === null) return directCounts(sets)
+  const known = await cache.add(db, column.place, sets)
+  if (known) return known
+  const { counts, gone } = await countStored(db, counted)
+  cache.noteGone(gone)
+  return counts
 }
 
 /** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */

@@ -44,6 +44,7 @@ export { createInvalidGrantService } from './invalid/service.ts'
 export type {
   CallerRights,
   ContainerGrants,
+  DeleteCondition,
   Expression,
   FileGrant,
   FileMark,

@@ -5,7 +5,7 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import type { Expression } from '../../rights/service.ts'
+import type { DeleteCondition, Expression } from '../../rights/service.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Vision } from './vision.ts'
 
@@ -98,8 +98,8 @@ export interface SearchScope {
   readonly objecttypes: readonly number[] | null
   readonly where: Clause
   readonly rights: Expression
-  /** Trash: none of it, all of it, or these objects. */
-  readonly deleted: false | true | readonly number[]
+  /** Trash: none of it, all of it, or what the caller may delete, by the stored objects. */
+  readonly deleted: boolean | DeleteCondition
 }
 
 /** What raises the score of an object that matches. */

@@ -9,6 +9,7 @@ import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { createResultCache, type Kept } from './result-cache.ts'
 import type { Statement } from './statements.ts'
+import { isTimely } from './trash.ts'
 
 /** Number of matches, facets and ranges: what all pages of a search share. */
 export type Counts = Omit<SearchOutcome, 'hits'>
@@ -57,12 +58,13 @@ export function createCachedResults({ readNow, countFacet, maxBytes }: CachedRes
   const cache = createResultCache(maxBytes)
 
   function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
+    if (isTimely(plan)) return
     cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })
   }
 
   /** As one text, which takes a fifth of the memory, and nothing of V8 when it looks through all that is in use. */
   function keepPage({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, { value, asOf }: Page): void {
-    if (plan.limit === 0) return
+    if (plan.limit === 0 || isTimely(plan)) return
     const text = JSON.stringify(value)
     cache.set(pageKey(plan), { value: text, asOf, lookedUp, bytes: stringBytes(text) })
   }

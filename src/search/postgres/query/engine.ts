@@ -28,6 +28,7 @@ import type { PostgresPlan } from './postgres-plan.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
 import { isSortValue } from './sort-values.ts'
 import * as statements from './statements.ts'
+import { isTimely } from './trash.ts'
 import { expandWildcards } from './wildcards.ts'
 
 export interface PostgresEngineDeps {
@@ -242,7 +243,7 @@ export function createPostgresEngine({
       const key = `${countsKey(plan)}\n${pageKey(plan)}`
       // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
       const other = running.get(key)
-      if (other) {
+      if (other && !isTimely(plan)) {
         const now = await readNow(null)
         // It ended with the time of somebody else's request, not of ours.
         const found = await other.catch(() => null)

@@ -7,6 +7,12 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 
+/** Counted numbers of one column, as the statements write them. */
+export interface CountedText {
+  readonly values: string | null
+  readonly counts: string | null
+}
+
 export interface CountedSets {
   readonly sets: Int32Array
   readonly counts: Int32Array

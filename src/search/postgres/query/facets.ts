@@ -3,7 +3,13 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
 import { systemFacets } from '../slots.ts'
-import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers } from './facet-sets.ts'
+import {
+  type CountedSets,
+  type CountedText,
+  type createFacetSetCache,
+  directCounts,
+  parseIntegers,
+} from './facet-sets.ts'
 import type { LinkedObjects } from './linked.ts'
 import { documentSql, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
@@ -49,12 +55,6 @@ function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, vision 
 /** An object counts for all that stands above what it links to: where that stands is not for everybody to know. */
 function hasHiddenPlaces({ column: { target } }: SearchField, linked: LinkedObjects): boolean {
   return target !== null && (target.hierarchical || target.polyhierarchical) && !linked.knowsAll(target)
-}
-
-/** Counted numbers of one column, as the statements write them. */
-export interface CountedText {
-  readonly values: string | null
-  readonly counts: string | null
 }
 
 /** A subselect that counts the column `name` of `source`, as two texts: values and counts. */

@@ -2,8 +2,7 @@
 import { AppError } from '../../../platform/errors.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
-import { parseIntegers } from './facet-sets.ts'
-import type { CountedText } from './facets.ts'
+import { type CountedText, parseIntegers } from './facet-sets.ts'
 
 export interface StoredCounts {
   readonly counts: FacetCounts

@@ -17,14 +17,15 @@ export interface StoredCounts {
 export async function countStored(db: Queryable, counted: CountedText): Promise<StoredCounts> {
   const { rows } = await db.query<Record<'ids' | 'sets' | 'places' | 'counts' | 'gone', string | null>>(
     `with counted as materialized (select * from unnest($1::int[], $2::int[]) as c(set, count)),
-     summed as (
-       select m.id, sum(c.count)::int as count, min(array[c.set, m.place]) as at
+     member as (
+       select c.set, c.count, unnest(s.ids) as id, unnest(s.labels) as label,
+         generate_subscripts(coalesce(s.ids::text[], s.labels), 1) as place
        from counted c join search_facet_set s on s.id = c.set
-       cross join lateral rows from (unnest(s.ids), unnest(s.labels)) with ordinality as m(id, label, place)
-       group by m.id, m.label
+     ), summed as (
+       select id, sum(count)::int as count, min(set::bigint << 20 | place) as at from member group by id, label
      )
-     select array_to_string(array_agg(id), ',') as ids, array_to_string(array_agg(at[1]), ',') as sets,
-       array_to_string(array_agg(at[2]), ',') as places, array_to_string(array_agg(count), ',') as counts,
+     select array_to_string(array_agg(id), ',') as ids, array_to_string(array_agg(at >> 20), ',') as sets,
+       array_to_string(array_agg(at & 1048575), ',') as places, array_to_string(array_agg(count), ',') as counts,
        (select array_to_string(array_agg(c.set), ',') from counted c
         where not exists (select from search_facet_set s where s.id = c.set)) as gone
      from summed`,

@@ -16,7 +16,8 @@ export function trashSql(
   const withGrants = [...model.tablesById.values()].filter((table) => table.aclTable).map((table) => table.id)
   const { right, when } = deleted
   const may = objectSql(when, { alias: 'trashed', withGrants, right, parameter })
-  return `(not ${alias}.deleted or exists (select from object trashed where trashed.system_object_id = ${alias}.id and ${may}))`
+  // Not `exists`, of which PostgreSQL may make a table of all objects that fulfil it: many matches would be worth that, if they were in the trash.
+  return `(not ${alias}.deleted or (select ${may} from object trashed where trashed.system_object_id = ${alias}.id))`
 }
 
 /** Whether results say something that no change of the index tells of: they are found anew each time. */

@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import type { Actor } from '../src/platform/actor.ts'
 import { cacheSizes } from '../src/platform/memory/byte-cache.ts'
+import { divideMemory, standardMemory } from '../src/platform/memory/shares.ts'
 import { createRightsService } from '../src/rights/service.ts'
 import { grant, pool } from '../test/rights/support.ts'
 import { type Context, openContext } from './context.ts'
@@ -160,6 +161,7 @@ async function measureRights(): Promise<Row[]> {
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
     presets: async () => new Map(),
+    maxBytes: divideMemory(standardMemory).callerRights,
     derivedBytes: () => 0,
   })
   const actor = (userId: number): Actor => ({

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runtimeEnvironment, runtimeFlags } from '../bin/runtime.js'
+import { heapFlags } from '../bin/memory.js'
+import { runtimeEnvironment } from '../bin/runtime.js'
 
 export interface Process {
   /** The address that it says it listens on. */
@@ -16,7 +17,7 @@ export interface Process {
 /** Starts a file of this checkout in a process of its own and waits until it says `ready at <address>`. */
 export async function startProcess(file: string, args: string[], env: Record<string, string>): Promise<Process> {
   const begun = performance.now()
-  const child = spawn(process.execPath, [...runtimeFlags, join(import.meta.dirname, '..', file), ...args], {
+  const child = spawn(process.execPath, [...heapFlags(), join(import.meta.dirname, '..', file), ...args], {
     env: { ...runtimeEnvironment, ...withoutSettings(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -10,15 +10,6 @@ const { runtime: wanted } = JSON.parse(readFileSync(join(root, 'package.json'), 
 const major = Number.parseInt(wanted, 10)
 
 /**
- * How the service runs: its heap is collected before it takes more than it needs (with V8's own limits for a large
- * machine, garbage of an import alone takes 300 MB), and is still wide enough for the largest request bodies. Room for
- * young objects (V8 takes powers of two): while sixteen pages wait for each other, what they need grows old before it is
- * garbage. With 32 MB, pages of 50 that nobody asked for before took an eighth less processor time than with 16, but the
- * highest memory is 30 MB more, which comes too near to 400.
- */
-export const runtimeFlags = ['--max-old-space-size=400', '--max-semi-space-size=16']
-
-/**
  * Few arenas of glibc's allocator: with one per thread, what large requests leave behind is kept many times over (40 MB
  * of 380 in an import). Large buffers (pieces of answers, bodies) get pages of their own and give them back, from 128 kB
  * on for good: glibc begins like that, but each one that is freed raises the bound, up to 32 MB, and from then on they

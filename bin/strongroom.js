@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { packagedRuntime, runtimeEnvironment, runtimeFlags } from './runtime.js'
+import { heapFlags, memorySetting } from './memory.js'
+import { packagedRuntime, runtimeEnvironment } from './runtime.js'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
@@ -18,7 +19,9 @@ async function program() {
 
 try {
   const { node, main } = await program()
-  const child = spawn(node, [...runtimeFlags, main, ...process.argv.slice(2)], {
+  const args = process.argv.slice(2)
+  const flags = heapFlags(await memorySetting({ args, env: process.env }))
+  const child = spawn(node, [...flags, main, ...args], {
     // The channel carries no messages: when it closes, this process has ended, however that was, and the other one stops.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...runtimeEnvironment, ...process.env },

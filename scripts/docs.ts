@@ -5,6 +5,7 @@ import { eventTypeTable } from '../src/events/types-doc.ts'
 import { configurationTable } from '../src/platform/config/doc.ts'
 import { errorTable } from '../src/platform/errors-doc.ts'
 import { bodyLimitTable } from '../src/platform/http/body/limits.ts'
+import { memoryTable } from '../src/platform/memory/shares.ts'
 import { pageTextTable } from '../src/signin/pages/texts-doc.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
@@ -12,6 +13,7 @@ const docs = join(import.meta.dirname, '..', 'docs')
 await replacePart('configuration.md', 'settings', configurationTable())
 await replacePart('errors.md', 'errors', errorTable())
 await replacePart('operations.md', 'body-limits', bodyLimitTable())
+await replacePart('operations.md', 'memory', memoryTable())
 await replacePart('events.md', 'event-types', eventTypeTable())
 await replacePart('page-texts.md', 'page-texts', pageTextTable())
 

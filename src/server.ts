@@ -6,6 +6,7 @@ import { type App, buildApp } from './app.ts'
 import type { Config } from './platform/config/config.ts'
 import { shareConnections } from './platform/config/connections.ts'
 import { createBackend } from './platform/http/backend.ts'
+import { assertMemory } from './platform/memory/start-check.ts'
 import { openDb } from './platform/postgres/db.ts'
 import { startEmbeddedPostgres } from './platform/postgres/embedded.ts'
 import { checkExternalPostgres } from './platform/postgres/external.ts'
@@ -71,6 +72,7 @@ async function start(
   onStep: (step: string) => void,
   closers: Closers,
 ): Promise<Omit<RunningService, 'stop' | 'abandon'>> {
+  assertMemory(config.memory)
   await checkDataFolder(config.dataDir)
   const log = createLog(config)
   const dsn = config.dbDsn ? await useExternal(config.dbDsn, onStep) : await useEmbedded(config, onStep, closers)

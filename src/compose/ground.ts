@@ -5,6 +5,7 @@ import type { Config } from '../platform/config/config.ts'
 import { shareConnections } from '../platform/config/connections.ts'
 import { laneSetting, ofLanes } from '../platform/config/job-lanes.ts'
 import { createRequestLimiter } from '../platform/limits/request-limiter.ts'
+import { divideMemory } from '../platform/memory/shares.ts'
 import { createBus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
@@ -48,6 +49,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   const standstill = await createStandstill({ db, bus, log, whenCurrent: snapshots.whenCurrent })
   opened.defer(() => standstill.close())
   return {
+    memory: divideMemory(config.memory),
     bus,
     standstill,
     seal: createSeal(config),

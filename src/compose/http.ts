@@ -38,7 +38,7 @@ import type { Workflow } from './workflow.ts'
 /** The HTTP interface of all capabilities. */
 export async function composeHttp(
   { config, db, log }: Given,
-  { snapshots, standstill, jobs }: Ground,
+  { memory, snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
@@ -48,10 +48,11 @@ export async function composeHttp(
   const http = await createHttp({
     log,
     bodyLimit: config.bodyLimit,
+    bodyMemory: Math.min(memory.bodies, 3 * config.bodyLimit),
     requestTimeout: config.requestTimeout,
     maxConnections: config.maxConnections,
     maxConnectionsOfNetwork: Math.max(1, Math.floor((config.maxConnections * config.quotaConnections) / 100)),
-    mostUntaken: 2 * config.answerLimit,
+    mostUntaken: Math.min(memory.answers, 2 * config.answerLimit),
     pace: { grace: config.slowGrace, leastRate: config.leastRate },
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,

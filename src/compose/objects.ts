@@ -30,7 +30,7 @@ export type Objects = Awaited<ReturnType<typeof composeObjects>>
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
-  { bus, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
+  { bus, memory, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
   {
     baseConfig,
     datamodel,
@@ -88,6 +88,7 @@ export async function composeObjects(
     people: rememberedPeople(principals, rights),
     files,
     limits: { bytes: config.answerLimit, embedded: 50_000 },
+    memory,
     heavyRequests,
     world: snapshots.world,
   }
@@ -246,6 +247,7 @@ export async function composeObjects(
       callers: signIn.callers,
       most: Math.floor(config.maxConnections / 2),
       mostOfCaller: config.quotaStreams,
+      maxBytes: memory.eventStreams,
       patience: 1000 * config.slowGrace,
     }),
   }

@@ -25,17 +25,18 @@ export type People = ReturnType<typeof composePeople>
 /** Who is there, and who may do what. */
 export function composePeople(
   { config, db, passwordCost, loginParts = [] }: Given,
-  { bus, seal, jobs, queued, snapshots }: Ground,
+  { bus, memory, seal, jobs, queued, snapshots }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools }: Readers,
   opened: AsyncDisposableStack,
 ) {
-  const principals = createPrincipals({ bus, onChange: snapshots.turn })
+  const principals = createPrincipals({ bus, memory, onChange: snapshots.turn })
   opened.defer(() => principals.close())
   const rights = createRightsService({
     containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
     findPeople: principals.find,
     existingTags: tags.existing,
     presets: presetTerms,
+    maxBytes: memory.callerRights,
     derivedBytes: (count) => fieldVisibilityBytes(datamodel.current().objecttypes.size, count),
   })
   const conventionOf = clientConventions(config)
@@ -68,6 +69,7 @@ export function composePeople(
     rights: personRights,
     instance: () => ({ name: baseConfig.instanceTitle(), external_url: config.externalUrl }),
     jobs,
+    memory,
     mail,
     ownTexts: (key) => datamodel.current().pageTexts.get(key),
     users: (): UserService => users,

@@ -17,7 +17,7 @@ export type Readers = Awaited<ReturnType<typeof composeReaders>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeReaders(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, seal, snapshots, jobs, pipelined, shares }: Ground,
+  { bus, memory, seal, snapshots, jobs, pipelined, shares }: Ground,
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
@@ -34,6 +34,7 @@ export async function composeReaders(
     jobs,
     icu: icu ?? process.versions.icu ?? '',
     connections: shares.lexical,
+    memory,
   })
   opened.defer(() => index.close())
   opened.defer(

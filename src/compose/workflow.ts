@@ -36,7 +36,7 @@ async function rightsOfUsers(
 /** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
 export async function composeWorkflow(
   { config, db, log }: Given,
-  { bus, seal, jobs, snapshots, queued }: Ground,
+  { bus, memory, seal, jobs, snapshots, queued }: Ground,
   { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
@@ -50,6 +50,7 @@ export async function composeWorkflow(
     snapshots,
     log,
     config,
+    memory,
     settings: baseConfig.get,
     rights,
     usesOf: (from, caller, ids) => {

@@ -55,7 +55,10 @@ export type { FileForIndex } from './shown/for-index.ts'
 export type { FileLink } from './shown/render.ts'
 
 export interface FileOptions
-  extends Pick<RecordOptions, 'db' | 'rights' | 'usesOf' | 'filesWithin' | 'whoNames' | 'anonymous' | 'changed'>,
+  extends Pick<
+      RecordOptions,
+      'db' | 'rights' | 'usesOf' | 'filesWithin' | 'whoNames' | 'anonymous' | 'changed' | 'memory'
+    >,
     Pick<JanitorOptions, 'formerFiles'> {
   readonly seal: Seal
   readonly bus: Bus

@@ -1,6 +1,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type ByteCache, createByteCache, heapBytes } from '../platform/memory/byte-cache.ts'
+import type { Shares } from '../platform/memory/shares.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { storedReference } from '../platform/values/system-references.ts'
@@ -39,8 +40,6 @@ export interface PrincipalNames {
 export type Principals = ReturnType<typeof createPrincipals>
 
 const topic = 'principals'
-/** Bytes of the names in memory, of users and of groups. */
-const maxBytes = { users: 6_000_000, groups: 2_000_000 }
 
 interface GroupRow {
   id: number
@@ -50,15 +49,24 @@ interface GroupRow {
 }
 
 /** Users and groups by id or reference: what other records show of them. Names are kept in memory until one changes. */
-export function createPrincipals({ bus, onChange = () => {} }: { bus: Bus; onChange?: () => void }) {
+export function createPrincipals({
+  bus,
+  memory,
+  onChange = () => {},
+}: {
+  bus: Bus
+  /** Bytes of the names of users, and of groups. */
+  memory: Pick<Shares, 'userNames' | 'groupNames'>
+  onChange?: () => void
+}) {
   const users = createByteCache<number, PrincipalName>({
     name: 'user_names',
-    maxBytes: maxBytes.users,
+    maxBytes: memory.userNames,
     sizeOf: heapBytes,
   })
   const groups = createByteCache<number, GroupRow>({
     name: 'group_names',
-    maxBytes: maxBytes.groups,
+    maxBytes: memory.groupNames,
     sizeOf: heapBytes,
   })
   let generation = 0

@@ -3,8 +3,17 @@ import { type ContainerRight, containerRights, type ObjectRight, objectRights, o
 import { type Compiled, type Entry, type EntryList, givenBy, isCaller } from './compile.ts'
 import { holds, type Personal } from './expression.ts'
 import { isInForceOn, type MaskId, masksOf, mergeItems, poolFits, tagsFit, typeFits } from './grants.ts'
-import type { CallerRights, GeneratedRights, Guarded, ReadExpression, Reason, RightItem, StoredGrant } from './model.ts'
-import { fileGrants, maskGrants, principals, readable } from './read-right.ts'
+import type {
+  CallerRights,
+  DeleteCondition,
+  GeneratedRights,
+  Guarded,
+  ReadExpression,
+  Reason,
+  RightItem,
+  StoredGrant,
+} from './model.ts'
+import { deletable, fileGrants, maskGrants, principals, readable } from './read-right.ts'
 
 type Items = Readonly<Record<string, RightItem>>
 
@@ -16,6 +25,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
   const { caller, owned } = compiled
   let named: readonly string[] | null = null
   let mayRead: ReadExpression | null = null
+  let mayDelete: DeleteCondition | null = null
   let pools: readonly number[] | null = null
 
   const owns = (object: Guarded): boolean => holds(owned, object, container)
@@ -210,6 +220,10 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     readable() {
       mayRead ??= readable(compiled)
       return mayRead
+    },
+    deletable() {
+      mayDelete ??= deletable(compiled)
+      return mayDelete
     },
     principals() {
       named ??= principals(compiled)

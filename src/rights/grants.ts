@@ -93,18 +93,19 @@ export interface ReadPrincipal {
 }
 
 /**
- * Who may read an object by its own grants, as search principals. Holds until `validUntil` (milliseconds, null: until
+ * Who may read (or delete) an object by its own grants, as search principals. Holds until `validUntil` (milliseconds, null: until
  * the object changes): then the object needs a new search document. A principal can be there several times.
  */
 export function readPrincipals(
   object: Guarded,
   at: number,
+  right: 'read' | 'delete' = 'read',
 ): { principals: ReadPrincipal[]; validUntil: number | null } {
   const principals: ReadPrincipal[] = []
   for (const { who, grant } of grantsInForce(object, at)) {
-    const read = grant.rights.read
-    if (!read || !typeFits(read, object.objecttypeId) || !poolFits(read, object.poolId)) continue
-    principals.push({ who, masks: masksOf(grant.rights, 'read', object.objecttypeId) })
+    const given = grant.rights[right]
+    if (!given || !typeFits(given, object.objecttypeId) || !poolFits(given, object.poolId)) continue
+    principals.push({ who, masks: masksOf(grant.rights, right, object.objecttypeId) })
   }
   return { principals, validUntil: boundaries(object.acl ?? []).find((moment) => moment > at) ?? null }
 }

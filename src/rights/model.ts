@@ -142,6 +142,12 @@ export type Expression<L = OfObject | OfFiles> = L | Several<L> | Negated<L>
 /** What grants of containers and objects ask. */
 export type ReadExpression = Expression<OfObject>
 
+/** Where a caller has a right: as for reading, but a grant on an object has to give this right. */
+export interface DeleteCondition {
+  readonly right: 'delete'
+  readonly when: ReadExpression
+}
+
 /** What a grant of containers gives there. */
 export interface InContainers {
   /** In these pools; `none`: without pool. */
@@ -202,6 +208,8 @@ export interface CallerRights {
   rightsOnPool(poolId: number): GeneratedRights
   /** The objects that the caller may read; the same each time. */
   readable(): ReadExpression
+  /** The objects that the caller may delete. */
+  deletable(): DeleteCondition
   /** Whom grants on objects name when they are for the caller: `u5`, `g3`, `c2` (the contact of a pool). */
   principals(): readonly string[]
   /** Objects that the caller owns. */

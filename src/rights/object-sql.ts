@@ -8,6 +8,8 @@ export interface ObjectSqlOptions {
   readonly alias: string
   /** Ids of the object types whose objects have grants of their own. */
   readonly withGrants: readonly number[]
+  /** What grants on objects have to give. */
+  readonly right?: 'read' | 'delete'
   /** Takes a value and gives what stands for it. */
   readonly parameter: (value: string | number, type: string) => string
 }
@@ -27,7 +29,7 @@ export function objectSql(expression: ReadExpression, options: ObjectSqlOptions)
   }
 }
 
-function ofObject(leaf: OfObject, { alias: o, withGrants, parameter }: ObjectSqlOptions): string {
+function ofObject(leaf: OfObject, { alias: o, withGrants, right = 'read', parameter }: ObjectSqlOptions): string {
   const ids = (list: readonly number[], type: string): string => parameter(numbersText(list), `${type}[]`)
   const own = (): string => `${o}.objecttype = any(${ids(withGrants, 'int')})`
   switch (leaf.is) {
@@ -45,7 +47,7 @@ function ofObject(leaf: OfObject, { alias: o, withGrants, parameter }: ObjectSql
       return `(${o}.owner_user = ${parameter(leaf.userId, 'bigint')} or ${o}.owner_group = any(${ids(leaf.groupIds, 'bigint')}))`
     case 'granted': {
       const who = parameter(textsText(leaf.who), 'text[]')
-      return `(${o}.acl is not null and ${own()} and exists (${grantSql(o, who, masksSql(leaf.masks, o, parameter))}))`
+      return `(${o}.acl is not null and ${own()} and exists (${grantSql(right, o, who, masksSql(leaf.masks, o, parameter))}))`
     }
   }
 }
@@ -59,15 +61,15 @@ function tagsSql({ all, any, not }: TagFilter, tags: string, ids: (list: readonl
   return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
 }
 
-/** A grant `a` on the object that lets one of `who` read it. */
-function grantSql(o: string, who: string, masks: string): string {
+/** A grant `a` on the object that gives one of `who` the right. */
+function grantSql(right: 'read' | 'delete', o: string, who: string, masks: string): string {
   const principal = `case a->>'who' when 'contact' then 'c' || ${o}.pool_id
     when 'owner' then coalesce('u' || ${o}.owner_user, 'g' || ${o}.owner_group) else a->>'who' end`
   return `select from jsonb_array_elements(${o}.acl) as own(a),
       jsonb_to_record(coalesce(a->'tagfilter', '{}')) as f("all" int[], "any" int[], "not" int[])
-    where a->'rights' ? 'read' and ${principal} = any(${who}) and ${inForceSql('a')} and ${masks}
-      and (a #> '{rights,read,objecttype_ids}' is null or a #> '{rights,read,objecttype_ids}' @> to_jsonb(${o}.objecttype))
-      and (a #> '{rights,read,pool_ids}' is null or a #> '{rights,read,pool_ids}' @> to_jsonb(${o}.pool_id))
+    where a->'rights' ? '${right}' and ${principal} = any(${who}) and ${inForceSql('a')} and ${masks}
+      and (a #> '{rights,${right},objecttype_ids}' is null or a #> '{rights,${right},objecttype_ids}' @> to_jsonb(${o}.objecttype))
+      and (a #> '{rights,${right},pool_ids}' is null or a #> '{rights,${right},pool_ids}' @> to_jsonb(${o}.pool_id))
       and ${o}.tags @> coalesce(f."all", '{}') and (coalesce(f."any", '{}') = '{}' or ${o}.tags && f."any")
       and not ${o}.tags && coalesce(f."not", '{}')`
 }

@@ -3,19 +3,28 @@ import { type Compiled, type Entry, givenBy } from './compile.ts'
 import { all, any, covers, everything, inPools, withoutPool } from './expression.ts'
 import { fileRights } from './file-grants.ts'
 import { contactPrincipal, masksOf, typeFits } from './grants.ts'
-import type { FileGrant, InContainers, MaskGrant, ReadExpression } from './model.ts'
+import type { DeleteCondition, FileGrant, InContainers, MaskGrant, ReadExpression } from './model.ts'
 
 /** The objects that the caller may read: agrees with `may('read')` for every object. */
-export function readable(compiled: Compiled): ReadExpression {
+export const readable = (compiled: Compiled): ReadExpression => permitted(compiled, 'read')
+
+/** The objects that the caller may delete: agrees with `may('delete')`. */
+export const deletable = (compiled: Compiled): DeleteCondition => ({
+  right: 'delete',
+  when: permitted(compiled, 'delete'),
+})
+
+/** Owners have both rights by themselves. */
+function permitted(compiled: Compiled, right: 'read' | 'delete'): ReadExpression {
   const { caller, owned, classes, objecttypes } = compiled
   if (caller.root) return everything
-  const byCondition = Map.groupBy(classes, (each) => JSON.stringify(givenBy(each, 'read', owned)))
+  const byCondition = Map.groupBy(classes, (each) => JSON.stringify(givenBy(each, right, owned)))
   const inAPool = [...byCondition.values()].map((equal) => {
     const [first] = equal as [(typeof equal)[number]]
-    return all([inPools(equal.flatMap(({ pools }) => pools)), givenBy(first, 'read', owned)])
+    return all([inPools(equal.flatMap(({ pools }) => pools)), givenBy(first, right, owned)])
   })
   const inNone = [...objecttypes].map(([id, list]) =>
-    all([{ is: 'types', ids: [id] }, withoutPool, givenBy(list.class, 'read', owned)]),
+    all([{ is: 'types', ids: [id] }, withoutPool, givenBy(list.class, right, owned)]),
   )
   return any([owned, { is: 'granted', who: principals(compiled), masks: 'any' }, ...inAPool, ...inNone])
 }

@@ -44,6 +44,7 @@ export { createInvalidGrantService } from './invalid/service.ts'
 export type {
   CallerRights,
   ContainerGrants,
+  DeleteCondition,
   Expression,
   FileGrant,
   FileMark,
@@ -65,9 +66,6 @@ export { createPresetService, presetTerms } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
-/** Bytes of the rights of all callers in memory, which depend on the number of pools. */
-const maxBytes = 64_000_000
-
 export interface RightsOptions {
   /** All grants on pools and object types, from memory; the same lists as long as none has changed. */
   containers: () => ContainerGrants
@@ -76,6 +74,8 @@ export interface RightsOptions {
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** What the presets of the context say that exist; they stay so until the transaction ends. */
   presets: (from: Queryable, context: RightContext, ids: readonly number[]) => Promise<ReadonlyMap<number, PresetTerms>>
+  /** Bytes of the rights of all callers in memory, which depend on the number of pools. */
+  maxBytes: number
   /** Bytes that others keep beside the rights of one caller for as long as these are kept, by the number of pools. */
   derivedBytes?: (pools: number) => number
   /** Milliseconds since 1970. */
@@ -99,12 +99,15 @@ export function createRightsService({
   findPeople,
   existingTags,
   presets,
+  maxBytes,
   derivedBytes = () => 0,
   now = Date.now,
 }: RightsOptions) {
   const callers = createByteCache<string, { rights: CallerRights; validUntil: number; bytes: number }>({
     name: 'caller_rights',
     maxBytes,
+    // With many pools and object types those of one caller take megabytes.
+    maxEntryBytes: maxBytes / 3,
     sizeOf: ({ bytes }) => bytes,
   })
   let prepared: { of: ContainerGrants; grants: Prepared } | null = null

@@ -6,6 +6,7 @@ import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { sortYielding, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
+import { partsOf } from './facet-parts.ts'
 import { type FacetCounts, noCounts, type SearchOutcome } from './plan/plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
 
@@ -59,10 +60,8 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
   }
   // Of files where nothing that is searched has any.
   if (plan.kind === 'ranges') return { type, field, count: 0, terms: [] }
-  const counted = request.more.reduce(
-    (sum, { name }) => addedUp(sum, outcome.facets.get(name) ?? noCounts),
-    outcome.facets.get(request.name) ?? noCounts,
-  )
+  let counted = outcome.facets.get(request.name) ?? noCounts
+  for (const { name } of request.more) counted = await addedUp(context, counted, outcome.facets.get(name) ?? noCounts)
   const { kind } = plan.field
   if (type === 'linked_object' && kind === 'field') return linkedObjects(context, request, counted)
   if (type === 'linked_object') return namedIds(context, request, counted, kind === 'pool' ? 'pool' : 'tag')
@@ -73,10 +72,14 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
 }
 
 /** The counts of two columns together. */
-function addedUp(one: FacetCounts, other: FacetCounts): FacetCounts {
+async function addedUp({ q }: Context, one: FacetCounts, other: FacetCounts): Promise<FacetCounts> {
   const sums = new Map<number | string, number>()
-  for (const { counts, value } of [one, other]) {
-    for (const [index, count] of counts.entries()) sums.set(value(index), (sums.get(value(index)) ?? 0) + count)
+  for (const facet of [one, other]) {
+    for await (const { from, to, value } of partsOf(q, facet)) {
+      for (let index = from; index < to; index++) {
+        sums.set(value(index), (sums.get(value(index)) ?? 0) + (facet.counts[index] as number))
+      }
+    }
   }
   const entries = [...sums]
   return {
@@ -94,48 +97,57 @@ interface Entry {
 
 /** Number of values, and those of the requested part in the requested order. */
 async function select(
-  { languages, yielder }: Context,
+  context: Context,
   request: AggregationRequest,
   facet: FacetCounts,
   labelOf: (value: number | string) => string,
 ): Promise<{ count: number; entries: Entry[] }> {
+  const { languages, q, yielder } = context
   const { include, limit, offset } = request
-  const included = include ? await only(facet, (value) => include(labelOf(value)), yielder) : facet
-  const entries: Entry[] = []
+  const included = include ? await only(context, facet, (value) => include(labelOf(value))) : facet
   const isCandidate =
     request.sort === 'count' ? amongFirst(included.counts, limit + offset, request.descending) : () => true
-  for (let index = 0; index < included.counts.length; index++) {
-    const count = included.counts[index] as number
-    if (index % 64 === 0 && yielder.due()) await yielder.yield()
-    if (!isCandidate(count)) continue
-    const value = included.value(index)
-    entries.push({ value, count, label: labelOf(value) })
-  }
   const { compare } = new Intl.Collator(request.language ?? languages[0], { numeric: true })
   const direction = request.descending ? -1 : 1
   const inOrder = (a: Entry, b: Entry): number => {
     const order = request.sort === 'count' ? a.count - b.count : compare(a.label, b.label)
     return order * direction || compare(a.label, b.label) || (a.value < b.value ? -1 : 1)
   }
-  const sorted = await sortYielding(entries, inOrder, yielder)
-  return { count: included.counts.length, entries: sorted.slice(offset, offset + limit) }
+  let first: Entry[] = []
+  for await (const { from, to, value: valueAt } of partsOf(q, included, isCandidate)) {
+    const entries = first
+    for (let index = from; index < to; index++) {
+      const count = included.counts[index] as number
+      if (index % 64 === 0 && yielder.due()) await yielder.yield()
+      if (!isCandidate(count)) continue
+      const value = valueAt(index)
+      entries.push({ value, count, label: labelOf(value) })
+    }
+    first = (await sortYielding(entries, inOrder, yielder)).slice(0, offset + limit)
+  }
+  return { count: included.counts.length, entries: first.slice(offset) }
 }
 
 /** The values that pass, with their counts. */
 async function only(
+  { q, yielder }: Pick<Context, 'q' | 'yielder'>,
   facet: FacetCounts,
   pass: (value: number | string) => boolean,
-  yielder: Yielder,
 ): Promise<FacetCounts> {
   const kept: number[] = []
-  for (let index = 0; index < facet.counts.length; index++) {
-    if (index % 64 === 0 && yielder.due()) await yielder.yield()
-    if (pass(facet.value(index))) kept.push(index)
+  for await (const { from, to, value } of partsOf(q, facet)) {
+    for (let index = from; index < to; index++) {
+      if (index % 64 === 0 && yielder.due()) await yielder.yield()
+      if (pass(value(index))) kept.push(index)
+    }
   }
+  const { bytes, counts, value, read } = facet
+  const places = (indexes: readonly number[]): number[] => indexes.map((index) => kept[index] as number)
   return {
-    bytes: facet.bytes,
-    counts: Int32Array.from(kept, (index) => facet.counts[index] as number),
-    value: (index) => facet.value(kept[index] as number),
+    bytes,
+    counts: Int32Array.from(kept, (index) => counts[index] as number),
+    value: (index) => value(kept[index] as number),
+    ...(read && { read: (from: Queryable, indexes: readonly number[]) => read(from, places(indexes)) }),
   }
 }
 
@@ -245,7 +257,7 @@ async function namedIds(
   const inParent =
     parent === null
       ? counted
-      : await only(counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent, context.yielder)
+      : await only(context, counted, (value) => (pathOf(value as number).at(-2) ?? 0) === parent)
   const label = (value: number | string): string => inLanguage(nameOf(value as number), request, context.languages)
   const { count, entries } = await select(context, request, inParent, label)
   const show = (id: number): object => ({
@@ -303,7 +315,7 @@ async function below(context: Context, facet: FacetCounts, parent: number): Prom
     'search-facet-children',
   )
   const children = new Set<number | string>(rows.map((row) => row.id))
-  return only(facet, (value) => children.has(value), context.yielder)
+  return only(context, facet, (value) => children.has(value))
 }
 
 async function readableOf({ deps, actor, deadline }: Context, ids: readonly number[]): Promise<readonly number[]> {

@@ -188,23 +188,9 @@ export function createSearchService(deps: SearchServiceDeps) {
       isSortValue: engine.isSortValue,
     })
     if (!compiled.includeDeleted) return compiled
-    const deleted = actor.isRoot || (await visibleTrash(actor))
+    // Those who may delete see the trash: that is not in the index.
+    const deleted = caller.root || caller.deletable()
     return { ...compiled, plan: { ...compiled.plan, scope: { ...compiled.plan.scope, deleted } } }
-  }
-
-  /** Objects in the trash that the actor may see. The trash is small, and who may look into it is not in the index. */
-  async function visibleTrash(actor: Actor): Promise<readonly number[]> {
-    const { rows } = await db.query<{ id: number }>(
-      'select system_object_id as id from object where deleted_at is not null',
-      [],
-      'search-trash',
-    )
-    return [
-      ...(await deps.readable(
-        actor,
-        rows.map((row) => row.id),
-      )),
-    ]
   }
 
   async function answerOf(

@@ -2,6 +2,7 @@ import type { BaseConfigService } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
 import { identityKey, passwordUserTypes, rootUserId, type StoredUser, type SystemRights } from '../people/model.ts'
 import { draftUser, meetsRules, ruleHint, users as store } from '../people/service.ts'
+import { divideMemory, standardMemory } from '../platform/memory/shares.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { resetFactorsOf } from './factors/service.ts'
@@ -42,7 +43,7 @@ const shortest = 8
 /** What the command line does for people who cannot sign in any more; whoever may run it has the database anyway. */
 export function createRecovery({ db, bus, events, baseConfig, initial }: RecoveryDependencies) {
   const passwords = createPasswords()
-  const sessions = createSessions({ db, bus, events, baseConfig })
+  const sessions = createSessions({ db, bus, events, baseConfig, maxBytes: divideMemory(standardMemory).sessions })
 
   async function hashOf(password: string): Promise<string> {
     if ([...password].length < shortest) throw new Error(`a password has at least ${shortest} characters`)

@@ -24,6 +24,7 @@ import type { Config } from '../platform/config/config.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 import type { Measure } from '../platform/http/metrics.ts'
+import type { Shares } from '../platform/memory/shares.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
@@ -114,6 +115,7 @@ export interface SignInDependencies {
   /** What clients want to know of the instance: names, address, version. */
   instance: () => object
   jobs: Pick<Jobs, 'enqueue' | 'register'>
+  memory: Pick<Shares, 'sessions'>
   mail: MailService
   ownTexts: OwnTexts
   /** Users as records; they are made behind this, as their changes end sessions. */
@@ -142,7 +144,15 @@ export function createSignInService(dependencies: SignInDependencies) {
   const limits = outgoingLimits(config)
   const passwords = createPasswords(dependencies.passwordCost)
   const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
-  const sessions = createSessions({ db, bus, events, baseConfig, clock, most: config.quotaSessions })
+  const sessions = createSessions({
+    db,
+    bus,
+    events,
+    baseConfig,
+    clock,
+    maxBytes: dependencies.memory.sessions,
+    most: config.quotaSessions,
+  })
   const initial = initialPassword(config.dataDir)
   const verified = async (userId: number): Promise<void> => {
     if (userId === rootUserId) await initial.forget()

@@ -50,7 +50,7 @@ async function problemWith(
     await writeFile(path, await plain(size))
     const into = join(folder.path, name)
     await mkdir(into)
-    const task = { kind: 'pictures', source: { path, extension: 'png' }, folder: into, inspect: false } as const
+    const task = { kind: 'pictures', source: { path, extension: 'png' }, folder: into, inspect: 'nothing' } as const
     return workers.run({ ...task, recipes: [{ ...recipe, ...changed }] })
   }
   try {

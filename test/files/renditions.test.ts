@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import sharp from 'sharp'
+import { onStatement } from '../../src/platform/postgres/db.ts'
 import type { Json } from '../support/client.ts'
 import { assertNamed } from '../support/documented.ts'
 import { assertEventFlags } from '../support/event-flags.ts'
@@ -519,6 +520,42 @@ suite('renditions', () => {
       ['files.produce'],
     )
     assert.equal(rows[0]?.jobs, 0)
+  })
+
+  test('the rendition that somebody waits for is stored first: before other sizes, metadata, and what the picture looks like', async () => {
+    const content = await fields(1700, 1300).jpeg().toBuffer()
+    const statements: string[] = []
+    const stop = onStatement((text) => statements.push(text))
+    const { _id } = await uploaded('awaited.jpg', content, { await_version: 'small' })
+    await svc.drain()
+    stop()
+    const stored = statements.findIndex((text) => text.startsWith('with input as materialized ('))
+    const committed = statements.indexOf('commit', stored)
+    const looked = statements.findIndex((text) => text.startsWith('insert into file_likeness'))
+    assert.ok(stored >= 0 && committed > stored && looked > committed, `${[stored, committed, looked]}`)
+    const { objects } = (await svc.as('root').get('/event/list', { object_id: _id })).body
+    const told = objects
+      .map(({ event }: Json) => event)
+      .filter(({ type }: Json) => type === 'FILE_PRODUCE' || type === 'FILE_METADATA')
+      .toSorted((one: Json, other: Json) => one._id - other._id)
+    assert.deepEqual([told.length, told[0].info.recipe?.name], [6, 'small'])
+    const record = (await svc.as('root').get(`/eas/${_id}`)).body
+    assert.match(record.technical_metadata.blurhash, /^.{28,34}$/)
+  })
+
+  test('where the one that is waited for is the only rendition, a picture is looked at with its metadata', async () => {
+    const root = svc.as('root')
+    const place = '/config/system/config/produce_config/value/classes/image/versions'
+    const before = (await root.get(place)).body
+    assert.equal((await root.post(place, [{ name: 'small', size: 400, priority: 0 }])).status, 200)
+    const one = await produced('alone.jpg', await fields(1750, 1300).jpeg().toBuffer())
+    const other = await produced('alone-too.jpg', await fields(1500, 1120).jpeg().toBuffer())
+    assert.equal((await root.post(place, before)).status, 200)
+    const { width, height, blurhash } = one.technical_metadata
+    assert.deepEqual([width, height], [1750, 1300])
+    assert.match(blurhash, /^.{28,34}$/)
+    const similar = (await root.get(`/eas/${one._id}/similar`)).body
+    assert.ok(JSON.stringify(similar).includes(`"_id":${other._id}`), JSON.stringify(similar))
   })
 })
 

@@ -24,7 +24,7 @@ test('whatever comes to be read from memory, a change of it makes answers go, an
   const admission = createAdmission()
   // It is asked for again and again.
   for (let n = 0; n < 5; n++) admission.note(1)
-  const answers = createResponseCache(admission)
+  const answers = createResponseCache(admission, 1_000_000)
   const render = (): Buffer => Buffer.from(novelty.get())
   const object = {}
   const answer = (): string => {

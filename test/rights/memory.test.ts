@@ -10,6 +10,7 @@ import { maskAccess } from '../../src/objects/masks/access.ts'
 import type { MaskDeps } from '../../src/objects/masks/preference.ts'
 import type { Actor } from '../../src/platform/actor.ts'
 import { cacheSizes } from '../../src/platform/memory/byte-cache.ts'
+import { divideMemory, standardMemory } from '../../src/platform/memory/shares.ts'
 import type { CallerRights } from '../../src/rights/model.ts'
 import { createRightsService } from '../../src/rights/service.ts'
 import {
@@ -23,6 +24,7 @@ import { grant, pool } from './support.ts'
 
 /** What the rights of callers take in memory, with what searches keep beside them. */
 
+const maxBytes = divideMemory(standardMemory).callerRights
 const pools = 500
 const groups = 200
 
@@ -73,6 +75,7 @@ test('rights of 1,000 callers in 500 pools, with all that searches keep of them,
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
     presets: async () => new Map(),
+    maxBytes,
     derivedBytes: (count) => fieldVisibilityBytes(model.objecttypes.size, count),
   })
   const deps = {
@@ -133,6 +136,7 @@ test('with 3,000 pools and 200 object types rights are kept, and pools are gone 
     findPeople: async () => ({ users: [], groups: [] }),
     existingTags: async () => new Set(),
     presets: async () => new Map(),
+    maxBytes,
     derivedBytes: (count) => fieldVisibilityBytes(tables.length, count),
   })
   let looked = 0

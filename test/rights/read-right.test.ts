@@ -34,6 +34,33 @@ describe('the read right as a condition', () => {
     )
   })
 
+  test('so does the right to delete, by grants that give it', () => {
+    let [yes, no] = [0, 0]
+    fc.assert(
+      fc.property(
+        someSource,
+        fc.array(someObject, { minLength: 1, maxLength: 10 }),
+        id(3),
+        fc.uniqueArray(id(3), { maxLength: 2 }),
+        (source, objects, userId, groupIds) => {
+          const rights = rightsOf(source, { userId, groupIds })
+          const { right, when } = rights.deletable()
+          const known = new Set(source.pools.map((each) => each.id))
+          for (const drawn of objects) {
+            const guarded = drawn.poolId !== null && !known.has(drawn.poolId) ? { ...drawn, poolId: null } : drawn
+            const expected = rights.may('delete', guarded)
+            if (expected) yes++
+            else no++
+            const granted = () => readPrincipals(guarded, noon, right).principals
+            assert.equal(holds(when, guarded, { granted, files: () => [] }), expected)
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    )
+    assert.ok(Math.min(yes, no) > 100, `${yes} may be deleted, ${no} not`)
+  })
+
   const owned = { is: 'owner', userId: 5, groupIds: [3, 4] } as const
   const granted = { is: 'granted', who: ['u5', 'g3', 'g4'], masks: 'any' } as const
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
+import { divideMemory, standardMemory } from '../../src/platform/memory/shares.ts'
 import { type Db, openDb } from '../../src/platform/postgres/db.ts'
 import { createBitmapStore, type Wanted } from '../../src/search/postgres/bitmaps/bitmap-store.ts'
 import { type MatchColumn, newBits, type ObjectTable } from '../../src/search/postgres/bitmaps/column.ts'
@@ -39,7 +40,7 @@ after(async () => {
 
 /** Columns that are read when the test says so, and in which order they were begun. */
 function prepared() {
-  const bitmaps = createBitmapStore({ db, log: pino({ level: 'silent' }) })
+  const bitmaps = createBitmapStore({ db, log: pino({ level: 'silent' }), memory: divideMemory(standardMemory) })
   const begun: string[] = []
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const column: MatchColumn = { kind: 'matches', bits: newBits(1) }

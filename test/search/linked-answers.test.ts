@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createLinkedAnswers } from '../../src/search/postgres/query/linked-answers.ts'
 
 test('what was found out about linked objects is good for one moment of the index', () => {
-  const answers = createLinkedAnswers()
+  const answers = createLinkedAnswers(1_000_000)
   answers.keep('one', [3, 4], 100)
   answers.keep('too many', null, 100)
   answers.keep('none', [], 101)

@@ -7,6 +7,7 @@ import type { Model } from '../../src/datamodel/model.ts'
 import { currentVersion, readVersion } from '../../src/datamodel/store.ts'
 import { createJobs } from '../../src/jobs/service.ts'
 import { noDeadline } from '../../src/platform/limits/deadline.ts'
+import { divideMemory, standardMemory } from '../../src/platform/memory/shares.ts'
 import { onStatement } from '../../src/platform/postgres/db.ts'
 import { parseDate } from '../../src/platform/values/dates.ts'
 import { words } from '../../src/search/document/analyze.ts'
@@ -38,6 +39,7 @@ interface Work {
   readonly material: readonly { name?: string; amount?: number; origin?: number }[]
 }
 
+const memory = divideMemory(standardMemory)
 const languages = ['en-US', 'de-DE']
 const vocabulary = ['bridge', 'Brücke', 'river', 'dawn', 'bär', 'old', 'the', 'of', '100%', 'x-ray']
 const phrase = fc.array(fc.constantFrom(...vocabulary), { minLength: 1, maxLength: 5 }).map((list) => list.join(' '))
@@ -127,6 +129,7 @@ before(async () => {
       log,
       icu: process.versions.icu ?? '',
       connections: 2,
+      memory,
       jobs: createJobs({ db: svc.db, log }),
     })
     opened.push(index)
@@ -134,15 +137,16 @@ before(async () => {
     large = index.engine
     return
   }
-  const accessSets = createKnownSets({ db: svc.db, log })
+  const accessSets = createKnownSets({ db: svc.db, log, maxBytes: memory.accessSets })
   const made = {
     db: svc.db,
     pipelined: svc.db,
     slots: cache,
     accessSets,
     sortIndexes: { wanted: () => {}, has: async () => true },
-    bitmaps: createBitmapStore({ db: svc.db, log }),
+    bitmaps: createBitmapStore({ db: svc.db, log, memory }),
     maxConnections: 2,
+    memory,
   }
   const engines: [PostgresEngine, PostgresEngine] = [
     createPostgresEngine(made),
@@ -419,8 +423,8 @@ test('what was found before is found in memory, with other facets, pages and con
   if (await otherSearchIndex()) return t.skip('about PostgreSQL')
   const { db } = museum.svc
   const log = pino({ level: 'silent' })
-  const bitmaps = createBitmapStore({ db, log })
-  const accessSets = createKnownSets({ db, log })
+  const bitmaps = createBitmapStore({ db, log, memory })
+  const accessSets = createKnownSets({ db, log, maxBytes: memory.accessSets })
   const engine = createPostgresEngine({
     db,
     pipelined: db,
@@ -429,6 +433,7 @@ test('what was found before is found in memory, with other facets, pages and con
     sortIndexes: { wanted: () => {}, has: async () => true },
     bitmaps,
     maxConnections: 2,
+    memory,
     largeResult: 0,
   })
   const place = { type: 'linked_object', field: 'work.place', limit: 100 }
@@ -505,7 +510,7 @@ test('an order that large results are asked for gets an index, once, and the ind
 test('a large result in an order without an index is walked through once, and the index is asked for', async (t) => {
   if (await otherSearchIndex()) return t.skip('about PostgreSQL')
   const { db } = museum.svc
-  const accessSets = createKnownSets({ db, log: pino({ level: 'silent' }) })
+  const accessSets = createKnownSets({ db, log: pino({ level: 'silent' }), maxBytes: memory.accessSets })
   let asked = 0
   const sortIndexes = { wanted: () => void asked++, has: async () => false }
   const slotCache = createSlotCache(db)
@@ -515,8 +520,9 @@ test('a large result in an order without an index is walked through once, and th
     slots: slotCache,
     accessSets,
     sortIndexes,
-    bitmaps: createBitmapStore({ db, log: pino({ level: 'silent' }) }),
+    bitmaps: createBitmapStore({ db, log: pino({ level: 'silent' }), memory }),
     maxConnections: 2,
+    memory,
     largeResult: 0,
   })
   const statements: string[] = []

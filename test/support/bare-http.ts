@@ -7,6 +7,7 @@ export function bareHttp(elsewhere: Surface) {
   return createHttp({
     log: pino({ level: 'silent' }),
     bodyLimit: 1e6,
+    bodyMemory: 3e6,
     requestTimeout: 30,
     maxConnections: 10,
     maxConnectionsOfNetwork: 10,

@@ -4,7 +4,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+const root = join(import.meta.dirname, '..', '..')
+const main = join(root, 'src', 'main.ts')
+const launcher = join(root, 'bin', 'strongroom.js')
 
 export interface Finished {
   code: number | null
@@ -37,7 +39,16 @@ export async function spawnService(
   flags: readonly string[] = [],
 ): Promise<ServiceProcess> {
   const settings = { SVC_DATA_DIR: dataDir, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', ...env }
-  const started = startCommand(['start'], settings, { flags })
+  return readyService(startCommand(['start'], settings, { flags }))
+}
+
+/** The same by bin/strongroom.js, in a folder with its `svc.yml`. */
+export async function launchService(folder: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
+  const settings = { SVC_DATA_DIR: join(folder, 'data'), SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', ...env }
+  return readyService(startCommand(['start'], settings, { program: launcher, cwd: folder }))
+}
+
+async function readyService(started: Started): Promise<ServiceProcess> {
   const { child, output, exited } = started
   const ready = Promise.withResolvers<string>()
   child.stdout?.on('data', () => {
@@ -59,13 +70,18 @@ export async function spawnService(
 export function startCommand(
   args: string[],
   env: Record<string, string>,
-  { input = '', flags = [] }: { input?: string; flags?: readonly string[] } = {},
+  {
+    input = '',
+    flags = [],
+    program = main,
+    cwd = tmpdir(),
+  }: { input?: string; flags?: readonly string[]; program?: string; cwd?: string } = {},
 ): Started {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
   // Without this a child of a test file would report to the test runner in place of printing.
   const { NODE_TEST_CONTEXT: _, ...environment } = Object.fromEntries(inherited)
-  const child = spawn(process.execPath, [...flags, main, ...args], {
-    cwd: tmpdir(),
+  const child = spawn(process.execPath, [...flags, program, ...args], {
+    cwd,
     env: { ...environment, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

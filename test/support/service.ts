@@ -60,6 +60,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     rootPassword: 'root-test-password',
     secretKey: 'a key that all test services share, 32',
     secretKeyBefore: null,
+    memory: 512,
     logLevel: 'silent',
     readOnly: false,
     allowPurge: true,

@@ -26,6 +26,8 @@ export interface StreamOptions {
   readonly most: number
   /** Streams of one caller. */
   readonly mostOfCaller: number
+  /** Bytes that may wait for all of them. */
+  readonly maxBytes: number
   /** Milliseconds in which a listener must have taken half of the budget. */
   readonly patience: number
 }
@@ -35,8 +37,8 @@ export type EventStreams = ReturnType<typeof createEventStreams>
 /** Events that are read at a time. */
 const pageSize = 500
 const smallestPage = 10
-/** Bytes that may wait for a listener. */
-const budget = 1_000_000
+/** Bytes that may wait for a listener where there is room. */
+const mostOfListener = 1_000_000
 /** Milliseconds between two looks at the log. */
 const interval = 250
 /** Looks at the log between two questions whether somebody is still there: half a minute. */
@@ -52,6 +54,9 @@ export function createEventStreams(options: StreamOptions) {
   let position: number | null = null
   let following: Promise<void> | null = null
 
+  /** Bytes that may wait for one listener: its part of all. A frame that is longer goes when nothing waits. */
+  const budget = (): number => Math.min(mostOfListener, options.maxBytes / listeners.size)
+
   /** Pollable events of a part of the log; the page ends at `upTo`. */
   async function read(from: number, to: number, size: number): Promise<{ events: StoredEvent[]; upTo: number }> {
     const events = await pollableEvents(db, from, to, size)
@@ -60,8 +65,9 @@ export function createEventStreams(options: StreamOptions) {
 
   /** Sends until the budget is used up; where it is, the listener reads on by itself. Returns how many were sent. */
   function offer(listener: Listener, frames: readonly Frame[], upTo: number): number {
+    const most = budget()
     for (const [sent, { id, frame }] of frames.entries()) {
-      if (!listener.open || listener.waiting > budget) return sent
+      if (!listener.open || listener.waiting > most) return sent
       listener.send(frame)
       listener.position = id
     }
@@ -126,7 +132,7 @@ export function createEventStreams(options: StreamOptions) {
   /** Waits until half of the budget is free; false when that takes too long. */
   async function takes(listener: Listener): Promise<boolean> {
     const since = performance.now()
-    while (listener.open && listener.waiting > budget / 2) {
+    while (listener.open && listener.waiting > budget() / 2) {
       if (performance.now() - since > patience) return false
       await sleep(interval, undefined, { signal: stop.signal })
     }

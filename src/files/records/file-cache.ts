@@ -3,8 +3,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { StoredFile } from '../model.ts'
 import { readRowVersions, readVersionedFiles } from './store.ts'
 
-/** Bytes of the records in memory, and of the largest one. */
-const maxBytes = 12_000_000
+/** Bytes of the largest record that is kept. */
 const largest = 200_000
 
 interface Kept {
@@ -17,9 +16,9 @@ interface Kept {
  * of the database (bench/file-delivery.ts). Nothing is ever out of date: each read asks for the row versions of the files, and what
  * is in memory is only taken where the row version is still the one that it came with.
  *
- * A record is replaced, never changed: whoever has the same object has the same record.
+ * A record is replaced, never changed: whoever has the same object has the same record. All of them take `maxBytes` in memory.
  */
-export function createFileCache() {
+export function createFileCache(maxBytes: number) {
   const kept = createByteCache<number, Kept>({
     name: 'files',
     maxBytes,

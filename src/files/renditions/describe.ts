@@ -5,7 +5,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { BlobMissing } from '../blobs/blob-store.ts'
 import { type FileVersion, originalOf, type StoredFile, whoOf } from '../model.ts'
 import * as records from '../records/store.ts'
-import { missingPerceptualHash } from './perceptual-hash.ts'
+import { missingLook } from './perceptual-hash.ts'
 import { mostAttempts, type ProduceDeps } from './produce.ts'
 import { localPath } from './sources.ts'
 import * as store from './store.ts'
@@ -57,7 +57,7 @@ export function createDescribe(deps: DescribeDeps) {
       ? { tags: null, text: null, problems: [new CannotMake('unreadable', 'the service ended each time')] }
       : await readAll(deps, who, original, locations.storeOf(original.locationId), folder.path, signal)
     const { tags, text, problems } = told
-    const perceptualHash = tired ? undefined : await missingPerceptualHash(deps, file, folder.path, signal)
+    const look = tired ? undefined : await missingLook(deps, file, folder.path, signal)
     // What is missing here may come; a broken file stays as it is.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const done = tags !== null && problem?.kind !== 'unavailable'
@@ -68,11 +68,12 @@ export function createDescribe(deps: DescribeDeps) {
       const technical = {
         ...(tags ? technicalOf(tags, known) : {}),
         ...(text?.pages ? { pages: text.pages } : {}),
+        ...(look?.blurhash === undefined || known.blurhash !== undefined ? {} : { blurhash: look.blurhash }),
       }
-      if (tags || text) await store.addMetadata(tx, fileId, technical)
+      if (tags || text || look) await store.addMetadata(tx, fileId, technical)
       if (tags) await store.putTags(tx, fileId, tags)
       if (text) await store.putText(tx, fileId, text)
-      if (perceptualHash !== undefined) await store.putPerceptualHash(tx, fileId, original.sha256, perceptualHash)
+      if (look) await store.putPerceptualHash(tx, fileId, original.sha256, look.perceptualHash)
       const status = done ? 'done' : problem?.kind === 'unavailable' ? 'not_produced' : 'failed'
       const ended = { name: metadataName, recipeHash: metadataHash, madeOf: original.sha256 }
       const reason = problem?.message ?? null

@@ -12,7 +12,7 @@ import type { MediaFacts } from './programs/ffmpeg.ts'
 import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from './sources.ts'
 import { shape } from './technical.ts'
 import { CannotMake } from './workshop/failure.ts'
-import { type Basics, isInline, type PictureRecipe } from './workshop/tasks.ts'
+import { type Basics, isInline, type PictureRecipe, type PicturesTask } from './workshop/tasks.ts'
 
 export interface MakeTools extends SourceTools {
   /** What renditions of the file bear, and all recipes for it. */
@@ -20,6 +20,7 @@ export interface MakeTools extends SourceTools {
   readonly all: readonly Recipe[]
   readonly storeOf: (locationId: number) => BlobStore
   readonly db: Db
+  readonly looksLater: boolean
   /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
   readonly onProgress: (name: string, part: number) => void
 }
@@ -113,11 +114,16 @@ async function makeOf(
   try {
     const pictures = recipes.filter(({ recipe }) => recipe === 'image' || recipe === 'pyramid')
     if (pictures.length > 0) {
-      const look = material.isOriginal && originalOf(file).metadata.blurhash === undefined
-      const made = await makePictures(tools, material, pictures, look)
+      const isNew = material.isOriginal && originalOf(file).metadata.blurhash === undefined
+      const made = await makePictures(
+        tools,
+        material,
+        pictures,
+        isNew ? (tools.looksLater ? 'head' : 'all') : 'nothing',
+      )
       outcomes.push(...made.outcomes)
       basics = made.basics
-      if (look && kind === 'image') perceptualHash = made.perceptualHash
+      if (isNew && kind === 'image') perceptualHash = made.perceptualHash
     }
     for (const recipe of recipes) {
       if (pictures.includes(recipe)) continue
@@ -143,7 +149,7 @@ async function makePictures(
   { workers, who, signal, folder, marks, all, storeOf, db }: MakeTools,
   material: Material,
   recipes: readonly Recipe[],
-  inspect: boolean,
+  inspect: PicturesTask['inspect'],
 ): Promise<Produced> {
   const { tells, ...source } = await material.picture()
   let made: Promise<string> | null = null

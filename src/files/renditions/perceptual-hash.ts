@@ -5,23 +5,32 @@ import type { ProduceDeps } from './produce.ts'
 import { localPath } from './sources.ts'
 import { CannotMake } from './workshop/failure.ts'
 
+/** What a picture looks like. */
+export interface PictureLook {
+  readonly blurhash: string | undefined
+  /** Null: it shows too little to be compared. */
+  readonly perceptualHash: bigint | null
+}
+
 /**
  * What a picture looks like that was not looked at when its renditions were made: from the smallest of these, so that it
  * takes little. Undefined where that is known, or where nothing can be made of the file.
  */
-export async function missingPerceptualHash(
+export async function missingLook(
   { db, workers, locations }: Pick<ProduceDeps, 'db' | 'workers' | 'locations'>,
   file: StoredFile,
   folder: string,
   signal: AbortSignal,
-): Promise<bigint | null | undefined> {
+): Promise<PictureLook | undefined> {
   const small = smallestPicture(file)
   if (!small || (await isKnown(db, file))) return undefined
   try {
     const path = await localPath(small, locations.storeOf(small.locationId), folder)
     const source = { path, extension: small.extension }
-    const task = { kind: 'pictures', source, folder, recipes: [], inspect: true } as const
-    return (await workers.run(task, signal, whoOf(file))).perceptualHash
+    const task = { kind: 'pictures', source, folder, recipes: [], inspect: 'all' } as const
+    const { basics, perceptualHash = null } = await workers.run(task, signal, whoOf(file))
+    const blurhash = basics?.blurhash
+    return { blurhash: typeof blurhash === 'string' ? blurhash : undefined, perceptualHash }
   } catch (error) {
     if (error instanceof CannotMake || error instanceof BlobMissing) return undefined
     throw error

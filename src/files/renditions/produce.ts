@@ -34,6 +34,8 @@ export interface ProduceDeps {
   /** See `FileOptions`. */
   readonly changed: (tx: Tx, fileIds: readonly number[]) => Promise<void>
   readonly workers: Workers
+  /** Somebody waits for what is made: what the original looks like is found out with other renditions, or its metadata. */
+  readonly looksLater?: boolean
   readonly programs: Programs
   readonly folders: WorkFolders
   readonly listeners: RenditionListeners
@@ -87,6 +89,7 @@ export function createProduce(deps: ProduceDeps) {
       marks,
       all,
       db: deps.db,
+      looksLater: deps.looksLater === true,
     }
     const { outcomes, basics, perceptualHash } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
     await progress.settled()

@@ -105,6 +105,7 @@ export async function createRenditions(options: RenditionOptions) {
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
+  const firstOnes = createProduce({ ...options, ...tools, workers: viewers, looksLater: true })
   const describe = createDescribe({ ...options, ...tools, workers })
   const looking = { db, settings, marking, schedule: scheduleIn, scheduleMetadata: describeIn }
 
@@ -113,7 +114,7 @@ export async function createRenditions(options: RenditionOptions) {
     jobs,
     most: config.jobsPreview,
     precedence,
-    produce: preview,
+    produce: firstOnes,
     scheduleRest: (tx, files) => scheduleRest(tx, { jobs, settings: settings() }, files),
   })
 
@@ -155,7 +156,7 @@ export async function createRenditions(options: RenditionOptions) {
       await using folder = await folders.make()
       const path = await localPath({ sha256 }, options.locations.storeOf(locationId), folder.path)
       const source = { path, extension: type.extension }
-      const task = { kind: 'pictures', source, folder: folder.path, recipes: [], inspect: true } as const
+      const task = { kind: 'pictures', source, folder: folder.path, recipes: [], inspect: 'all' } as const
       return viewers.run(task).then(
         ({ basics }) => basics ?? {},
         (error: unknown) => {

@@ -7,8 +7,7 @@ import type { FileVersion, StoredFile } from '../model.ts'
 import type { KnownFile } from '../records/access.ts'
 import { accessKey, type FileInObject, type FileLink, renderFile } from './render.ts'
 
-/** Bytes of all texts in memory, and of the longest one. */
-const maxBytes = 24_000_000
+/** Bytes of the longest text that is kept. */
 const longest = 100_000
 
 /** A file as JSON without the closing bracket, and what it was made of besides what it is kept under. */
@@ -23,6 +22,8 @@ interface ShownDeps {
   readonly load: (from: Queryable, caller: CallerRights, ids: readonly number[]) => Promise<KnownFile[]>
   readonly addresses: Addresses
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
+  /** Bytes of all texts in memory. */
+  readonly maxBytes: number
   /** For how long addresses hold. */
   readonly secondsOf: (days: number | undefined) => number
 }
@@ -32,7 +33,7 @@ interface ShownDeps {
  * see the same of it within an hour, and to render and write it again was most of a page with files (bench/file-delivery.ts).
  * Only what its place says of it is written anew.
  */
-export function createShown({ load, addresses, whoNames, secondsOf }: ShownDeps) {
+export function createShown({ load, addresses, whoNames, maxBytes, secondsOf }: ShownDeps) {
   const kept = createByteCache<string, Text>({
     name: 'file_texts',
     maxBytes,

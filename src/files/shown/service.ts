@@ -1,6 +1,7 @@
 import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { Shares } from '../../platform/memory/shares.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { type CallerRights, type Principal, renderWho, type WhoNames } from '../../rights/service.ts'
 import type { Addresses } from '../addresses/addresses.ts'
@@ -37,6 +38,7 @@ export interface RecordOptions {
   readonly anonymous: () => Promise<Actor | null>
   /** The files when a version of that name is made of each, or will not be. */
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
+  readonly memory: Pick<Shares, 'files' | 'fileTexts'>
 }
 
 /** What a read of records asks for besides. */
@@ -66,6 +68,7 @@ export function createRecords({
   whoNames,
   anonymous,
   awaitVersion,
+  memory,
 }: RecordOptions) {
   function accessOf(caller: CallerRights, file: StoredFile, uses: readonly FileUse[]): FileAccess {
     const type = originalOf(file)
@@ -118,10 +121,10 @@ export function createRecords({
     return known.map(({ access }, index) => ({ file: files[index] as StoredFile, access }))
   }
 
-  const kept = createFileCache()
+  const kept = createFileCache(memory.files)
   const loadKept = (from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> =>
     load(from, caller, ids, kept.read)
-  const shown = createShown({ load: loadKept, addresses, whoNames, secondsOf })
+  const shown = createShown({ load: loadKept, addresses, whoNames, maxBytes: memory.fileTexts, secondsOf })
 
   const alike = createAlike({ db, usesOf, load })
 

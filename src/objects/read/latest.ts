@@ -30,8 +30,8 @@ export function createLatest(
   allow: (caller: CallerRights, mask: Mask, object: Head) => boolean,
 ) {
   const admission = createAdmission()
-  const memory = createObjectCache(deps.pipelined, admission)
-  const answers = createResponseCache(admission)
+  const memory = createObjectCache(deps.pipelined, admission, deps.memory)
+  const answers = createResponseCache(admission, deps.memory.objectAnswers)
 
   /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */
   async function readLatest(

@@ -1,6 +1,7 @@
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Admission } from '../../platform/memory/admission.ts'
 import { createByteCache, oldestOf } from '../../platform/memory/byte-cache.ts'
+import type { Shares } from '../../platform/memory/shares.ts'
 import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Reader } from '../masks/reader.ts'
@@ -10,11 +11,11 @@ import { createOneReader, type LoadedOne } from '../stored/load-one.ts'
 import { createRowVersionReader, type RowVersions } from '../stored/row-versions.ts'
 import { type Head, type Loaded, heads as toHeads } from '../stored/rows.ts'
 
-/** Bytes of the objects that were read by id, of the largest one, of the heads that stand around them, of their ids. */
-const maxObjectBytes = 16_000_000
+/** Bytes of the largest object that is kept. */
 const largestObject = 1_000_000
-const maxHeadBytes = 16_000_000
-const maxAddressBytes = 1_000_000
+
+/** Bytes of the objects that were read by id, of the heads that stand around them, of their ids, of statements that read them. */
+export type ObjectShares = Pick<Shares, 'objects' | 'objectHeads' | 'objectIds' | 'objectStatements'>
 
 /** Ids and columns that are asked for at a time, for a page. */
 const mostAround = 1000
@@ -48,9 +49,9 @@ interface Entry<T> {
  * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
  * within which a row can change again without a new row version.
  */
-export function createObjectCache(db: Queryable, admission: Admission) {
+export function createObjectCache(db: Queryable, admission: Admission, memory: ObjectShares) {
   const current = createRowVersionReader(db)
-  const stored = createOneReader(db)
+  const stored = createOneReader(db, memory.objectStatements)
   const versionedHeads = createBatchLoader(
     (lists: readonly (readonly number[])[]) => loadStampedHeads(db, new Set(lists.flat())),
     { most: 1000, sizeOf: (ids) => ids.length },
@@ -58,21 +59,21 @@ export function createObjectCache(db: Queryable, admission: Admission) {
   let ofModel: Model | null = null
   const objects = createByteCache<number, Entry<Loaded>>({
     name: 'objects',
-    maxBytes: maxObjectBytes,
+    maxBytes: memory.objects,
     maxEntryBytes: largestObject,
     // Letters may take two bytes; the links are remembered besides.
     sizeOf: ({ value }) => headBytes(value) + 2 * contentBytes(value.content),
   })
   const heads = createByteCache<number, Entry<Head>>({
     name: 'object_heads',
-    maxBytes: maxHeadBytes,
+    maxBytes: memory.objectHeads,
     sizeOf: ({ value }) => headBytes(value),
   })
   const linked = new WeakMap<Loaded, { readonly reader: Reader; readonly ids: readonly number[] }>()
   /** `_id` of a type to system object id: neither ever changes. */
   const addresses = createByteCache<string, { readonly id: number }>({
     name: 'object_ids',
-    maxBytes: maxAddressBytes,
+    maxBytes: memory.objectIds,
     sizeOf: () => 32,
   })
 

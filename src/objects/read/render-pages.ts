@@ -3,6 +3,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
+import type { Shares } from '../../platform/memory/shares.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { World } from '../../platform/postgres/snapshot.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
@@ -21,7 +22,7 @@ import {
 import type { RunBase } from '../render/run.ts'
 import { loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
-import type { Needs } from './object-cache.ts'
+import type { Needs, ObjectShares } from './object-cache.ts'
 import { hasShortLinks } from './options.ts'
 import type { Pages } from './pages.ts'
 
@@ -36,6 +37,8 @@ export interface ReadDeps extends RenderDeps {
   /** What rendering reads from memory is of it. */
   readonly world: () => World
   readonly limits: AnswerLimits
+  /** What is read often. */
+  readonly memory: ObjectShares & Pick<Shares, 'objectAnswers'>
   /** Where long lists take their turn. */
   readonly heavyRequests: RequestLimiter
 }

@@ -4,8 +4,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { World } from '../../platform/postgres/snapshot.ts'
 import type { Head } from '../stored/rows.ts'
 
-/** Bytes of all answers in memory, and of the longest one that is kept. */
-const maxBytes = 16_000_000
+/** Bytes of the longest answer that is kept. */
 const longest = 200_000
 /** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
 const sourceBytes = 600
@@ -27,9 +26,9 @@ interface Kept {
 
 /**
  * Answers to reads of one object, as bytes. Rendering an object and writing it as JSON is most of the work of a read
- * (bench/read.ts), and the same few objects are read again and again: `admission` knows which.
+ * (bench/read.ts), and the same few objects are read again and again: `admission` knows which. `maxBytes`: of all of them.
  */
-export function createResponseCache(admission: Admission) {
+export function createResponseCache(admission: Admission, maxBytes: number) {
   const kept = createByteCache<string, Kept>({
     name: 'answers',
     maxBytes,

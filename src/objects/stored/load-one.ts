@@ -36,13 +36,14 @@ interface OneRow {
 
 /** Objects that one statement brings at most. */
 const largestBatch = 100
-/** Bytes of the texts of all statements in memory. */
-const maxBytes = 4_000_000
 /** Statements that PostgreSQL keeps prepared on each connection at most: there are a few per mask and its versions. */
 const mostPrepared = 500
 
-/** Brings single objects; requests that arrive together, for the same mask, share a statement. */
-export function createOneReader(q: Queryable) {
+/**
+ * Brings single objects; requests that arrive together, for the same mask, share a statement. The texts of all statements
+ * have `maxBytes` in memory.
+ */
+export function createOneReader(q: Queryable, maxBytes: number) {
   let prepared = 0
   /** By what they ask: rows by the id that they are asked for. */
   const readers = createByteCache<string, ReturnType<typeof readerFor>>({

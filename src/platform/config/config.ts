@@ -27,6 +27,8 @@ export interface OAuthClientConfig {
 export interface Config extends LaneSettings {
   /** Absolute path. */
   readonly dataDir: string
+  /** Megabytes of this process: divided by memory/shares.ts. */
+  readonly memory: number
   readonly host: string
   readonly port: number
   readonly backendHost: string

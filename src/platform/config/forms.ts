@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
+import { leastMemory, ownMemory } from '../memory/shares.ts'
 import { isOriginPattern, redirectUriRule } from '../values/redirect-uris.ts'
 import { withoutEnd } from '../values/text.ts'
 import type { OAuthClientConfig } from './config.ts'
@@ -73,6 +74,22 @@ export function integer(least: number, most: number): Form<number> {
         throw wrong(name, `an integer from ${least} to ${most}`, value)
       }
       return value as number
+    },
+  }
+}
+
+/** Megabytes of the process. */
+export function memory(): Form<number> {
+  const number = integer(1, 1024 ** 2)
+  return {
+    ...number,
+    form: `integer, at least ${leastMemory}`,
+    check: (name, value) => {
+      const megabytes = number.check(name, value)
+      if (megabytes >= leastMemory) return megabytes
+      throw new ConfigError(
+        `${name}: ${megabytes} MB cannot hold the service, whose program alone takes ${ownMemory} MB; set at least ${leastMemory}`,
+      )
     },
   }
 }

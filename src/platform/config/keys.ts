@@ -1,3 +1,4 @@
+import { divideMemory, type Memory, standardMemory } from '../memory/shares.ts'
 import type { Config } from './config.ts'
 import { fewestConnections } from './connections.ts'
 import {
@@ -8,6 +9,7 @@ import {
   folders,
   integer,
   list,
+  memory,
   nullable,
   oneOf,
   origins,
@@ -35,7 +37,17 @@ export interface Key<T> {
   fromText(name: string, text: string): unknown
   /** The value as `strongroom config` shows it. */
   show(value: T): unknown
+  /** Bytes that are held in memory, and so at most a share of it. */
+  readonly bound?: MemoryBound
 }
+
+interface MemoryBound {
+  readonly share: 'largestBody' | 'largestAnswer' | 'work'
+  /** Whether it is the whole share when it is not set. */
+  readonly isDefault: boolean
+}
+
+const standard: Memory = divideMemory(standardMemory)
 
 /** All settings, in the order of the documentation. */
 export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
@@ -102,6 +114,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     [],
     'Words accepted beside `svc` in header and cookie names, for clients of another product word.',
   ),
+  memory: key(
+    'svc.memory',
+    'SVC_MEMORY',
+    memory(),
+    standardMemory,
+    'Megabytes (of 1024 × 1024 bytes) that this process may take: its heap, all caches and buffers, the largest body and answer. [Operations](operations.md#memory) says how they are divided. PostgreSQL and the processes that make renditions are not counted.',
+  ),
   host: key('svc.http.host', 'SVC_HOST', text(), '127.0.0.1', 'Address to listen on; `0.0.0.0` for all.'),
   port: key('svc.http.port', 'SVC_PORT', integer(0, 65535), 8080, 'Port to listen on; 0: any free one.'),
   backendHost: key(
@@ -122,15 +141,17 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'svc.http.bodyLimit',
     'SVC_BODY_LIMIT',
     integer(1024, 1024 ** 3),
-    32 * 1024 * 1024,
-    'Largest request body in bytes; a larger one is answered 413.',
+    standard.largestBody,
+    'Largest request body in bytes; a larger one is answered 413. As much as `SVC_MEMORY` allows when not set, and at most that.',
+    { share: 'largestBody', isDefault: true },
   ),
   answerLimit: key(
     'svc.http.answerLimit',
     'SVC_ANSWER_LIMIT',
     integer(64 * 1024, 1024 ** 3),
-    64 * 1024 * 1024,
-    'Largest answer with objects in bytes. A quarter of it is for linked objects that are embedded whole; further ones are short. What is larger even so is answered 400 `AnswerTooLarge`.',
+    standard.largestAnswer,
+    'Largest answer with objects in bytes. As much as `SVC_MEMORY` allows when not set, and at most that. A quarter of it is for linked objects that are embedded whole; further ones are short. What is larger even so is answered 400 `AnswerTooLarge`.',
+    { share: 'largestAnswer', isDefault: true },
   ),
   requestTimeout: key(
     'svc.http.requestTimeout',
@@ -399,7 +420,8 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_OUTGOING_ANSWER_LIMIT',
     integer(64 * 1024, 1024 ** 3),
     4 * 1024 * 1024,
-    'Bytes of an answer of another server that is read as a whole (OpenID providers, metadata of SAML, LDAP, webhooks, mail servers); a longer one is a failure. Contents of files have limits of their own.',
+    'Bytes of an answer of another server that is read as a whole (OpenID providers, metadata of SAML, LDAP, webhooks, mail servers); a longer one is a failure. Contents of files have limits of their own. At most what `SVC_MEMORY` has for the work on requests.',
+    { share: 'work', isDefault: false },
   ),
   outgoingTimeout: key(
     'svc.outgoing.timeout',
@@ -433,6 +455,7 @@ function laneKeys(): { readonly [P in keyof LaneSettings]: Key<number> } {
   return Object.fromEntries(entries)
 }
 
-function key<T>(path: string, env: string, form: Form<T>, standard: T, doc: string): Key<T> {
-  return { path, env, default: standard, doc, fromText: (_name, value) => value, show: (value) => value, ...form }
+function key<T>(path: string, env: string, form: Form<T>, standard: T, doc: string, bound?: MemoryBound): Key<T> {
+  const own = { path, env, default: standard, doc, ...(bound === undefined ? {} : { bound }) }
+  return { ...own, fromText: (_name, value) => value, show: (value) => value, ...form }
 }

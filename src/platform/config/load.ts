@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse, YAMLParseError } from 'yaml'
+import { divideMemory, type Memory, memoryFor, standardMemory } from '../memory/shares.ts'
 import { nearestName } from '../values/nearest.ts'
 import { invalidUtf8At } from '../values/utf8.ts'
 import type { Config } from './config.ts'
@@ -30,7 +31,10 @@ export function loadConfig({ file, env, cwd }: ConfigSources): Config {
   const tree = path ? readTree(resolve(cwd, path)) : (readTreeIfThere(resolve(cwd, 'svc.yml')) ?? {})
   refuseUnknownKeys(tree)
   refuseUnknownVariables(env)
-  const values = Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, settingOf(key, tree, env)]))
+  const memory = divideMemory(settingOf(keys.memory, tree, env, divideMemory(standardMemory)))
+  const values = Object.fromEntries(
+    (Object.entries(keys) as [string, Key<unknown>][]).map(([name, key]) => [name, settingOf(key, tree, env, memory)]),
+  )
   // The table has a key of the right type for each property: `keys` is typed so.
   const config = values as unknown as Config
   refuseSamePort(config)
@@ -103,12 +107,25 @@ function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function settingOf(key: Key<unknown>, tree: Tree, env: Environment): unknown {
+function settingOf<T>(key: Key<T>, tree: Tree, env: Environment, memory: Memory): T {
   const text = env[key.env]
   // An empty variable counts as not set: that is how compose files pass a variable through.
-  if (text) return key.check(key.env, key.fromText(key.env, text))
+  if (text) return withinMemory(key, key.env, key.check(key.env, key.fromText(key.env, text)), memory)
   const value = key.path.split('.').reduce<unknown>((place, step) => (isTree(place) ? place[step] : undefined), tree)
-  return value === undefined || value === null ? key.default : key.check(key.path, value)
+  if (value !== undefined && value !== null) return withinMemory(key, key.path, key.check(key.path, value), memory)
+  return key.bound?.isDefault ? (memory[key.bound.share] as T) : key.default
+}
+
+/** @throws {ConfigError} for more than memory holds. */
+function withinMemory<T>(key: Key<T>, name: string, value: T, memory: Memory): T {
+  if (key.bound === undefined || typeof value !== 'number') return value
+  const { share } = key.bound
+  const [most, needed] = [memory[share], memoryFor(share, value)]
+  if (value <= most) return value
+  throw new ConfigError(
+    `${name}: ${value} bytes are more than memory holds: ${keys.memory.env} (${memory.megabytes} MB) leaves ${most} for it; ` +
+      `set at most that, or ${keys.memory.env} to at least ${needed}`,
+  )
 }
 
 /** Walks the file along the known paths; below a key that is a map of its own, that key's check takes over. */

@@ -33,6 +33,8 @@ export interface HttpOptions {
   log: Logger
   /** Largest request body in bytes (LIM-012). */
   bodyLimit: number
+  /** Bytes that bodies, and the values made of them, may take in memory together. */
+  bodyMemory: number
   /** Seconds in which a request must have arrived. */
   requestTimeout: number
   /** Connections at a time. */
@@ -88,7 +90,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     encodings: ['gzip', 'deflate'],
   })
   const bodies = createBodyReader({
-    gate: new BodyGate({ capacity: 3 * options.bodyLimit }),
+    gate: new BodyGate({ capacity: options.bodyMemory }),
     pace: options.pace,
     arrival: options.requestTimeout,
   })

@@ -60,7 +60,7 @@ export function createByteCache<K extends string | number, V extends object>({
 }: ByteCacheOptions<V>): ByteCache<K, V> {
   const cache = new LRUCache<K, V>({
     maxSize: maxBytes,
-    maxEntrySize: maxEntryBytes,
+    maxEntrySize: Math.floor(maxEntryBytes),
     sizeCalculation: (value, key) => Math.ceil(entryBytes + stringBytes(key) + sizeOf(value)),
   })
   observeCache(name, cache, {

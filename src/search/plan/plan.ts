@@ -4,7 +4,8 @@
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
-import type { Expression } from '../../rights/service.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import type { DeleteCondition, Expression } from '../../rights/service.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 
@@ -97,8 +98,8 @@ export interface SearchScope {
   readonly objecttypes: readonly number[] | null
   readonly where: Clause
   readonly rights: Expression
-  /** Trash: none of it, all of it, or these objects. */
-  readonly deleted: false | true | readonly number[]
+  /** Trash: none of it, all of it, or what the caller may delete, by the stored objects. */
+  readonly deleted: boolean | DeleteCondition
 }
 
 /** What raises the score of an object that matches. */
@@ -180,7 +181,10 @@ export interface FacetCounts {
   readonly counts: Int32Array
   /** What it takes in memory. */
   readonly bytes: number
+  /** Of values in memory. */
   value(index: number): number | string
+  /** Where they are in the database, since there are too many for memory: those at these places, for some thousands at a time. */
+  read?(q: Queryable, indexes: readonly number[]): Promise<readonly string[]>
 }
 
 export const noCounts: FacetCounts = { counts: new Int32Array(0), bytes: 0, value: () => '' }

@@ -1,15 +1,16 @@
 /** The index and the engine that searches it, in PostgreSQL. Another one is handed in by the composition in its place. */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../jobs/service.ts'
+import type { Shares } from '../../platform/memory/shares.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
-import { createBitmapStore } from './bitmaps/bitmap-store.ts'
+import { type ColumnShares, createBitmapStore } from './bitmaps/bitmap-store.ts'
 import { schedulePruning } from './index/prune-sets.ts'
 import { scheduleRenewal } from './index/renew.ts'
 import { createPostgresTarget } from './index/target.ts'
 import { createKnownSets } from './query/access-sets.ts'
-import { createPostgresEngine } from './query/engine.ts'
+import { createPostgresEngine, type EngineShares } from './query/engine.ts'
 import { createSortIndexes, registerSortIndexes } from './query/sort-indexes.ts'
 import { createSlotCache } from './slots.ts'
 
@@ -35,6 +36,7 @@ export interface SearchIndexOptions {
   readonly icu: string
   /** Connections for searches for words. */
   readonly connections: number
+  readonly memory: ColumnShares & EngineShares & Pick<Shares, 'accessSets'>
   /** Matches from which on a result is large, as the engine has it when not said. */
   readonly largeResult?: number
 }
@@ -46,6 +48,7 @@ export function createPostgresIndex({
   jobs,
   icu,
   connections,
+  memory,
   largeResult,
 }: SearchIndexOptions): SearchIndex {
   const slots = createSlotCache(db)
@@ -53,8 +56,8 @@ export function createPostgresIndex({
   registerSortIndexes({ db, log, jobs })
   const pruning = schedulePruning({ db, log, jobs })
   const renewal = scheduleRenewal({ db, log, jobs })
-  const accessSets = createKnownSets({ db, log })
-  const bitmaps = createBitmapStore({ db, log })
+  const accessSets = createKnownSets({ db, log, maxBytes: memory.accessSets })
+  const bitmaps = createBitmapStore({ db, log, memory })
   const engine = createPostgresEngine({
     db,
     pipelined,
@@ -62,6 +65,7 @@ export function createPostgresIndex({
     accessSets,
     sortIndexes,
     bitmaps,
+    memory,
     maxConnections: connections,
     ...(largeResult === undefined ? {} : { largeResult }),
   })

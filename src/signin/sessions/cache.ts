@@ -25,19 +25,18 @@ export interface SessionCacheOptions {
   load: (key: string) => Promise<SessionRow | null>
   /** Reads sessions by the keys of their tokens with one statement; unknown ones are absent. */
   loadAll: (keys: readonly string[]) => Promise<ReadonlyMap<string, SessionRow>>
+  /** Of all sessions in memory. */
+  maxBytes: number
   now?: () => number
   /** Milliseconds that a session is taken as read: how long a lost message of the bus can matter. */
   lifetime?: number
 }
 
-/** Bytes of all sessions in memory. */
-const maxBytes = 24_000_000
-
 /**
  * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. Changes
  * are told by `forget…`; what was being read meanwhile is not kept.
  */
-export function createSessionCache({ load, loadAll, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
+export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
   const entries = createByteCache<string, Entry>({
     name: 'sessions',
     maxBytes,

@@ -29,6 +29,8 @@ export interface SessionDependencies {
   bus: Bus
   events: EventLog
   baseConfig: BaseConfigService
+  /** Bytes of the sessions in memory. */
+  maxBytes: number
   /** Sessions of one user; any number when not said. */
   most?: number
   clock?: () => Date
@@ -82,7 +84,15 @@ function successorOf(refreshToken: string, seed: Buffer): string {
   return createHmac('sha256', seed).update(refreshToken).digest('base64url')
 }
 
-export function createSessions({ db, bus, events, baseConfig, most, clock = () => new Date() }: SessionDependencies) {
+export function createSessions({
+  db,
+  bus,
+  events,
+  baseConfig,
+  maxBytes,
+  most,
+  clock = () => new Date(),
+}: SessionDependencies) {
   const cache = createSessionCache({
     async load(key) {
       const row = await store.findByAccessToken(db, Buffer.from(key, 'base64url'))
@@ -97,6 +107,7 @@ export function createSessions({ db, bus, events, baseConfig, most, clock = () =
       )
       return new Map(rows.map((row) => [row.hash.toString('base64url'), row]))
     },
+    maxBytes,
     now: () => clock().getTime(),
   })
   const unsubscribe = bus.subscribe(topic, (payload) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
-import { runtimeFlags } from '../../../bin/runtime.js'
+import { heapFlags } from '../../../bin/memory.js'
 import { preparedFolder } from '../../support/prepared-folder.ts'
 import { type ServiceProcess, spawnService } from '../../support/process.ts'
 import { sendRaw } from '../../support/raw.ts'
@@ -17,7 +17,7 @@ suite('a process with the flags of the command line survives', () => {
   let headers: Record<string, string>
   before(async () => {
     folder = await preparedFolder()
-    service = await spawnService(folder.path, { SVC_ROOT_PASSWORD: password }, runtimeFlags)
+    service = await spawnService(folder.path, { SVC_ROOT_PASSWORD: password }, heapFlags())
     headers = { 'content-type': 'application/json', authorization: `Bearer ${await tokenOf(service.url)}` }
   })
   after(async () => {

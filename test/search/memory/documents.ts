@@ -21,6 +21,8 @@ export interface MemoryDocument {
   readonly guarded: Guarded
   /** What is known of the preferred files of a column, by its id and what it says of them. */
   readonly fileMarks: ReadonlyMap<string, readonly string[]>
+  /** Its type has grants on objects. */
+  readonly grants: boolean
   readonly principals: ReturnType<typeof readPrincipals>['principals']
   /** Milliseconds since 1970. */
   readonly validUntil: number | null
@@ -62,6 +64,7 @@ export function documentOf(
     owner: ownerOf(source),
     guarded,
     fileMarks: new Map((source.files ?? []).flatMap((marks) => marksOf(marks, guarded, table.aclTable, batch.now))),
+    grants: table.aclTable,
     ...granted,
   }
 }

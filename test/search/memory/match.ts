@@ -6,12 +6,12 @@ import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { Clause, MomentRange, NumberBound, SearchScope, TextClause } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, rowsAt, type Spot, valuesAt } from './documents.ts'
 import { type Asked, bagOf, matchesText, overlaps, unitOf } from './text.ts'
-import { isReadable, isSeen, mayRead } from './visibility.ts'
+import { isReadable, isSeen, mayDelete, mayRead } from './visibility.ts'
 
 export function isInScope(scope: SearchScope, document: MemoryDocument, asked: Asked): boolean {
   const { objecttype, deleted } = document.source
   if (!(scope.objecttypes ?? [...asked.plan.fields.types.keys()]).includes(objecttype)) return false
-  if (deleted && !(typeof scope.deleted === 'boolean' ? scope.deleted : scope.deleted.includes(document.id)))
+  if (deleted && !(typeof scope.deleted === 'boolean' ? scope.deleted : mayDelete(scope.deleted, document)))
     return false
   if (asked.plan.fieldVisibility.without.includes(document.id)) return false
   if (asked.plan.fieldVisibility.without.includes(document.id)) return false

@@ -3,7 +3,7 @@ import { shape } from '../technical.ts'
 import { blurhash } from './blurhash.ts'
 import type { Opened } from './open.ts'
 import { perceptualHashOf } from './perceptual-hash.ts'
-import type { PicturesResult } from './tasks.ts'
+import type { Basics, PicturesResult } from './tasks.ts'
 
 /** A picture that shows what the source does. */
 export interface Look {
@@ -33,8 +33,14 @@ export async function inspect(
   opened: Opened,
   looks: readonly Look[],
 ): Promise<Pick<PicturesResult, 'basics' | 'perceptualHash'>> {
-  const { metadata, pages } = opened
   const small = (): Sharp => smallest(opened, looks)
+  const blurhash = await look(small())
+  const basics = { ...headOf(opened), ...(blurhash === undefined ? {} : { blurhash }) }
+  return { basics, perceptualHash: await perceptualHashOf(small()) }
+}
+
+/** What its head says: nothing is decoded for that. */
+export function headOf({ metadata, pages }: Opened): Basics {
   const height = metadata.pageHeight ?? metadata.height
   // Turned as it is to be seen.
   const turned = (metadata.orientation ?? 1) >= 5
@@ -48,15 +54,13 @@ export async function inspect(
     orientation: metadata.orientation === undefined ? undefined : `${metadata.orientation}`,
     colorprofile: metadata.icc ? profileName(metadata.icc) : undefined,
     pages: pages ?? ((metadata.pages ?? 1) > 1 ? metadata.pages : undefined),
-    blurhash: await look(small()),
   }
   // A page that was drawn here says nothing of colours.
   const drawn =
     pages === null ? [] : ['colorspace', 'colordepth', 'samples_per_pixel', 'width', 'height', 'max_dimension']
-  const basics = Object.fromEntries(
+  return Object.fromEntries(
     Object.entries(known).filter(([key, value]) => value !== undefined && value !== null && !drawn.includes(key)),
   )
-  return { basics, perceptualHash: await perceptualHashOf(small()) }
 }
 
 function smallest(opened: Opened, looks: readonly Look[]): Sharp {

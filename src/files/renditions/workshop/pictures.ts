@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp, { type OutputInfo, type Sharp } from 'sharp'
 import { CannotMake, reasonOf } from './failure.ts'
-import { inspect, type Look } from './inspect.ts'
+import { headOf, inspect, type Look } from './inspect.ts'
 import { drawMarks } from './marks.ts'
 import { type Opened, openSource } from './open.ts'
 import {
@@ -53,8 +53,10 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
   if (task.recipes.length > 0 && Object.keys(failed).length === task.recipes.length) {
     throw new CannotMake('unreadable', Object.values(failed)[0] ?? 'nothing could be made')
   }
-  if (!task.inspect) return { made, tooSmall, failed, basics: null, perceptualHash: null }
-  return { made, tooSmall, failed, ...(await inspect(opened, looks)) }
+  const told = { made, tooSmall, failed }
+  if (task.inspect === 'nothing') return { ...told, basics: null }
+  if (task.inspect === 'head') return { ...told, basics: headOf(opened) }
+  return { ...told, ...(await inspect(opened, looks)) }
 }
 
 interface Making extends Pick<PicturesTask, 'folder'> {

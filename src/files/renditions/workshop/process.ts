@@ -3,29 +3,35 @@
  * nobody else. It knows no passwords and no database.
  */
 import sharp from 'sharp'
-import { derive } from './derive.ts'
-import { embedded, readTags, strip } from './exiftool.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { makePictures } from './pictures.ts'
-import { cutRegion } from './region.ts'
-import { makeSized } from './sized.ts'
-import type { Answer, Failure, Order } from './tasks.ts'
-import { readText } from './text.ts'
+import type { Answer, Failure, Order, Results } from './tasks.ts'
 
 // Of what libvips does not trust only drawings, and only from memory, where they can name nothing beside them.
 sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] })
 sharp.cache(false)
 sharp.concurrency(1)
 
-function work({ task, limits }: Order) {
-  if (task.kind === 'pictures') return makePictures(task, limits.pixels)
-  if (task.kind === 'text') return readText(task)
-  if (task.kind === 'tags') return readTags(task, limits)
-  if (task.kind === 'strip') return strip(task, limits)
-  if (task.kind === 'embedded') return embedded(task, limits)
-  if (task.kind === 'derive') return derive(task, limits.pixels)
-  if (task.kind === 'sized') return makeSized(task, limits.pixels)
-  return cutRegion(task, limits.pixels)
+/** What is not asked of every process is loaded when it is. */
+async function work({ task, limits }: Order): Promise<Results[keyof Results]> {
+  switch (task.kind) {
+    case 'pictures':
+      return makePictures(task, limits.pixels)
+    case 'text':
+      return (await import('./text.ts')).readText(task)
+    case 'tags':
+      return (await import('./exiftool.ts')).readTags(task, limits)
+    case 'strip':
+      return (await import('./exiftool.ts')).strip(task, limits)
+    case 'embedded':
+      return (await import('./exiftool.ts')).embedded(task, limits)
+    case 'derive':
+      return (await import('./derive.ts')).derive(task, limits.pixels)
+    case 'sized':
+      return (await import('./sized.ts')).makeSized(task, limits.pixels)
+    case 'region':
+      return (await import('./region.ts')).cutRegion(task, limits.pixels)
+  }
 }
 
 function failureOf(error: unknown): Failure {

@@ -61,8 +61,8 @@ export interface PicturesTask {
   readonly source: MediaSource
   readonly folder: string | null
   readonly recipes: readonly PictureRecipe[]
-  /** Whether the source is the original: then it is looked at, too. */
-  readonly inspect: boolean
+  /** What is told of the source: what its head says, and what it looks like, for which its pixels are needed. */
+  readonly inspect: 'nothing' | 'head' | 'all'
 }
 
 /** A part of a picture in some size, as viewers ask for it. */
@@ -183,7 +183,7 @@ export interface PicturesResult {
   readonly failed: Readonly<Record<string, string>>
   readonly basics: Basics | null
   /** What the source looks like, where it was looked at; see `perceptualHashOf`. */
-  readonly perceptualHash: bigint | null
+  readonly perceptualHash?: bigint | null
 }
 
 export interface Results {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { outsideDeadlines } from '../../../platform/limits/deadline.ts'
 import { createByteCache } from '../../../platform/memory/byte-cache.ts'
+import type { Shares } from '../../../platform/memory/shares.ts'
 import type { Db } from '../../../platform/postgres/db.ts'
 import { bytesOfColumn, bytesOfTable, type Column, type ObjectTable } from './column.ts'
 import { readTable } from './read.ts'
@@ -65,8 +66,6 @@ interface Known {
   outdated: boolean
 }
 
-/** Bytes of all columns. */
-const maxBytes = 40_000_000
 /** What is read anew waits at least so many milliseconds, and so many times as long as it took to be read. */
 const rest = { least: 5000, times: 20 }
 /** Columns that wait to be read; what is asked for then has to be asked for again. */
@@ -78,17 +77,28 @@ const givenUpFor = 10 * 60_000
 
 const nameOf = (type: number, { key }: Wanted): string => `${type} ${key}`
 
-export function createBitmapStore({ db, log }: { db: Db; log: Logger }): BitmapStore {
+/** Bytes of all columns, and of what is known of those that are not there. */
+export type ColumnShares = Pick<Shares, 'columns' | 'columnsAsked'>
+
+export function createBitmapStore({
+  db,
+  log,
+  memory,
+}: {
+  readonly db: Db
+  readonly log: Logger
+  readonly memory: ColumnShares
+}): BitmapStore {
   const cache = createByteCache<string, Kept>({
     name: 'search_columns',
-    maxBytes,
-    maxEntryBytes: maxBytes / 2,
+    maxBytes: memory.columns,
+    maxEntryBytes: memory.columns / 2,
     sizeOf: ({ bytes }) => bytes,
   })
   /** How often columns were asked for that are not known. */
   const asked = createByteCache<string, { times: number }>({
     name: 'search_columns_asked',
-    maxBytes: 1_000_000,
+    maxBytes: memory.columnsAsked,
     sizeOf: () => 8,
   })
   const types = new Map<number, Known>()
@@ -155,7 +165,7 @@ export function createBitmapStore({ db, log }: { db: Db; log: Logger }): BitmapS
     if (known && !isDue(known)) return known
     const begun = Date.now()
     const table = await readTable(db, type)
-    const fits = table && bytesOfTable(table) <= maxBytes / 4 ? table : null
+    const fits = table && bytesOfTable(table) <= memory.columns / 4 ? table : null
     const fresh = { table: fits, number: ++numbers, readAt: Date.now(), took: Date.now() - begun, outdated: false }
     types.set(type, fresh)
     if (fits) cache.set(`${fresh.number}`, { column: null, bytes: bytesOfTable(fits) })

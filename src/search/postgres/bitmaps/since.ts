@@ -1,6 +1,7 @@
 /** What has changed of the index since a table of columns was read: those documents are asked in PostgreSQL. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import type { CountedText, FacetColumn } from '../query/facets.ts'
+import type { CountedText } from '../query/facet-sets.ts'
+import type { FacetColumn } from '../query/facets.ts'
 import { conditionColumns } from '../query/of-document.ts'
 import { atMicroseconds, microseconds } from '../query/sql.ts'
 import type { Statement } from '../query/statements.ts'

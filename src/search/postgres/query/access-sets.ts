@@ -59,8 +59,6 @@ interface Entry {
   readonly until: number
 }
 
-/** Bytes of all of it. */
-const maxBytes = 8_000_000
 /**
  * So many numbers are listed, which an index on them can answer. To plan with more of them takes PostgreSQL longer than to look at
  * the bit of each match: 6,700 numbers 13 ms.
@@ -69,7 +67,8 @@ const mostListed = 200
 /** Milliseconds until new sets are looked for; what has one of these is compared by its lexemes until then. */
 const outdatedAfter = 2000
 
-export function createKnownSets({ db, log }: { db: Db; log: Logger }): AccessSetReader {
+/** `maxBytes`: of all of it. */
+export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; maxBytes: number }): AccessSetReader {
   const entries = createByteCache<string, Entry>({
     name: 'search_access_sets',
     maxBytes,

@@ -3,12 +3,13 @@ import { heapBytes, stringBytes } from '../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../plan/plan.ts'
 import { type Difference, readDifference } from './difference.ts'
-import { sumOf } from './facet-sets.ts'
-import type { CountedText, FacetColumn } from './facets.ts'
+import { type CountedText, sumOf } from './facet-sets.ts'
+import type { FacetColumn } from './facets.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import { createResultCache, type Kept } from './result-cache.ts'
 import type { Statement } from './statements.ts'
+import { isTimely } from './trash.ts'
 
 /** Number of matches, facets and ranges: what all pages of a search share. */
 export type Counts = Omit<SearchOutcome, 'hits'>
@@ -49,18 +50,21 @@ export interface CachedResultsDeps {
   /** Moment of the last batch of the index when a search was asked, or later. */
   readonly momentOf: (plan: SearchPlan) => Promise<number>
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
+  /** Of all results together. */
+  readonly maxBytes: number
 }
 
-export function createCachedResults({ momentOf, countFacet }: CachedResultsDeps) {
-  const cache = createResultCache()
+export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedResultsDeps) {
+  const cache = createResultCache(maxBytes)
 
   function keepCounts({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, counts: Part<Counts>): void {
+    if (isTimely(plan)) return
     cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })
   }
 
   /** As one text, which takes a fifth of the memory, and nothing of V8 when it looks through all that is in use. */
   function keepPage({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, { value, asOf }: Page): void {
-    if (plan.limit === 0) return
+    if (plan.limit === 0 || isTimely(plan)) return
     const text = JSON.stringify(value)
     cache.set(pageKey(plan), { value: text, asOf, lookedUp, bytes: stringBytes(text) })
   }

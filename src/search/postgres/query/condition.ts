@@ -40,6 +40,7 @@ import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
 import { storedValueSql } from './stored-values.ts'
 import { datesNode, type Expansions, piecesNode, textNode } from './text.ts'
+import { isTimely, trashSql } from './trash.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
 import { accessSql, readableSql, visibilityNode, visibilityOfTypes, whereSeen } from './visibility.ts'
 
@@ -76,10 +77,8 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   else if (scope.objecttypes && !node)
     add(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
   if (condition.sql) parts.push(condition.sql)
-  if (scope.deleted === false) add(`not ${alias}.deleted`)
-  else if (scope.deleted !== true) {
-    add(`(not ${alias}.deleted or ${alias}.id = any(${context.parameters.add(scope.deleted, 'bigint[]')}))`)
-  }
+  const present = trashSql(scope, alias, context.plan, (value, type) => context.parameters.add(value, type))
+  if (present) parts.push(isTimely({ scope }) ? present : documentSql(present))
   const { without } = context.plan.fieldVisibility
   if (without.length > 0) add(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
   return parts.length === 0 ? documentSql('true') : joined(parts, ' and ')

@@ -6,6 +6,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
+import type { Shares } from '../../../platform/memory/shares.ts'
 import { createBatchLoader } from '../../../platform/postgres/batch-loader.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
@@ -18,8 +19,8 @@ import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
 import { type Counts, createCachedResults, type Page, type Part, type Renewed } from './cached-results.ts'
 import { readChanges } from './changes.ts'
-import { createFacetSetCache, SetsGone } from './facet-sets.ts'
-import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
+import { type CountedText, createFacetSetCache, SetsGone } from './facet-sets.ts'
+import { type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { fieldVisibilityWith, findLinked, type LinkedObjects } from './linked.ts'
 import { createLinkedAnswers } from './linked-answers.ts'
 import { countsKey, pageKey } from './plan-key.ts'
@@ -27,6 +28,7 @@ import type { PostgresPlan } from './postgres-plan.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
 import { isSortValue } from './sort-values.ts'
 import * as statements from './statements.ts'
+import { isTimely } from './trash.ts'
 import { expandWildcards } from './wildcards.ts'
 
 export interface PostgresEngineDeps {
@@ -39,9 +41,13 @@ export interface PostgresEngineDeps {
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
   /** Connections of this engine. */
   readonly maxConnections: number
+  readonly memory: EngineShares
   /** Matches from which on a page is read along an index, where there is one in its order. */
   readonly largeResult?: number
 }
+
+/** Bytes of the values of facets, of results, of answers about linked objects. */
+export type EngineShares = Pick<Shares, 'facetSets' | 'searchResults' | 'linkedAnswers'>
 
 /** Milliseconds. */
 const longestStatement = 60_000
@@ -60,20 +66,21 @@ export function createPostgresEngine({
   sortIndexes,
   maxConnections,
   bitmaps,
+  memory,
   largeResult = 30_000,
 }: PostgresEngineDeps): PostgresEngine {
   const lexical = db.sibling({
     maxConnections,
     settings: { ...lexicalSettings, statement_timeout: `${longestStatement}` },
   })
-  const sets = createFacetSetCache({ onForget: () => kept.clear() })
+  const sets = createFacetSetCache({ mostBytes: memory.facetSets, onForget: () => kept.clear() })
   const countFacet = (column: FacetColumn, counted: CountedText): Promise<FacetCounts> =>
     facetCounts(db, sets, column, counted)
   const readNow = createBatchLoader(() => readMoment(pipelined), { most: 1000 })
   const momentOf = ({ moment }: SearchPlan): Promise<number> =>
     moment === null ? readNow(null) : Promise.resolve(moment)
-  const kept = createCachedResults({ countFacet, momentOf })
-  const linkedAnswers = createLinkedAnswers()
+  const kept = createCachedResults({ countFacet, momentOf, maxBytes: memory.searchResults })
+  const linkedAnswers = createLinkedAnswers(memory.linkedAnswers)
   const bitmapSearch = createBitmapSearch({ pipelined, bitmaps, countFacet })
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
@@ -242,7 +249,7 @@ export function createPostgresEngine({
       const key = `${countsKey(plan)}\n${pageKey(plan)}`
       // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
       const other = running.get(key)
-      if (other) {
+      if (other && !isTimely(plan)) {
         const now = await momentOf(plan)
         // It ended with the time of somebody else's request, not of ours.
         const found = await other.catch(() => null)

@@ -7,8 +7,11 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder } from '../../../platform/process/cooperative-yield.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 
-/** Bytes of all kept sets together; above that everything is forgotten and read again as needed. */
-const mostBytes = 48_000_000
+/** Counted numbers of one column, as the statements write them. */
+export interface CountedText {
+  readonly values: string | null
+  readonly counts: string | null
+}
 
 export interface CountedSets {
   readonly sets: Int32Array
@@ -54,6 +57,12 @@ const withinPage = (1 << pageBits) - 1
 /** Where the members of a set stand; 0: it is not known. */
 const startOf = ({ starts }: Arena, set: number): number => starts[set >> pageBits]?.[set & withinPage] ?? 0
 
+function unknownOf(arena: Arena, sets: Iterable<number>): number[] {
+  const unknown: number[] = []
+  for (const set of sets) if (startOf(arena, set) === 0) unknown.push(set)
+  return unknown
+}
+
 function setStart(arena: Arena, set: number, start: number): void {
   const number = set >> pageBits
   while (number > arena.starts.length) arena.starts.push(undefined)
@@ -67,12 +76,26 @@ function setStart(arena: Arena, set: number, start: number): void {
 }
 
 /** `onForget`: results that are kept elsewhere hold on to what is forgotten here. */
-export function createFacetSetCache({ onForget }: { onForget: () => void }) {
-  const current = { arena: newArena() }
+export function createFacetSetCache({
+  mostBytes,
+  onForget,
+}: {
+  readonly mostBytes: number
+  readonly onForget: () => void
+}) {
+  const current = {
+    arena: newArena(),
+    /** Facets whose values had no room, by their place in documents, with the number of their sets then. */
+    tooMany: new Map<number, number>(),
+    /** Sets that were counted and are not there any more. */
+    gone: new Set<number>(),
+  }
   observeCache('facet_sets', current, {
     sizeOf: ({ arena }) => ({ bytes: bytesOf(arena), entries: arena.values.length }),
     clear(all) {
       all.arena = newArena()
+      all.tooMany.clear()
+      all.gone.clear()
     },
   })
 
@@ -94,41 +117,74 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
     }
   }
 
-  async function load(db: Queryable, arena: Arena, missing: readonly number[]): Promise<void> {
+  /** Whether there was room for all of it, and the bytes that were taken for it. */
+  async function load(db: Queryable, arena: Arena, missing: readonly number[]) {
     const yielder = createYielder()
+    let taken = 0
     for (let start = 0; start < missing.length; start += loadedAtOnce) {
+      if (bytesOf(arena) > mostBytes) return { fits: false, taken }
       const { rows } = await db.query<{ id: number; ids: string | null; labels: string[] | null }>(
         `select id, array_to_string(ids, ',') as ids, labels from search_facet_set where id = any($1::int[])`,
         [missing.slice(start, start + loadedAtOnce)],
         'search-facet-sets',
       )
       for (const { id, ids, labels } of rows) {
+        const before = bytesOf(arena)
         keep(arena, id, ids === null ? (labels ?? []) : ids.split(',').map(Number))
+        taken += bytesOf(arena) - before
         if (yielder.due()) await yielder.yield()
       }
     }
+    return { fits: bytesOf(arena) <= mostBytes, taken }
+  }
+
+  function startAnew(): void {
+    current.arena = newArena()
+    onForget()
+  }
+
+  /** What is known, with all these sets; null: they have no room. */
+  async function loaded(db: Queryable, place: number, sets: Int32Array): Promise<Arena | null> {
+    if (sets.length > fewer * (current.tooMany.get(place) ?? Number.POSITIVE_INFINITY)) return null
+    for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+      const { arena } = current
+      const missing = unknownOf(arena, sets)
+      const { fits, taken } = await load(db, arena, missing)
+      if (fits) {
+        const gone = unknownOf(arena, missing)
+        for (const set of gone) keep(arena, set, [])
+        noteGone(gone)
+        return arena
+      }
+      if (current.arena === arena) startAnew()
+      if (taken <= mostBytes / 2) continue
+      current.tooMany.set(place, sets.length)
+      return null
+    }
+    return null
+  }
+
+  /**
+   * Numbers are never given again: sets that are gone are known to have no members, whoever counts them once more.
+   * @throws {SetsGone}
+   */
+  function noteGone(sets: Iterable<number>): void {
+    const fresh = [...sets].filter((set) => !current.gone.has(set))
+    if (fresh.length === 0) return
+    if (current.gone.size > mostGone) current.gone.clear()
+    for (const set of fresh) current.gone.add(set)
+    throw new SetsGone()
   }
 
   return {
     /**
-     * How many matches each value has.
+     * How many matches each value has; null: there is no room for its values.
+     * A facet has at most half of it. `place`: of the facet in documents.
      * @throws {SetsGone} once for each set: then they are to be counted again.
      */
-    async add(db: Queryable, { sets, counts }: CountedSets): Promise<FacetCounts> {
-      if (bytesOf(current.arena) > mostBytes) {
-        current.arena = newArena()
-        onForget()
-      }
-      const { arena } = current
-      const missing: number[] = []
-      for (const set of sets) if (startOf(arena, set) === 0) missing.push(set)
-      if (missing.length > 0) await load(db, arena, missing)
-      const gone = missing.filter((set) => startOf(arena, set) === 0)
-      if (gone.length > 0) {
-        // Numbers are never given again: they are known to have no members, whoever counts them once more.
-        for (const set of gone) keep(arena, set, [])
-        throw new SetsGone()
-      }
+    async add(db: Queryable, place: number, { sets, counts }: CountedSets): Promise<FacetCounts | null> {
+      const arena = await loaded(db, place, sets)
+      if (!arena) return null
       const { members } = arena
       const totals = new Int32Array(arena.values.length)
       const seen: number[] = []
@@ -146,6 +202,12 @@ export function createFacetSetCache({ onForget }: { onForget: () => void }) {
       for (let i = 0; i < seen.length; i++) found[i] = totals[seen[i] as number] as number
       return new NumberedCounts(arena.values, Int32Array.from(seen), found)
     },
+
+    /**
+     * Says that these sets are not there any more.
+     * @throws {SetsGone} as `add` does.
+     */
+    noteGone,
   }
 }
 
@@ -199,8 +261,14 @@ export function sumOf(before: FacetCounts, change: FacetCounts): FacetCounts | n
   return new NumberedCounts(before.known, Int32Array.from(numbers), Int32Array.from(counts))
 }
 
-/** Sets that one statement reads. */
-const loadedAtOnce = 20_000
+/** Sets that one statement reads: between two of them it is seen how much room there is. */
+const loadedAtOnce = 5000
+/** Of the sets that had no room, the part that is tried again. */
+const fewer = 0.7
+/** Sets of which it is remembered that they are gone. */
+const mostGone = 10_000
+/** Times that sets are loaded while those of others take the room. */
+const mostAttempts = 3
 
 function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(array.length * 2)

@@ -3,10 +3,17 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { FacetCounts, FacetPlan } from '../../plan/plan.ts'
 import { systemFacets } from '../slots.ts'
-import { type CountedSets, type createFacetSetCache, directCounts, parseIntegers } from './facet-sets.ts'
+import {
+  type CountedSets,
+  type CountedText,
+  type createFacetSetCache,
+  directCounts,
+  parseIntegers,
+} from './facet-sets.ts'
 import type { LinkedObjects } from './linked.ts'
 import { documentSql, madeOf, type Sql } from './of-document.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
+import { countStored } from './stored-counts.ts'
 import { valuePath } from './stored-values.ts'
 import { accessSql, readableSql, seenSql, visibilityOfTypes } from './visibility.ts'
 
@@ -15,27 +22,27 @@ export interface FacetColumn {
   readonly facet: FacetPlan
   /** Over search_document under the alias `d`. */
   readonly sql: Sql
-  /** The number is the value itself, no set. */
-  readonly direct: boolean
+  /** Place of the number of the set in documents; null: the number is the value itself, no set. */
+  readonly place: number | null
 }
 
 /** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
 export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
-  if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), direct: true }
+  if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
   if (field.kind !== 'field') {
-    const sql = documentSql(`d.facets[${systemFacets[`_${field.kind}`]}]`)
-    return { facet, sql: systemSql(sql, field.kind, plan), direct: false }
+    const place = systemFacets[`_${field.kind}`]
+    return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
   }
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
   const visibility = plan.fieldVisibility.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null
-  const slot = plan.slots.facet(field.field)
+  const place = plan.slots.facet(field.field) ?? 0
   const type = field.field.column.table.root.id
-  const sql = seenSql(visibility, documentSql(`d.facets[${slot ?? 0}]`), 'd')
+  const sql = seenSql(visibility, documentSql(`d.facets[${place}]`), 'd')
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
   const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
-  return { facet, sql: ofType, direct: false }
+  return { facet, sql: ofType, place }
 }
 
 function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, fieldVisibility }: PostgresPlan): Sql {
@@ -53,12 +60,6 @@ function hasHiddenPlaces({ column: { target } }: SearchField, linked: LinkedObje
   return target !== null && (target.hierarchical || target.polyhierarchical) && !linked.knowsAll(target)
 }
 
-/** Counted numbers of one column, as the statements write them. */
-export interface CountedText {
-  readonly values: string | null
-  readonly counts: string | null
-}
-
 /** A subselect that counts the column `name` of `source`, as two texts: values and counts. */
 export function countSql(name: string, source: string): string {
   return `(select array_to_string(array_agg(value), ',') as values, array_to_string(array_agg(count), ',') as counts
@@ -72,7 +73,12 @@ export async function facetCounts(
   counted: CountedText,
 ): Promise<FacetCounts> {
   const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
-  return column.direct ? directCounts(sets) : cache.add(db, sets)
+  if (column.place === null) return directCounts(sets)
+  const known = await cache.add(db, column.place, sets)
+  if (known) return known
+  const { counts, gone } = await countStored(db, counted)
+  cache.noteGone(gone)
+  return counts
 }
 
 /** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */

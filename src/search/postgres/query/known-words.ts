@@ -67,14 +67,14 @@ const noneLinked: SourceContext['linked'] = {
 }
 
 /**
- * `lateral` join of a term with one document `d` that shows it and is `readable`; `known` has the columns of a `KnownWord`. The index is
+ * `lateral` join of a term with one document `d` that shows it, is `readable` and `present` (null: whether in the trash or not); `known` has the columns of a `KnownWord`. The index is
  * asked for the word alone: with all places it takes ten times as long, more while entries wait to be sorted in.
  */
-export function knownWordSql(term: string, known: string, trash: string, readable: string): string {
+export function knownWordSql(term: string, known: string, present: string | null, readable: string): string {
   const quoted = `replace(replace(${term}, '\\', '\\\\'), '''', '''''')`
   const query = (column: string): string => `replace(${known}.${column}, '${placeholder}', ${quoted})::tsquery`
   return `cross join lateral (
     select from search_document d where d.lexemes @@ ${query('present')}
       and case when ${readable} then d.lexemes @@ ${query('seen')} end
-      and (not d.deleted or d.id = any(${trash})) limit 1) known`
+      ${present === null ? '' : `and ${present}`} limit 1) known`
 }

@@ -18,10 +18,8 @@ export interface LinkedAnswers {
   keep(query: string, ids: LinkedIds, asOf: number): void
 }
 
-/** Bytes of all answers. */
-const maxBytes = 1_000_000
-
-export function createLinkedAnswers(): LinkedAnswers {
+/** `maxBytes`: of all answers. */
+export function createLinkedAnswers(maxBytes: number): LinkedAnswers {
   const cache = createByteCache<string, Kept>({
     name: 'search_linked',
     maxBytes,

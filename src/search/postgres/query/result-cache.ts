@@ -16,9 +16,6 @@ export interface Kept<T> {
   readonly bytes: number
 }
 
-/** Bytes of all cached results together. */
-const maxBytes = 16_000_000
-
 export interface ResultCache {
   /** The result, if there is one; whether it is current is the caller's question. */
   get<T>(key: string): Kept<T> | undefined
@@ -26,7 +23,8 @@ export interface ResultCache {
   clear(): void
 }
 
-export function createResultCache(): ResultCache {
+/** `maxBytes`: of all cached results together. */
+export function createResultCache(maxBytes: number): ResultCache {
   const entries: ByteCache<string, Kept<unknown>> = createByteCache({
     name: 'search_results',
     maxBytes,

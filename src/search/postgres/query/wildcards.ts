@@ -7,6 +7,7 @@ import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '..
 import { knownWord, knownWordSql, type WordTarget } from './known-words.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import type { Expansions } from './text.ts'
+import { trashSql } from './trash.ts'
 import { readableSql } from './visibility.ts'
 
 /** Terms that one pattern may stand for. */
@@ -86,9 +87,10 @@ async function lookUp(
     const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages })
     return known ? [{ ...patternOf(each), ...known }] : []
   })
-  const trash = Array.isArray(scope.deleted) ? scope.deleted : []
-  const sql = select(knownWordSql('term', 'w', '$3::bigint[]', readableSql(plan, 'd')))
-  return (await lexical.query<TermRow>(sql, [JSON.stringify(asked), mostTerms + 1, trash])).rows
+  const values: unknown[] = [JSON.stringify(asked), mostTerms + 1]
+  const present = trashSql(scope, 'd', plan, (value, type) => `$${values.push(value)}::${type}`)
+  const sql = select(knownWordSql('term', 'w', present, readableSql(plan, 'd')))
+  return (await lexical.query<TermRow>(sql, values)).rows
 }
 
 function wantedBy(plan: SearchPlan): Wanted[] {

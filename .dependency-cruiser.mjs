@@ -57,6 +57,18 @@ const inside = {
   people: ['groups', 'users'],
   signin: ['sessions', 'pages', 'flows', 'directories', 'account', 'factors'],
   oauth: ['grants', 'authorize'],
+  'files/renditions': ['workshop', 'programs', 'sources', 'recipes', 'make', 'plan'],
+  'search/postgres/query': [
+    'sql',
+    'access',
+    'linked',
+    'words',
+    'conditions',
+    'order',
+    'facets',
+    'statements',
+    'results',
+  ],
   objects: ['stored', 'content', 'masks', 'standard', 'render', 'read', 'save', 'delete', 'info', 'upkeep'],
 }
 

@@ -1,7 +1,7 @@
 /**
  * A condition on an object, as one caller may see it: which container holds it, its tags, whose it is, what its own grants give.
  * `rights` makes them for each caller (read-right.ts). They are printed as a predicate in memory (`holds`), as SQL on `object`
- * (object-sql.ts), and as a condition of the search index (search/postgres/query/access.ts). A new kind of condition is a case
+ * (object-sql.ts), and as a condition of the search index (search/postgres/query/access/access.ts). A new kind of condition is a case
  * in each of the three.
  */
 import { type MaskId, type ReadPrincipal, tagsFit } from './grants.ts'

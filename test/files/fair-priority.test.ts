@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFairPriority } from '../../src/files/renditions/fair-priority.ts'
+import { createFairPriority } from '../../src/files/renditions/plan/fair-priority.ts'
 import { startService } from '../support/service.ts'
 import { createUploaders, notePriorities, upload } from './support.ts'
 

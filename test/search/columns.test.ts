@@ -9,7 +9,7 @@ import {
   findMatches,
   idsInOrder,
 } from '../../src/search/postgres/bitmaps/match.ts'
-import type { KnownAccess } from '../../src/search/postgres/query/access-sets.ts'
+import type { KnownAccess } from '../../src/search/postgres/query/access/access-sets.ts'
 
 /** An object as the naive evaluation sees it; what stands in lists of two is asked for by one of two columns each. */
 interface Thing {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLinkedAnswers } from '../../src/search/postgres/query/linked-answers.ts'
+import { createLinkedAnswers } from '../../src/search/postgres/query/linked/linked-answers.ts'
 
 test('what was found out about linked objects is good for one moment of the index', () => {
   const answers = createLinkedAnswers(1_000_000)

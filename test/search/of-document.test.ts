@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { conjunction, ofSql } from '../../src/search/postgres/query/conditions.ts'
+import { ofDocuments, predicateSql } from '../../src/search/postgres/query/access/predicate.ts'
+import { seenSql } from '../../src/search/postgres/query/access/visibility.ts'
+import { conjunction, ofSql } from '../../src/search/postgres/query/sql/conditions.ts'
 import {
   type DocumentSql,
   documentSql,
@@ -9,11 +11,9 @@ import {
   joined,
   madeOf,
   type Sql,
-} from '../../src/search/postgres/query/of-document.ts'
-import { ofDocuments, predicateSql } from '../../src/search/postgres/query/predicate.ts'
-import { Parameters } from '../../src/search/postgres/query/sql.ts'
-import { lexeme, type Node } from '../../src/search/postgres/query/tsquery.ts'
-import { seenSql } from '../../src/search/postgres/query/visibility.ts'
+} from '../../src/search/postgres/query/sql/of-document.ts'
+import { Parameters } from '../../src/search/postgres/query/sql/sql.ts'
+import { lexeme, type Node } from '../../src/search/postgres/query/sql/tsquery.ts'
 
 test('a condition is about the document alone when all that it is made of says so, however it is put together', () => {
   const part = fc.record({ text: fc.constantFrom('d.id = 1', 'd.deleted', 'f(d.id)'), says: fc.boolean() })

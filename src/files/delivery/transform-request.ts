@@ -1,6 +1,6 @@
 import { type BaseConfig, namesProfile } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { WantedColours } from '../renditions/colours.ts'
+import type { WantedColours } from '../renditions/recipes/colours.ts'
 import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
 /** What a download asks for besides the version as it is. */

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { FileVersion } from '../model.ts'
-import { localPath } from '../renditions/sources.ts'
-import type { WorkFolders } from '../renditions/work-folders.ts'
+import { localPath } from '../renditions/sources/sources.ts'
+import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 
 /** Bytes of copies of contents that lie elsewhere, on the local disk. */
 const maxBytes = 4_000_000_000

@@ -9,10 +9,12 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { withoutNetwork } from '../../platform/process/foreign/network.ts'
 import type { StoredFile } from '../model.ts'
 import { readFiles } from '../records/store.ts'
-import { awaitVersion } from './await-version.ts'
-import { createDescribe, type DescribeDeps, metadataJob } from './describe.ts'
-import { createFairPriority } from './fair-priority.ts'
-import { createFirstRenditions, type NewFileJob, newFileJob } from './first-renditions.ts'
+import { awaitVersion } from './make/await-version.ts'
+import { createProduce, type ProduceJob } from './make/produce.ts'
+import { createRenditionListeners } from './make/rendition-listeners.ts'
+import { createDescribe, type DescribeDeps, metadataJob } from './plan/describe.ts'
+import { createFairPriority } from './plan/fair-priority.ts'
+import { createFirstRenditions, type NewFileJob, newFileJob } from './plan/first-renditions.ts'
 import {
   planNew,
   previewJob,
@@ -21,14 +23,20 @@ import {
   schedule,
   scheduleMetadata,
   scheduleRest,
-} from './plan.ts'
-import { createPrecedence } from './precedence.ts'
-import { createProduce, type ProduceJob } from './produce.ts'
-import { findPrograms } from './programs.ts'
-import { createRenditionListeners } from './rendition-listeners.ts'
-import { type Resync, readResyncs, renewMarks, resyncJob, runResync, startMarksResync, startResync } from './resync.ts'
-import { localPath } from './sources.ts'
-import { createWorkFolders } from './work-folders.ts'
+} from './plan/plan.ts'
+import {
+  type Resync,
+  readResyncs,
+  renewMarks,
+  resyncJob,
+  runResync,
+  startMarksResync,
+  startResync,
+} from './plan/resync.ts'
+import { findPrograms } from './programs/programs.ts'
+import { createPrecedence } from './recipes/precedence.ts'
+import { localPath } from './sources/sources.ts'
+import { createWorkFolders } from './sources/work-folders.ts'
 import { CannotMake } from './workshop/failure.ts'
 import { createWorkers } from './workshop/workers.ts'
 
@@ -61,7 +69,7 @@ export interface InspectedContent {
   readonly type: { readonly extension: string }
 }
 
-export type { Resync } from './resync.ts'
+export type { Resync } from './plan/resync.ts'
 
 export type Renditions = Awaited<ReturnType<typeof createRenditions>>
 

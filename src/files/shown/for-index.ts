@@ -2,9 +2,9 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import { originalOf, type StoredFile } from '../model.ts'
 import { baseOf } from '../records/file-name.ts'
 import { readFiles } from '../records/store.ts'
-import { metadataName } from '../renditions/describe.ts'
-import { readTags } from '../renditions/store.ts'
-import type { Tag } from '../renditions/technical.ts'
+import { readTags } from '../renditions/make/store.ts'
+import { metadataName } from '../renditions/plan/describe.ts'
+import type { Tag } from '../renditions/workshop/technical.ts'
 import { bestDate, statusOf, technicalMetadata } from './render.ts'
 
 /** A file as the search knows it. */

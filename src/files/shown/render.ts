@@ -4,8 +4,8 @@ import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import type { AskedVersion, FileAccess } from '../records/access.ts'
 import { baseOf } from '../records/file-name.ts'
 import type { Rendition } from '../records/rendition.ts'
-import { metadataName } from '../renditions/describe.ts'
-import { printed, type Tag } from '../renditions/technical.ts'
+import { metadataName } from '../renditions/plan/describe.ts'
+import { printed, type Tag } from '../renditions/workshop/technical.ts'
 
 export type Wire = Record<string, unknown>
 

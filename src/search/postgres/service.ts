@@ -9,9 +9,9 @@ import { type ColumnShares, createBitmapStore } from './bitmaps/bitmap-store.ts'
 import { schedulePruning } from './index/prune-sets.ts'
 import { scheduleRenewal } from './index/renew.ts'
 import { createPostgresTarget } from './index/target.ts'
-import { createKnownSets } from './query/access-sets.ts'
+import { createKnownSets } from './query/access/access-sets.ts'
 import { createPostgresEngine, type EngineShares } from './query/engine.ts'
-import { createSortIndexes, registerSortIndexes } from './query/sort-indexes.ts'
+import { createSortIndexes, registerSortIndexes } from './query/order/sort-indexes.ts'
 import { createSlotCache } from './slots.ts'
 
 /** An index and who searches it. */

@@ -2,9 +2,9 @@ import { access, mkdtemp } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { runForeign } from '../../../platform/process/foreign/run.ts'
-import { type Tag, tagsOf } from '../technical.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import type { EmbeddedTask, Order, StripTask, TagsTask } from './tasks.ts'
+import { type Tag, tagsOf } from './technical.ts'
 
 /**
  * ExifTool, a program in Perl that comes in a package. It runs once for each file, in an empty folder without any

@@ -1,9 +1,9 @@
 import type { Sharp } from 'sharp'
-import { shape } from '../technical.ts'
 import { blurhash } from './blurhash.ts'
 import type { Opened } from './open.ts'
 import { perceptualHashOf } from './perceptual-hash.ts'
 import type { Basics, PicturesResult } from './tasks.ts'
+import { shape } from './technical.ts'
 
 /** A picture that shows what the source does. */
 export interface Look {

@@ -1,6 +1,6 @@
 /** What is said between the service and its processes that work on media. Only these shapes cross the line. */
 
-import type { Tag } from '../technical.ts'
+import type { Tag } from './technical.ts'
 
 /** `srgb`: colours of the web; `keep`: those of the source; else converted to a profile, which is embedded. */
 export type ColourProfile =

@@ -1,6 +1,6 @@
 /** Finds, counts and orders objects by columns in memory: nanoseconds for each where PostgreSQL takes microseconds. */
 import { createYielder, type Yielder } from '../../../platform/process/cooperative-yield.ts'
-import { isAmong, type KnownAccess, type KnownSets } from '../query/access-sets.ts'
+import { isAmong, type KnownAccess, type KnownSets } from '../query/access/access-sets.ts'
 import {
   clearBit,
   hasBit,

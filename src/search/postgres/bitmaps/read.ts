@@ -2,8 +2,8 @@
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import type { SearchField } from '../../plan/fields.ts'
-import { partsSql } from '../query/key-ranges.ts'
-import { microseconds } from '../query/sql.ts'
+import { partsSql } from '../query/conditions/key-ranges.ts'
+import { microseconds } from '../query/sql/sql.ts'
 import { type KeySlot, keySql } from '../slots.ts'
 import {
   isBelow,

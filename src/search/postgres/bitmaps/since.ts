@@ -1,10 +1,10 @@
 /** What has changed of the index since a table of columns was read: those documents are asked in PostgreSQL. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
-import type { CountedText } from '../query/facet-sets.ts'
-import type { FacetColumn } from '../query/facets.ts'
-import { conditionColumns } from '../query/of-document.ts'
-import { atMicroseconds, microseconds } from '../query/sql.ts'
-import type { Statement } from '../query/statements.ts'
+import type { CountedText } from '../query/facets/facet-sets.ts'
+import type { FacetColumn } from '../query/facets/facets.ts'
+import { conditionColumns } from '../query/sql/of-document.ts'
+import { atMicroseconds, microseconds } from '../query/sql/sql.ts'
+import type { Statement } from '../query/statements/statements.ts'
 
 export interface Since {
   /** Moment of the last batch of the index that it has, in microseconds since 1970. */

@@ -1,0 +1,240 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Db } from '../../../platform/postgres/db.ts'
+import type { BlobStore } from '../../blobs/blob-store.ts'
+import { BlobMissing } from '../../blobs/blob-store.ts'
+import { classOf } from '../../classes.ts'
+import { type FileVersion, originalOf, type StoredFile } from '../../model.ts'
+import type { Recipe } from '../model.ts'
+import type { MediaFacts } from '../programs/ffmpeg.ts'
+import { drawnMarks, isUnmarked, type KnownMarks, marksForWorkshop, marksOn } from '../recipes/marks.ts'
+import { profileFor } from '../recipes/profiles.ts'
+import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from '../sources/sources.ts'
+import { CannotMake } from '../workshop/failure.ts'
+import { type Basics, isInline, type PictureRecipe, type PicturesTask } from '../workshop/tasks.ts'
+import { shape } from '../workshop/technical.ts'
+
+export interface MakeTools extends SourceTools {
+  /** What renditions of the file bear, and all recipes for it. */
+  readonly marks: KnownMarks
+  readonly all: readonly Recipe[]
+  readonly storeOf: (locationId: number) => BlobStore
+  readonly db: Db
+  readonly looksLater: boolean
+  /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
+  readonly onProgress: (name: string, part: number) => void
+}
+
+export type Output = (
+  | { readonly path: string }
+  /** Of a small picture, as it is: to write and read it would take longer. */
+  | { readonly content: Uint8Array }
+) & {
+  readonly extension: string
+  readonly mimeType: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export type Outcome =
+  | { readonly recipe: Recipe; readonly output: Output }
+  | { readonly recipe: Recipe; readonly tooSmall: true }
+  | { readonly recipe: Recipe; readonly unmarked: true }
+  | { readonly recipe: Recipe; readonly problem: CannotMake }
+
+export interface Produced {
+  readonly outcomes: readonly Outcome[]
+  /** What a look at the original told. */
+  readonly basics: Basics | null
+  /** What a picture looks like, null where nothing can be said; undefined: it was not looked at. */
+  readonly perceptualHash?: bigint | null | undefined
+}
+
+/** Makes renditions of a file; each of what it is to be made of, also where that is made here, too. */
+export async function makeAll(tools: MakeTools, file: StoredFile, recipes: readonly Recipe[]): Promise<Produced> {
+  const without = recipes.filter((recipe) => isUnmarked(recipe, tools.all, tools.marks))
+  const outcomes: Outcome[] = without.map((recipe) => ({ recipe, unmarked: true }))
+  const told: Basics[] = []
+  let perceptualHash: bigint | null | undefined
+  const materials = new Map<FileVersion | Output, Material>()
+
+  function materialOf({ source }: Recipe): Material {
+    const made = outcomes.find((one) => one.recipe.name === source)
+    const version = file.versions.find(({ name }) => source !== '' && name === source) ?? originalOf(file)
+    const content = made && 'output' in made ? made.output : version
+    const material = materials.get(content) ?? openContent(tools, file, content)
+    materials.set(content, material)
+    return material
+  }
+
+  for (let rest = recipes.filter((recipe) => !without.includes(recipe)); rest.length > 0; ) {
+    const names = new Set(rest.map(({ name }) => name))
+    const now = rest.filter(({ source }) => !names.has(source))
+    rest = rest.filter(({ source }) => names.has(source))
+    for (const [material, group] of Map.groupBy(now, materialOf)) {
+      const made = await makeOf(tools, file, material, group)
+      outcomes.push(...made.outcomes)
+      if (made.basics) told.push(made.basics)
+      if (made.perceptualHash !== undefined) perceptualHash = made.perceptualHash
+    }
+  }
+  return { outcomes, basics: told.length > 0 ? Object.assign({}, ...told) : null, perceptualHash }
+}
+
+function openContent(tools: MakeTools, file: StoredFile, content: FileVersion | Output): Material {
+  if (!('sha256' in content)) {
+    const type = { extension: content.extension, class: classOf(content.extension) }
+    return openMaterial(type, { isOriginal: false, path: () => pathOfOutput(tools, content) }, tools)
+  }
+  const path = (): Promise<string> =>
+    localPath(content, tools.storeOf(content.locationId), tools.folder).catch((cause: unknown) => {
+      if (cause instanceof BlobMissing) throw new CannotMake('unreadable', 'its content is missing', { cause })
+      throw cause
+    })
+  return openMaterial(content, { isOriginal: content === originalOf(file), path }, tools)
+}
+
+async function pathOfOutput(tools: MakeTools, output: Output): Promise<string> {
+  if ('path' in output) return output.path
+  const path = join(await ownFolder(tools), `made.${output.extension}`)
+  await writeFile(path, output.content)
+  return path
+}
+
+/** Recipes of the same material share one look at it. */
+async function makeOf(
+  tools: MakeTools,
+  file: StoredFile,
+  material: Material,
+  recipes: readonly Recipe[],
+): Promise<Produced> {
+  const outcomes: Outcome[] = []
+  let basics: Basics | null = null
+  let perceptualHash: bigint | null | undefined
+  const { class: kind } = originalOf(file)
+  try {
+    const pictures = recipes.filter(({ recipe }) => recipe === 'image' || recipe === 'pyramid')
+    if (pictures.length > 0) {
+      const isNew = material.isOriginal && originalOf(file).metadata.blurhash === undefined
+      const made = await makePictures(
+        tools,
+        material,
+        pictures,
+        isNew ? (tools.looksLater ? 'head' : 'all') : 'nothing',
+      )
+      outcomes.push(...made.outcomes)
+      basics = made.basics
+      if (isNew && kind === 'image') perceptualHash = made.perceptualHash
+    }
+    for (const recipe of recipes) {
+      if (pictures.includes(recipe)) continue
+      const outcome = await convert(tools, material, recipe)
+      // The others would take as long.
+      if ('problem' in outcome && outcome.problem.late) throw outcome.problem
+      outcomes.push(outcome)
+    }
+  } catch (error) {
+    if (!(error instanceof CannotMake)) throw error
+    const done = new Set(outcomes.map(({ recipe }) => recipe))
+    outcomes.push(...recipes.filter((recipe) => !done.has(recipe)).map((recipe) => ({ recipe, problem: error })))
+  }
+  if (!material.isOriginal || (kind !== 'video' && kind !== 'audio')) return { outcomes, basics, perceptualHash }
+  const facts = await material.facts().catch((error: unknown) => {
+    if (error instanceof CannotMake) return null
+    throw error
+  })
+  return { outcomes, basics: facts ? { ...basics, ...technicalOf(facts) } : basics }
+}
+
+async function makePictures(
+  { workers, who, signal, folder, marks, all, storeOf, db }: MakeTools,
+  material: Material,
+  recipes: readonly Recipe[],
+  inspect: PicturesTask['inspect'],
+): Promise<Produced> {
+  const { tells, ...source } = await material.picture()
+  let made: Promise<string> | null = null
+  const own = (): Promise<string> => {
+    made ??= ownFolder({ folder })
+    return made
+  }
+  const profiles = await Promise.all(recipes.map(({ colorprofile }) => profileFor(colorprofile, { db, storeOf }, own)))
+  const drawn = await Promise.all(recipes.map((recipe) => marksForWorkshop(drawnMarks(recipe, marks), storeOf, own)))
+  const orders = recipes.map((recipe, index) => ({
+    ...pictureRecipe(recipe),
+    colorprofile: profiles[index] ?? ('srgb' as const),
+    marks: drawn[index],
+  }))
+  const task = {
+    kind: 'pictures',
+    source,
+    folder: orders.every(isInline) ? null : await own(),
+    inspect,
+    recipes: orders,
+  } as const
+  const { made: pictures, tooSmall, failed, basics, perceptualHash } = await workers.run(task, signal, who)
+  const outcomes = recipes.map((recipe): Outcome => {
+    const picture = pictures.find(({ name }) => name === recipe.name)
+    if (picture) {
+      const { extension, mimeType, width, height } = picture
+      const bytes = 'content' in picture ? { content: picture.content } : { path: picture.path }
+      const pyramid = recipe.recipe === 'pyramid' ? { pyramid: true } : {}
+      const metadata = { ...dimensions(width, height), ...pyramid, ...borne(recipe, all, marks) }
+      return { recipe, output: { ...bytes, extension, mimeType, metadata } }
+    }
+    if (tooSmall.includes(recipe.name)) return { recipe, tooSmall: true }
+    return { recipe, problem: new CannotMake('unreadable', failed[recipe.name] ?? 'nothing was made') }
+  })
+  const look = basics?.blurhash === undefined ? {} : { blurhash: basics.blurhash }
+  return { outcomes, basics: basics && tells === 'look' ? look : basics, perceptualHash }
+}
+
+/** What is kept of a rendition that shows more than the file. */
+function borne(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): Record<string, unknown> {
+  const { watermark, caption } = marksOn(recipe, all, marks)
+  return { ...(watermark ? { watermark: true } : {}), ...(caption ? { caption: caption.text } : {}) }
+}
+
+function pictureRecipe(recipe: Recipe): Omit<PictureRecipe, 'colorprofile'> {
+  const { displayname: _, recipe: kind, watermark: __, caption: ___, colorprofile: ____, ...rest } = recipe
+  return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
+}
+
+/** What programs of the machine make. */
+async function convert(tools: MakeTools, material: Material, recipe: Recipe): Promise<Outcome> {
+  try {
+    if (recipe.recipe === 'pdf') {
+      const path = await material.pdf()
+      return { recipe, output: { path, extension: 'pdf', mimeType: 'application/pdf', metadata: {} } }
+    }
+    const { film } = tools.programs
+    const facts = await material.facts()
+    const step = { path: await material.path(), folder: await ownFolder(tools), signal: tools.signal }
+    const onProgress = (part: number): void => tools.onProgress(recipe.name, part)
+    if (recipe.recipe === 'audio') {
+      const path = await film.audio(step, facts, onProgress)
+      const made = technicalOf(await film.facts({ ...step, path }))
+      return { recipe, output: { path, extension: 'm4a', mimeType: 'audio/mp4', metadata: made } }
+    }
+    if (facts.height !== undefined && facts.height < recipe.size_minimum) return { recipe, tooSmall: true }
+    const path = await film.video(step, recipe.size, facts, onProgress)
+    const made = technicalOf(await film.facts({ ...step, path }))
+    return { recipe, output: { path, extension: 'mp4', mimeType: 'video/mp4', metadata: made } }
+  } catch (error) {
+    if (error instanceof CannotMake) return { recipe, problem: error }
+    throw error
+  }
+}
+
+function dimensions(width: number, height: number) {
+  return { width, height, aspect_ratio: Math.round((1000 * width) / height) / 1000 }
+}
+
+/** As `technical_metadata` has it. */
+function technicalOf({ width, height, duration, videoCodecs, audioCodecs }: MediaFacts): Basics {
+  return {
+    ...(width && height ? { width, height, ...shape(width, height) } : {}),
+    ...(duration === undefined ? {} : { duration }),
+    ...(videoCodecs.length > 0 ? { video_codec: videoCodecs } : {}),
+    ...(audioCodecs.length > 0 ? { audio_codec: audioCodecs } : {}),
+  }
+}

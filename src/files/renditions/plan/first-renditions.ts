@@ -1,0 +1,105 @@
+import type { Attempt, Jobs } from '../../../jobs/service.ts'
+import { createShares } from '../../../platform/limits/shares.ts'
+import type { Db, Tx } from '../../../platform/postgres/db.ts'
+import type { FileClass } from '../../classes.ts'
+import type { ProduceJob } from '../make/produce.ts'
+import { maxAttempts } from '../model.ts'
+import type { Precedence } from '../recipes/precedence.ts'
+import { isDirect } from '../sources/sources.ts'
+
+/** A new file whose first renditions are made, then the others. */
+export interface NewFileJob {
+  readonly fileId: number
+  /** What is added to the priorities of its renditions. */
+  readonly priority: number
+  /** For whom it is (`callerOf`). */
+  readonly who: string
+}
+
+export const newFileJob = 'files.new'
+
+export interface FirstRenditionsOptions {
+  readonly db: Db
+  readonly jobs: Pick<Jobs, 'runLocally'>
+  /** Files whose first renditions are made at the same time. */
+  readonly most: number
+  readonly precedence: Precedence
+  readonly produce: (job: ProduceJob, context: Attempt) => Promise<void>
+  /** Queues the other renditions of files. */
+  readonly scheduleRest: (tx: Tx, files: readonly NewFileJob[]) => Promise<void>
+}
+
+export type FirstRenditions = ReturnType<typeof createFirstRenditions>
+
+/** Files that wait here for their turn, for each that is worked on: more are queued, so that other processes share them. */
+const waitingForEach = 4
+/** Milliseconds after which other renditions are queued at the latest, though more files come. */
+const longest = 2000
+
+/**
+ * First renditions of pictures that have just come: this process begins them as soon as they are stored, and queues the
+ * others when no more pictures come for a moment, those of several files at once. So until a picture is to be seen nothing is
+ * done that it does not need. Should the process end, others take over where it was (`takeOver`).
+ */
+export function createFirstRenditions({ db, jobs, most, precedence, produce, scheduleRest }: FirstRenditionsOptions) {
+  let here = 0
+  /** One is there for somebody who has none, when another one has put in what takes long. */
+  const shares = createShares(most)
+  let rest: { readonly files: NewFileJob[]; readonly stored: Promise<void> } | null = null
+
+  async function makeFirst({ fileId, who }: NewFileJob, context: Attempt): Promise<void> {
+    here++
+    try {
+      const work = (): Promise<void> => produce({ fileId, priority: 0 }, context)
+      await precedence.ahead(() => shares.run(who, work, context.signal))
+    } finally {
+      here--
+    }
+  }
+
+  /** With those of all files that come until it is quiet. */
+  function queueRest(file: NewFileJob, signal: AbortSignal): Promise<void> {
+    if (rest) {
+      rest.files.push(file)
+      return rest.stored
+    }
+    const files = [file]
+    const stored = precedence.turn(signal, longest).then(() => {
+      rest = null
+      return db.transaction((tx) => scheduleRest(tx, files))
+    })
+    rest = { files, stored }
+    return stored
+  }
+
+  return {
+    /** Whether the first renditions of such a file can be made here. */
+    takes: ({ class: kind, extension }: { readonly class: FileClass; readonly extension: string }): boolean =>
+      kind === 'image' && isDirect(extension),
+
+    /** For how many more files this process has room. */
+    room: (): number => Math.max(0, most * (1 + waitingForEach) - here),
+
+    /** Has the renditions of files made here, after the commit; false when that is not possible. */
+    add: (tx: Tx, files: readonly NewFileJob[]): Promise<boolean> =>
+      jobs.runLocally(
+        tx,
+        files.map((file) => ({
+          name: newFileJob,
+          payload: file,
+          priority: file.priority,
+          maxAttempts,
+          run: async (attempt) => {
+            await makeFirst(file, attempt)
+            await queueRest(file, attempt.signal)
+          },
+        })),
+      ),
+
+    /** The same for a file of a process that has ended. */
+    async takeOver(file: NewFileJob, context: Attempt): Promise<void> {
+      await precedence.ahead(() => produce({ fileId: file.fileId, priority: 0 }, context))
+      await db.transaction((tx) => scheduleRest(tx, [file]))
+    },
+  }
+}

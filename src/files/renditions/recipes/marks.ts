@@ -1,0 +1,135 @@
+import type { Queryable } from '../../../platform/postgres/db.ts'
+import type { BlobStore, Sha256 } from '../../blobs/blob-store.ts'
+import { originalOf } from '../../model.ts'
+import { readFiles } from '../../records/store.ts'
+import type { Recipe } from '../model.ts'
+import { localPath, type WorkFolder } from '../sources/sources.ts'
+import type { PictureMarks } from '../workshop/tasks.ts'
+
+type Gravity = 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
+
+/** How a watermark is laid over a picture. */
+interface Watermark {
+  /** The file of its picture. */
+  readonly imageId: number
+  readonly gravity: Gravity
+  /** Percent: 0 is not to be seen, 100 hides what is below it. */
+  readonly dissolve: number
+  /** `200`, `30%`, `200x100`, `20%x10%`; empty: as it is. */
+  readonly size: string
+  readonly tile: boolean
+}
+
+/** A text on a picture. */
+interface Caption {
+  readonly text: string
+  /** `24`, or percent of the height; empty: as usual. */
+  readonly size: string
+  /** Pixels; null: as usual. */
+  readonly padding: number | null
+  readonly multiline: boolean
+  /** On the picture, not below it. */
+  readonly overlay: boolean
+}
+
+/** What renditions of a file bear, as whoever has the file says. */
+interface Marks {
+  readonly watermark: Watermark | null
+  readonly caption: Caption | null
+}
+
+/** The same with the content of the watermark. */
+export interface KnownMarks {
+  readonly watermark: (Watermark & KnownImage) | null
+  readonly caption: Caption | null
+}
+
+interface KnownImage {
+  readonly sha256: Sha256
+  readonly locationId: number
+  readonly extension: string
+}
+
+/** Whoever knows objects and their settings. */
+export interface Marking {
+  /** Whether any watermark or caption is set at all, as far as this process knows. */
+  any(): boolean
+  /** Of files that an object has; of others there is none. */
+  of(from: Queryable, fileIds: readonly number[]): Promise<ReadonlyMap<number, Marks>>
+}
+
+export const noMarks: KnownMarks = { watermark: null, caption: null }
+
+/** Marks of files with the contents that they take, by file; those that are not there have none. */
+export async function readMarks(
+  marking: Marking,
+  from: Queryable,
+  fileIds: readonly number[],
+): Promise<ReadonlyMap<number, KnownMarks>> {
+  if (fileIds.length === 0) return new Map()
+  const marks = await marking.of(from, fileIds)
+  const imageIds = new Set([...marks.values()].flatMap(({ watermark }) => watermark?.imageId ?? []))
+  const images = imageIds.size === 0 ? [] : await readFiles(from, [...imageIds])
+  const known = new Map(images.map((file) => [file.id, originalOf(file)]))
+  return new Map(
+    [...marks].map(([id, { watermark, caption }]): [number, KnownMarks] => {
+      const image = watermark ? known.get(watermark.imageId) : undefined
+      if (!watermark || !image) return [id, { watermark: null, caption }]
+      const { sha256, locationId, extension } = image
+      return [id, { watermark: { ...watermark, sha256, locationId, extension }, caption }]
+    }),
+  )
+}
+
+/** The recipe and those whose renditions it is made of, directly or not. */
+function chain(recipe: Recipe, all: readonly Recipe[]): Recipe[] {
+  const from = recipe.source === '' ? undefined : all.find(({ name }) => name === recipe.source)
+  return from ? [recipe, ...chain(from, all)] : [recipe]
+}
+
+/** Whether it depends on the marks of a file how a rendition looks. */
+export function bearsMarks(recipe: Recipe, all: readonly Recipe[]): boolean {
+  return chain(recipe, all).some(({ watermark, caption }) => watermark || caption)
+}
+
+/** Whether a rendition with a watermark cannot be: without one it would show what the watermark protects. */
+export function isUnmarked(recipe: Recipe, all: readonly Recipe[], { watermark }: KnownMarks): boolean {
+  return watermark === null && chain(recipe, all).some((one) => one.watermark)
+}
+
+/** What a rendition shows of them, drawn on it or on what it is made of. */
+export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, caption }: KnownMarks): KnownMarks {
+  const line = chain(recipe, all)
+  return {
+    watermark: line.some((one) => one.watermark) ? watermark : null,
+    caption: line.some((one) => one.caption) ? caption : null,
+  }
+}
+
+/** What of the marks the recipe draws itself, and the hash of a rendition covers; null: nothing. */
+export function drawnMarks(recipe: Recipe, marks: KnownMarks): KnownMarks | null {
+  const watermark = recipe.watermark ? marks.watermark : null
+  const caption = recipe.caption ? marks.caption : null
+  return recipe.watermark || caption ? { watermark, caption } : null
+}
+
+/** What of them a look at the rendition shows: not where the picture of the watermark lies. */
+export function visible({ watermark, caption }: KnownMarks): unknown {
+  if (!watermark) return { watermark, caption }
+  const { imageId: _, locationId: __, ...seen } = watermark
+  return { watermark: seen, caption }
+}
+
+/** As the workshop takes them: with a path of the picture. */
+export async function marksForWorkshop(
+  marks: KnownMarks | null,
+  storeOf: (locationId: number) => BlobStore,
+  folder: WorkFolder,
+): Promise<PictureMarks | undefined> {
+  if (!marks || (!marks.watermark && !marks.caption)) return undefined
+  const { watermark, caption } = marks
+  if (!watermark) return { watermark: null, caption }
+  const { gravity, dissolve, size, tile, extension } = watermark
+  const path = await localPath(watermark, storeOf(watermark.locationId), folder)
+  return { watermark: { source: { path, extension }, gravity, dissolve, size, tile }, caption }
+}

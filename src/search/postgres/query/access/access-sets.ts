@@ -1,0 +1,170 @@
+/**
+ * Conditions on who may see an object as numbers of sets (index/access-sets.ts). To compare forty lexemes with each of 7,000 matches
+ * takes PostgreSQL five times as long as to look each one's number up in a list (measured with a caller of 20 pools).
+ */
+import type { Logger } from 'pino'
+import { outsideDeadlines } from '../../../../platform/limits/deadline.ts'
+import { createByteCache, stringBytes } from '../../../../platform/memory/byte-cache.ts'
+import { type Db, numbersText } from '../../../../platform/postgres/db.ts'
+import type { Expression } from '../../../../rights/service.ts'
+import { type AccessKind, accessTables } from '../../index/access-sets.ts'
+import { lateQuery } from '../sql/sql.ts'
+import type { Node } from '../sql/tsquery.ts'
+import { type AskedSets, askedOf, askedSets } from './access.ts'
+
+/** Sets among which some fulfil a condition: those up to a number. */
+export interface KnownSets {
+  /** The condition. */
+  readonly query: string
+  readonly upTo: number
+  /** A bit for each number: whether the set fulfils it. Numbered as PostgreSQL's `get_bit` does. */
+  readonly bits: Buffer
+  /** Numbers of those that do, where they are few. */
+  readonly few: readonly number[] | null
+}
+
+export interface KnownSetsOf {
+  readonly is: 'sets'
+  readonly kind: AccessKind
+  readonly key: string
+  readonly sets: KnownSets
+  /** What documents are asked by whose sets are new or not known. */
+  readonly by: 'access' | 'lexemes'
+}
+
+/** A condition, put together from those on the sets of one kind. */
+export type KnownAccess =
+  | KnownSetsOf
+  | { readonly is: 'and' | 'or'; readonly of: readonly KnownAccess[] }
+  | { readonly is: 'not'; readonly of: KnownAccess }
+
+export interface AccessSets {
+  /**
+   * What is known of the sets that fulfil a condition, at once; null when not all of it is yet. Asking for it sets going that
+   * more is known the next time.
+   */
+  known(expression: Expression): KnownAccess | null
+  /** The same of lexemes that shared sets have. */
+  knownLexemes(node: Node): KnownSetsOf | null
+}
+
+export interface AccessSetReader extends AccessSets {
+  /** Resolves when all that was set going has been read. */
+  idle(): Promise<void>
+}
+
+interface Entry {
+  readonly sets: KnownSets
+  /** When new ones are looked for, in milliseconds since 1970. */
+  readonly until: number
+}
+
+/**
+ * So many numbers are listed, which an index on them can answer. To plan with more of them takes PostgreSQL longer than to look at
+ * the bit of each match: 6,700 numbers 13 ms.
+ */
+const mostListed = 200
+/** Milliseconds until new sets are looked for; what has one of these is compared by its lexemes until then. */
+const outdatedAfter = 2000
+
+/** `maxBytes`: of all of it. */
+export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; maxBytes: number }): AccessSetReader {
+  const entries = createByteCache<string, Entry>({
+    name: 'search_access_sets',
+    maxBytes,
+    sizeOf: ({ sets }) => sets.bits.length + 8 * (sets.few?.length ?? 0) + stringBytes(sets.query),
+  })
+  const reading = new Map<string, Promise<void>>()
+
+  function read(key: string, kind: AccessKind, query: string, before: Entry | undefined): void {
+    if (reading.has(key)) return
+    const done = outsideDeadlines(() => readSets(db, kind, query, before))
+      .then((entry) => void entries.set(key, entry))
+      .catch((error: unknown) => log.warn({ err: error }, 'the sets that a caller may see could not be read'))
+      .finally(() => reading.delete(key))
+    reading.set(key, done)
+  }
+
+  function known(asked: AskedSets): KnownAccess | null {
+    if (asked.is === 'not') {
+      const of = known(asked.of)
+      return of && { is: 'not', of }
+    }
+    if (asked.is !== 'sets') {
+      // All of them, so that what is not known yet is read at once.
+      const of = asked.of.map(known)
+      return isWhole(of) ? { is: asked.is, of } : null
+    }
+    return setsOf(asked, 'access')
+  }
+
+  function setsOf({ kind, query, key }: Extract<AskedSets, { is: 'sets' }>, by: KnownSetsOf['by']): KnownSetsOf | null {
+    const entry = entries.get(key)
+    if (!entry || Date.now() > entry.until) read(key, kind, query, entry)
+    return entry ? { is: 'sets', kind, key, sets: entry.sets, by } : null
+  }
+
+  return {
+    known: (expression) => known(askedSets(expression)),
+    knownLexemes: (node) => setsOf(askedOf('shared', node), 'lexemes'),
+    idle: async () => void (await Promise.all(reading.values())),
+  }
+}
+
+const isWhole = (list: readonly (KnownAccess | null)[]): list is readonly KnownAccess[] => !list.includes(null)
+
+/** Sets never change: only those are compared that came since. */
+async function readSets(db: Db, kind: AccessKind, query: string, before: Entry | undefined): Promise<Entry> {
+  const known = before?.sets ?? { query, upTo: 0, bits: Buffer.alloc(0), few: [] }
+  const { rows } = await db.query<{ ids: string; upTo: number }>(
+    `with newest as materialized (select coalesce(max(id), 0) as id from ${accessTables[kind]})
+     select array_to_string(array(
+       select id from ${accessTables[kind]}
+       where access @@ $1::tsquery and id > $2 and id <= (select id from newest)), ',') as ids, id as "upTo"
+     from newest`,
+    [query, known.upTo],
+    `search-sets-fitting-${kind}`,
+  )
+  const { ids = '', upTo = 0 } = rows[0] ?? {}
+  const until = Date.now() + outdatedAfter
+  if (upTo <= known.upTo) return { sets: known, until }
+  return { sets: withSets(known, ids === '' ? [] : ids.split(',').map(Number), upTo), until }
+}
+
+function withSets({ query, bits: before, few }: KnownSets, ids: readonly number[], upTo: number): KnownSets {
+  const bits = Buffer.alloc((upTo >>> 3) + 1)
+  before.copy(bits)
+  for (const id of ids) bits[id >>> 3] = (bits[id >>> 3] as number) | (1 << (id & 7))
+  return { query, upTo, bits, few: few && few.length + ids.length <= mostListed ? [...few, ...ids] : null }
+}
+
+const columns: Record<AccessKind, string> = { shared: 'access_set', people: 'people_set' }
+
+/**
+ * The condition on documents: by their numbers, by their lexemes where these are new or not known. `value` gives what stands for
+ * one.
+ */
+export function knownSetsSql(
+  known: KnownAccess,
+  alias: string,
+  value: (value: string | number | Buffer, type: string) => string,
+): string {
+  if (known.is === 'not') return `not ${knownSetsSql(known.of, alias, value)}`
+  if (known.is !== 'sets') {
+    const parts = known.of.map((each) => knownSetsSql(each, alias, value))
+    return `(${parts.join(` ${known.is} `)})`
+  }
+  const { query, upTo, bits, few } = known.sets
+  const set = `${alias}.${columns[known.kind]}`
+  const fits = `${alias}.${known.by} @@ ${lateQuery(value(query, 'text'))}`
+  const last = value(upTo, 'int')
+  return few
+    ? `(${set} = any(${value(numbersText(few), 'int[]')}) or (${set} > ${last} or ${set} = 0) and ${fits})`
+    : `case when ${set} between 1 and ${last} then get_bit(${value(bits, 'bytea')}, ${set}) = 1 else ${fits} end`
+}
+
+/** Whether a set fulfils the condition; null: it is new, or not known at all. */
+export function isAmong({ upTo, bits }: KnownSets, set: number): boolean | null {
+  if (set === 0 || set > upTo) return null
+  return ((bits[set >>> 3] as number) & (1 << (set & 7))) !== 0
+}

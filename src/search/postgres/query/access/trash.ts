@@ -1,0 +1,24 @@
+import { objectSql } from '../../../../rights/service.ts'
+import type { SearchPlan } from '../../../plan/plan.ts'
+
+/**
+ * Leaves out what is in the trash and not to be found; null: it is all found. Whether somebody may delete an object is no matter of
+ * its document, so it is asked of the stored object.
+ */
+export function trashSql(
+  { deleted }: Pick<SearchPlan['scope'], 'deleted'>,
+  alias: string,
+  { model }: Pick<SearchPlan, 'model'>,
+  parameter: (value: string | number, type: string) => string,
+): string | null {
+  if (deleted === true) return null
+  if (deleted === false) return `not ${alias}.deleted`
+  const withGrants = [...model.tablesById.values()].filter((table) => table.aclTable).map((table) => table.id)
+  const { right, when } = deleted
+  const may = objectSql(when, { alias: 'trashed', withGrants, right, parameter })
+  // Not `exists`, of which PostgreSQL may make a table of all objects that fulfil it: many matches would be worth that, if they were in the trash.
+  return `(not ${alias}.deleted or (select ${may} from object trashed where trashed.system_object_id = ${alias}.id))`
+}
+
+/** Whether results say something that no change of the index tells of: they are found anew each time. */
+export const isTimely = ({ scope }: Pick<SearchPlan, 'scope'>): boolean => typeof scope.deleted === 'object'

@@ -1,0 +1,64 @@
+/** What the caller sees, in lexemes and as SQL on the documents themselves. */
+import { isEverything } from '../../../../rights/service.ts'
+import type { Visibility } from '../../../plan/field-visibility.ts'
+import { ofObjecttype } from '../../document/lexemes.ts'
+import { madeOf, type Sql } from '../sql/of-document.ts'
+import { inlineSql } from '../sql/sql.ts'
+import { allOf, lastingQuery, lexeme, type Node } from '../sql/tsquery.ts'
+import { either, expressionNode, nowhere } from './access.ts'
+import { knownSetsSql } from './access-sets.ts'
+import type { PostgresPlan } from './postgres-plan.ts'
+
+/** A condition that holds only where the caller sees what it is about; null: nowhere. */
+export function whereSeen(visibility: Visibility, of: Node): Node | null {
+  if (visibility === 'always') return of
+  return visibility === 'never' ? null : { op: 'seen', place: visibility.place, of }
+}
+
+/** The visibility by itself, as lexemes that `access` of a document has too; null: it asks nothing. */
+export function visibilityNode(visibility: Visibility): Node | null {
+  if (visibility === 'always') return null
+  return visibility === 'never' ? nowhere : expressionNode(visibility.place)
+}
+
+/** The visibilities of several object types together: what each type's objects are seen by. */
+export function visibilityOfTypes(
+  types: readonly { readonly id: number; readonly visibility: Visibility }[],
+): Node | null {
+  if (types.every(({ visibility }) => visibility === 'always')) return null
+  const always = types.filter(({ visibility }) => visibility === 'always').map(({ id }) => lexeme(ofObjecttype(id)))
+  const some = types.flatMap(({ id, visibility }) =>
+    typeof visibility === 'string' ? [] : allOf([lexeme(ofObjecttype(id)), expressionNode(visibility.place)]),
+  )
+  return either([...always, ...some])
+}
+
+/** Whether a document fulfils a condition of lexemes that `access` has. */
+export function accessSql(node: Node, alias: string): string {
+  return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
+}
+
+/**
+ * Whether the caller may read a document: by the index, and unless its object has moved out of sight since. SQL without
+ * parameters.
+ */
+export function readableSql(
+  { fieldVisibility, accessSets }: Pick<PostgresPlan, 'fieldVisibility' | 'accessSets'>,
+  alias: string,
+): string {
+  const { rights, without } = fieldVisibility
+  const known = isEverything(rights) ? null : accessSets.known(rights)
+  const parts = [
+    ...(known ? [knownSetsSql(known, alias, inlineSql)] : []),
+    ...(known || isEverything(rights) ? [] : [accessSql(expressionNode(rights), alias)]),
+    ...(without.length === 0 ? [] : [`${alias}.id <> all('{${without.map(Number)}}'::bigint[])`]),
+  ]
+  return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
+}
+
+/** A value of a document where the caller sees it, else null, which is of the same type. */
+export function seenSql(visibility: Visibility, sql: Sql, alias: string): Sql {
+  if (visibility === 'always') return sql
+  const where = visibility === 'never' ? 'false' : accessSql(expressionNode(visibility.place), alias)
+  return madeOf([sql], `case when ${where} then ${sql} end`)
+}

@@ -1,0 +1,37 @@
+/** Stored values of columns as SQL: for the few questions that the index does not answer. */
+import type { SearchField } from '../../../plan/fields.ts'
+import type { Parameters } from '../sql/sql.ts'
+
+/** True for objects whose stored value is exactly one of these. */
+export function storedValueSql(
+  field: SearchField,
+  values: readonly string[],
+  languages: readonly string[] | null,
+  alias: string,
+  parameters: Parameters,
+): string {
+  const paths =
+    languages && field.kind === 'l10n'
+      ? languages.map((language) => valuePath(field, language))
+      : [valuePath(field, null)]
+  const given = parameters.add(JSON.stringify({ v: values.filter(isStorable) }), 'jsonb')
+  const tests = paths.map(
+    (path) => `jsonb_path_exists(sv.content, ${parameters.add(`${path} ? (@ == $v[*])`, 'jsonpath')}, ${given})`,
+  )
+  return `exists (select from object so join object_version sv on sv.system_object_id = so.system_object_id
+    and sv.version = so.version where so.system_object_id = ${alias}.id and (${tests.join(' or ')}))`
+}
+
+/** What jsonb could not hold cannot be stored either. */
+function isStorable(value: string): boolean {
+  return !value.includes('\0') && value.isWellFormed()
+}
+
+/** Where the texts of a column stand in a content; null: texts in all languages. */
+export function valuePath(field: SearchField, language: string | null): string {
+  const steps = [...field.path.map((table) => `${JSON.stringify(table.key)}[*]`), JSON.stringify(field.column.key)]
+  if (field.kind === 'l10n') steps.push(language === null ? '*' : JSON.stringify(language))
+  if (field.kind === 'custom') steps.push('conceptName')
+  if (field.kind === 'date') steps.push('value')
+  return `$.${steps.join('.')}`
+}

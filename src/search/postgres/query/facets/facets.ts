@@ -1,0 +1,120 @@
+/** Facets as SQL: how often each set of values occurs among the matches. */
+import type { Queryable } from '../../../../platform/postgres/db.ts'
+import type { SearchField } from '../../../plan/fields.ts'
+import type { FacetCounts, FacetPlan } from '../../../plan/plan.ts'
+import { systemFacets } from '../../slots.ts'
+import type { PostgresPlan } from '../access/postgres-plan.ts'
+import { accessSql, readableSql, seenSql, visibilityOfTypes } from '../access/visibility.ts'
+import { valuePath } from '../conditions/stored-values.ts'
+import type { LinkedObjects } from '../linked/linked.ts'
+import { documentSql, madeOf, type Sql } from '../sql/of-document.ts'
+import {
+  type CountedSets,
+  type CountedText,
+  type createFacetSetCache,
+  directCounts,
+  parseIntegers,
+} from './facet-sets.ts'
+import { countStored } from './stored-counts.ts'
+
+/** Facets that count by a number in the document; others are counted from stored values. */
+export interface FacetColumn {
+  readonly facet: FacetPlan
+  /** Over search_document under the alias `d`. */
+  readonly sql: Sql
+  /** Place of the number of the set in documents; null: the number is the value itself, no set. */
+  readonly place: number | null
+}
+
+/** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
+export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
+  const { field } = facet
+  if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
+  if (field.kind !== 'field') {
+    const place = systemFacets[`_${field.kind}`]
+    return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
+  }
+  const hiddenPlaces = hasHiddenPlaces(field.field, linked)
+  const visibility = plan.fieldVisibility.column(field.field)
+  if (!field.field.facet || hiddenPlaces) return null
+  const place = plan.slots.facet(field.field) ?? 0
+  const type = field.field.column.table.root.id
+  const sql = seenSql(visibility, documentSql(`d.facets[${place}]`), 'd')
+  const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
+  const ofType = only ? sql : madeOf([sql], `case when d.objecttype = ${type} then ${sql} end`)
+  return { facet, sql: ofType, place }
+}
+
+function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, fieldVisibility }: PostgresPlan): Sql {
+  if (fieldVisibility.whole) return sql
+  const types = [...fields.types.values()].map(({ table }) => ({
+    id: table.id,
+    visibility: fieldVisibility.system(table, field),
+  }))
+  const where = visibilityOfTypes(types)
+  return where ? madeOf([sql], `case when ${accessSql(where, 'd')} then ${sql} end`) : sql
+}
+
+/** An object counts for all that stands above what it links to: where that stands is not for everybody to know. */
+function hasHiddenPlaces({ column: { target } }: SearchField, linked: LinkedObjects): boolean {
+  return target !== null && (target.hierarchical || target.polyhierarchical) && !linked.knowsAll(target)
+}
+
+/** A subselect that counts the column `name` of `source`, as two texts: values and counts. */
+export function countSql(name: string, source: string): string {
+  return `(select array_to_string(array_agg(value), ',') as values, array_to_string(array_agg(count), ',') as counts
+    from (select ${name} as value, count(*)::int as count from ${source} where ${name} is not null group by ${name}) counted)`
+}
+
+export async function facetCounts(
+  db: Queryable,
+  cache: ReturnType<typeof createFacetSetCache>,
+  column: FacetColumn,
+  counted: CountedText,
+): Promise<FacetCounts> {
+  const sets: CountedSets = { sets: parseIntegers(counted.values), counts: parseIntegers(counted.counts) }
+  if (column.place === null) return directCounts(sets)
+  const known = await cache.add(db, column.place, sets)
+  if (known) return known
+  const { counts, gone } = await countStored(db, counted)
+  cache.noteGone(gone)
+  return counts
+}
+
+/** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */
+type ReadablePlan = Parameters<typeof readableSql>[0]
+
+export function storedFacetSql({ field }: FacetPlan, matches: string, plan: ReadablePlan): string {
+  if (field.kind !== 'field') throw new Error('system facets are always prepared')
+  if (field.field.kind === 'link') return linkFacetSql(field.field, matches, plan)
+  const path = valuePath(field.field, null).replaceAll("'", "''")
+  // A boolean without value is false.
+  const value =
+    field.field.kind === 'boolean' && field.field.path.length === 0
+      ? `coalesce(jsonb_path_query_first(v.content, '${path}'), 'false')`
+      : `jsonb_path_query(v.content, '${path}')`
+  return `(select array_agg(value) as labels, array_agg(count) as counts from (
+    select value #>> '{}' as value, count(distinct id)::int as count from (
+      select m.id, ${value} as value
+      from (${matches}) m join object o on o.system_object_id = m.id
+      join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+      where o.objecttype = ${field.field.column.table.root.id}
+    ) stored group by 1) counted)`
+}
+
+/** Counts links, and what stands above those linked objects that the caller may read. */
+function linkFacetSql({ column }: SearchField, matches: string, plan: ReadablePlan): string {
+  return `(with recursive link as materialized (
+      select l.from_id, l.to_id from (${matches}) m
+      join object_link l on l.from_id = m.id and l.column_id = ${Number(column.id)}
+    ), counted_for(to_id, id) as (
+      select distinct to_id, to_id from link
+      union
+      select c.to_id, parent from counted_for c
+      join search_document t on t.id = c.to_id and ${readableSql(plan, 't')}
+      join object o on o.system_object_id = c.id, unnest(o.parents) parent
+    )
+    select array_agg(id) as labels, array_agg(count) as counts from (
+      select c.id, count(distinct l.from_id)::int as count from link l join counted_for c on c.to_id = l.to_id group by c.id
+    ) counted)`
+}

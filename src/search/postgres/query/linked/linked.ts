@@ -1,0 +1,174 @@
+/**
+ * Linked objects by what the caller may know of them. Documents hold the titles of what they link to, for those who may
+ * read all of it. For others a search asks the linked objects themselves: which of those that the caller may read have
+ * the words? A link to one of these is a lexeme like any other.
+ */
+import type { Table } from '../../../../datamodel/model.ts'
+import type { Queryable } from '../../../../platform/postgres/db.ts'
+import type { FieldVisibility, Visibility } from '../../../plan/field-visibility.ts'
+import { ofObjecttype, withoutPool } from '../../document/lexemes.ts'
+import { expressionNode } from '../access/access.ts'
+import type { AccessSets } from '../access/access-sets.ts'
+import { readableSql } from '../access/visibility.ts'
+import { microseconds } from '../sql/sql.ts'
+import { lastingQuery, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
+import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
+
+/** Linked objects that become lexemes; more of them are found by a join. */
+const mostLinked = 1000
+
+export interface LinkedObjects {
+  /** Objects of the type that match and that the caller may read; null: too many. */
+  find(table: Table, node: Node): readonly number[] | null
+  /** Whether no object of the type fulfils the condition, whoever may read it. */
+  isEmpty(table: Table, node: Node): boolean
+  /** What documents under the alias `t` fulfil that the caller may read, as SQL without parameters. */
+  readable(): string
+  /** Whether the caller may know the titles of all objects of the type. */
+  knowsAll(table: Table): boolean
+  /** What was found out, as a text. */
+  found(): string
+}
+
+/** Where linked objects are asked for, and what is known of them already. */
+export interface LinkedSource {
+  readonly db: Queryable
+  readonly known: LinkedAnswers
+  readonly accessSets: AccessSets
+  /** Moment of the last batch of the index, in microseconds since 1970. */
+  readonly moment: () => Promise<number>
+}
+
+/**
+ * Runs `use` to learn what it asks for, answers all of that with one statement, and gives what `use` is to be run with.
+ */
+export async function findLinked(
+  source: LinkedSource,
+  fieldVisibility: FieldVisibility,
+  use: (linked: LinkedObjects) => void,
+): Promise<LinkedObjects> {
+  const answers = new Map<string, LinkedIds>()
+  const { accessSets } = source
+  const readable = (): string => readableSql({ fieldVisibility, accessSets }, 't')
+  const linked = lookUp(fieldVisibility, readable, answers, null)
+  if (fieldVisibility.whole) return linked
+  const moment = await source.moment()
+  const known: LinkedAnswers = fieldVisibility.without.length === 0 ? source.known : notKept
+  const wanted = new Map<string, Question>()
+  const want = (key: string, question: Question): LinkedIds => {
+    const answer = known.get(key, moment)
+    if (answer === undefined) wanted.set(key, question)
+    else answers.set(key, answer)
+    return answer ?? []
+  }
+  use(lookUp(fieldVisibility, readable, answers, want))
+  // What is known now can lead to more: whether a type is known as a whole, or there is such an object at all, comes first.
+  for (let round = 0; round < 3 && wanted.size > 0; round++) {
+    await ask({ db: source.db, known, without: fieldVisibility.without, readable }, wanted, answers)
+    wanted.clear()
+    use(lookUp(fieldVisibility, readable, answers, want))
+  }
+  return linked
+}
+
+/** Which objects of a type match; of those that the caller may read, or of all. */
+interface Question {
+  /** null: of any type. */
+  readonly type: number | null
+  readonly query: string
+  readonly readable: boolean
+}
+
+/** What is found out of a few moments is asked anew. */
+const notKept: LinkedAnswers = { get: () => undefined, keep: () => {} }
+
+interface Asking {
+  readonly db: Queryable
+  readonly known: LinkedAnswers
+  readonly without: readonly number[]
+  readonly readable: () => string
+}
+
+async function ask(
+  { db, known, without, readable }: Asking,
+  wanted: ReadonlyMap<string, Question>,
+  answers: Map<string, LinkedIds>,
+): Promise<void> {
+  const asked = [...wanted]
+  const questions = asked.map(([, question]) => question)
+  const ofReader = questions.some((question) => question.readable)
+  const { rows } = await db.query<{ n: number; ids: string; asOf: number }>(
+    `select (select ${microseconds('changed_at')} from search_state) as "asOf", q.n, array_to_string(array(
+       select t.id from search_document t where (q.type is null or t.objecttype = q.type) and t.lexemes @@ q.query
+         and (not q.readable${ofReader ? ` or ${readable()}` : ''}) and t.id <> all($4::bigint[]) limit ${mostLinked + 1}
+     ), ',') as ids from unnest($1::int[], $2::tsquery[], $3::boolean[]) with ordinality as q(type, query, readable, n)`,
+    [
+      questions.map(({ type }) => type),
+      questions.map(({ query }) => query),
+      questions.map((question) => question.readable),
+      without,
+    ],
+    // Named where it is the same for all.
+    ofReader ? undefined : 'search-linked',
+  )
+  for (const { n, ids, asOf } of rows) {
+    const list = ids === '' ? [] : ids.split(',').map(Number)
+    const found = list.length > mostLinked ? null : list
+    const [key] = asked[n - 1] as (typeof asked)[number]
+    answers.set(key, found)
+    known.keep(key, found, asOf)
+  }
+}
+
+/** A field visibility for one search: what hides something of a few objects at most is nothing where there are no such objects. */
+export function fieldVisibilityWith(fieldVisibility: FieldVisibility, linked: LinkedObjects): FieldVisibility {
+  if (fieldVisibility.whole) return fieldVisibility
+  // Many columns share a visibility, and each is asked for several times.
+  const known = new Map<Visibility, Visibility>()
+  const settled = (visibility: Visibility): Visibility => {
+    if (typeof visibility === 'string' || !visibility.unless) return visibility
+    const before = known.get(visibility)
+    if (before) return before
+    const { table, place } = visibility.unless
+    const found = linked.isEmpty(table, expressionNode(place)) ? 'always' : visibility
+    known.set(visibility, found)
+    return found
+  }
+  return {
+    ...fieldVisibility,
+    column: (field) => settled(fieldVisibility.column(field)),
+    rows: (nested) => settled(fieldVisibility.rows(nested)),
+    system: (table, field) => settled(fieldVisibility.system(table, field)),
+    any: (table) => settled(fieldVisibility.any(table)),
+    titles: (table) => (linked.knowsAll(table) ? 'all' : fieldVisibility.titles(table)),
+  }
+}
+
+/** `want`: what is said of what has not been asked yet. */
+function lookUp(
+  fieldVisibility: FieldVisibility,
+  readable: () => string,
+  answers: ReadonlyMap<string, LinkedIds>,
+  want: ((key: string, question: Question) => LinkedIds) | null,
+): LinkedObjects {
+  function answer(table: Table | null, node: Node, ofReader: boolean): LinkedIds {
+    const query = table ? `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})` : lastingQuery(node)
+    const key = ofReader ? `${fieldVisibility.key} ${query}` : query
+    const known = answers.get(key)
+    return known === undefined ? (want?.(key, { type: table?.id ?? null, query, readable: ofReader }) ?? []) : known
+  }
+  return {
+    find: (table, node) => answer(table, node, true),
+    // Mostly there is none of any type, which is one question for all types.
+    isEmpty: (table, node) => answer(null, node, false)?.length === 0 || answer(table, node, false)?.length === 0,
+    readable,
+    knowsAll(table) {
+      const titles = fieldVisibility.titles(table)
+      if (titles === 'all') return true
+      // One of them may have left its pool.
+      if (fieldVisibility.without.length > 0) return false
+      return titles === 'all in pools' && answer(table, lexeme(withoutPool), false)?.length === 0
+    },
+    found: () => [...answers].map(([query, ids]) => `${query} ${ids}`).join('\n'),
+  }
+}

@@ -1,0 +1,292 @@
+/** The order of hits: sort keys as SQL, and where a page begins. */
+
+import type { Visibility } from '../../../plan/field-visibility.ts'
+import type { FieldCatalogue, SearchField, Weight } from '../../../plan/fields.ts'
+import type { SortField, SortKey, TextClause } from '../../../plan/plan.ts'
+import { ofObjecttype } from '../../document/lexemes.ts'
+import { isLocalized, keySql } from '../../slots.ts'
+import type { PostgresPlan } from '../access/postgres-plan.ts'
+import { accessSql, readableSql, seenSql, visibilityNode, visibilityOfTypes } from '../access/visibility.ts'
+import { type ConditionContext, clauseSql, scoreNode } from '../conditions/condition.ts'
+import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from '../sql/of-document.ts'
+import { atMicroseconds, microseconds, type Parameters } from '../sql/sql.ts'
+import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from '../sql/tsquery.ts'
+import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
+
+export interface OrderColumn {
+  readonly key: SortKey
+  /** Over search_document under the alias `d`. */
+  readonly sql: Sql
+  /** The beginning of a value that may be long: indexes are made of these. */
+  readonly head?: string
+  /** May be null; then it stands last, whatever the direction. */
+  readonly nullable: boolean
+  /** The value as it is answered in `_sort`, given the name of the column. */
+  readonly shown: (column: string) => string
+  /** An answered value as a parameter; `id` is that of the hit that it was answered of. */
+  readonly parameter: (value: unknown, parameters: Parameters, id: unknown) => string
+}
+
+export function orderColumns(context: ConditionContext): OrderColumn[] {
+  return context.plan.sort.map((key) => orderColumn(key, context))
+}
+
+function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
+  const plain = { key, nullable: false, shown: (column: string) => column }
+  const { field } = key
+  switch (field.by) {
+    case 'id':
+      return { ...plain, sql: documentSql('d.id'), parameter: (value, parameters) => parameters.add(value, 'bigint') }
+    case 'score':
+      return { ...plain, sql: scoreSql(context), parameter: (value, parameters) => parameters.add(value, 'float8') }
+    case 'objecttype':
+      return { ...plain, sql: objecttypeSql(context), parameter: (value, parameters) => parameters.add(value, 'int') }
+    case 'created':
+    case 'modified':
+      return {
+        ...plain,
+        ...timeSql(field.by === 'created' ? 'd.created_at' : 'd.modified_at', context.plan),
+        shown: microseconds,
+        parameter: (value, parameters) => atMicroseconds(parameters.add(value, 'bigint')),
+      }
+    case 'standard':
+    case 'field':
+      return keyColumn(key, field.by === 'field' ? seenKeySql(field, context) : sortKeySql(field, context.plan))
+  }
+}
+
+function keyColumn(key: SortKey, sql: Sql): OrderColumn {
+  return {
+    key,
+    sql,
+    // What is asked of other objects has no index.
+    ...(isLong(key.field) && isOfDocument(sql) ? { head: headSql(sql.text) } : {}),
+    nullable: true,
+    shown: shownKeySql,
+    parameter: (value, parameters, id) =>
+      carriedKeySql(value as string, { key: String(sql), id, add: (each, type) => parameters.add(each, type) }),
+  }
+}
+
+/** Keys of texts are as long as the texts; those of numbers, dates and truth values are short. */
+export function isLong(field: SortField): boolean {
+  if (field.by === 'standard') return true
+  return field.by === 'field' && ['text', 'string', 'l10n', 'link'].includes(field.field.kind)
+}
+
+function timeSql(column: string, { fields, fieldVisibility }: PostgresPlan): { sql: Sql; nullable: boolean } {
+  const types = [...fields.types.values()].map(({ table }) => ({
+    id: table.id,
+    visibility: fieldVisibility.any(table),
+  }))
+  const where = visibilityOfTypes(types)
+  return where
+    ? { sql: documentSql(`case when ${accessSql(where, 'd')} then ${column} end`), nullable: true }
+    : { sql: documentSql(column), nullable: false }
+}
+
+type ByField = Extract<SortField, { by: 'field' }>
+
+/** The sort key where the caller sees the column, for links where they may know the title of the linked object. */
+function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext): Sql {
+  if (others.length > 0) {
+    const keys = [by.field, ...others].map((field) => seenKeySql({ ...by, field }, context))
+    return madeOf(keys, `coalesce(${keys.join(', ')})`)
+  }
+  const { plan, linked } = context
+  const { field } = by
+  const { target } = field.column
+  const known = target === null || linked.knowsAll(target)
+  const sql = known ? sortKeySql(by, plan) : titleKeySql(by, plan)
+  return seenSql(plan.fieldVisibility.column(field), sql, 'd')
+}
+
+/** The sort key of the first linked object itself, as far as the caller may read it. */
+function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): Sql {
+  const { slots, scope } = plan
+  const place = slots.linked(field)
+  const keys = languages.map((language) => slots.standardKey(language)).filter((slot) => slot !== undefined)
+  if (place === undefined || keys.length === 0) return documentSql('null::bytea')
+  const key = keys.map((slot) => keySql(slot, 't')).join(', ')
+  const type = field.column.table.root.id
+  const first = `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
+  const sql = `(select coalesce(${key}) from search_document t where t.id = ${first} and ${readableSql(plan, 't')})`
+  return scope.objecttypes?.length === 1 && scope.objecttypes[0] === type
+    ? sql
+    : `case when d.objecttype = ${type} then ${sql} end`
+}
+
+/** Sort keys in the first of the languages that has one; other object types have none under this name. */
+export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): DocumentSql {
+  return documentSql(keyText(field, plan))
+}
+
+function keyText(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): string {
+  const slots =
+    field.by === 'standard'
+      ? field.languages.map((language) => plan.slots.standardKey(language))
+      : isLocalized(field.field)
+        ? field.languages.map((language) => plan.slots.sortKey(field.field, language))
+        : [plan.slots.sortKey(field.field)]
+  const keys = slots.filter((slot) => slot !== undefined).map((slot) => keySql(slot, 'd'))
+  if (keys.length === 0) return 'null::bytea'
+  let sql = keys.length === 1 ? (keys[0] as string) : `coalesce(${keys.join(', ')})`
+  if (field.by === 'standard') return sql
+  if (field.end) sql = `substring(${sql} from 9)`
+  const type = field.field.column.table.root.id
+  const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
+  return only ? sql : `case when d.objecttype = ${type} then ${sql} end`
+}
+
+/** Words that count for the score; a pattern may stand for a thousand. */
+const mostScored = 60
+/** What a match is worth wherever the words are; words of the title add up to one, of the subtitle up to a half. */
+const matchScore = 0.1
+
+/**
+ * How well an object fits: each element by its boost, more where the words stand in title or subtitle, and more where
+ * these are short. Only what could make a difference is looked at for each match.
+ */
+export function scoreSql(context: ConditionContext): Sql {
+  const asked: Sql[] = []
+  const terms = context.plan.score.flatMap(({ clause, boost, certain }): string[] => {
+    if (boost === 0) return []
+    const weight = context.parameters.add(boost, 'float8')
+    const names = clause.is === 'text' ? namesSql(clause, context) : null
+    const score = names ? `${weight} * (${matchScore} + ${names})` : `${weight} * ${matchScore}`
+    if (certain) return [score]
+    const sql = clauseSql(clause, 'd', context)
+    if (sql === null) return []
+    asked.push(sql)
+    return [`case when ${sql} then ${score} else 0 end`]
+  })
+  return madeOf(asked, terms.length === 0 ? '0::float8' : `(${terms.join(' + ')})::float8`)
+}
+
+/** Rank of the words among those of title and subtitle; null when the clause is not about these. */
+function namesSql(clause: TextClause, context: ConditionContext): string | null {
+  const named = clause.targets.some(({ field }) => field === null || field.weight === 'A' || field.weight === 'B')
+  const node = named ? scoreNode(clause, context) : null
+  const words = node ? namesOf(node).slice(0, mostScored) : []
+  if (words.length === 0) return null
+  const query = context.parameters.add(tsquery(anyOf(words)), 'tsquery')
+  return `ts_rank('{0, 0, 0.5, 1}', ${seenNamesSql(context.plan)}, ${query}, 1)`
+}
+
+/** Title and subtitle as far as the caller sees all that they are made of. */
+function seenNamesSql({ fields, fieldVisibility }: PostgresPlan): string {
+  if (fieldVisibility.whole) return 'd.names'
+  const where = (weight: Weight): Node | null =>
+    allSeen(
+      namesIn(fields).flatMap(({ id, field }) =>
+        field.weight === weight ? { id, visibility: fieldVisibility.column(field) } : [],
+      ),
+    )
+  const [title, subtitle] = [where('A'), where('B')]
+  if (!title && !subtitle) return 'd.names'
+  const weight = (letter: string, node: Node | null): string =>
+    node ? `case when ${accessSql(node, 'd')} then '${letter}'::"char" end` : `'${letter}'::"char"`
+  return `ts_filter(d.names, array_remove(array[${weight('a', title)}, ${weight('b', subtitle)}], null))`
+}
+
+const names = new WeakMap<FieldCatalogue, readonly { readonly id: number; readonly field: SearchField }[]>()
+
+/** The columns that titles and subtitles are made of, with their object types: the same for all searches. */
+function namesIn(fields: FieldCatalogue): readonly { readonly id: number; readonly field: SearchField }[] {
+  const known = names.get(fields)
+  if (known) return known
+  const found = [...fields.types.values()].flatMap(({ table, all }) =>
+    all.filter((field) => field.fulltext && 'AB'.includes(field.weight)).map((field) => ({ id: table.id, field })),
+  )
+  names.set(fields, found)
+  return found
+}
+
+/** Where each of the visibilities holds that its object type has; null: everywhere. */
+function allSeen(visibilities: readonly { readonly id: number; readonly visibility: Visibility }[]): Node | null {
+  const hidden = visibilities.flatMap(({ id, visibility }): Node[] => {
+    const where = visibilityNode(visibility)
+    return where ? [allOf([lexeme(ofObjecttype(id)), { op: 'not', of: where }])] : []
+  })
+  return hidden.length === 0 ? null : { op: 'not', of: anyOf(hidden) }
+}
+
+/** The words of a condition, without what says where they stand. */
+function namesOf(node: Node): Node[] {
+  const found = new Map<string, Node>()
+  const walk = (each: Node): void => {
+    if ('op' in each) {
+      if (each.op === 'linked') walk(each.candidates)
+      else if (each.op === 'seen') walk(each.of)
+      else if (each.op === 'shared') return
+      else if (each.op !== 'not') each.of.forEach(walk)
+      return
+    }
+    const word = /^[~@]/.test(each.lexeme)
+      ? each.lexeme.slice(each.lexeme.indexOf(':') + 1 || 1)
+      : /^[\da-z]+(?:\.[^:]+)?:(.+)$/.exec(each.lexeme)?.[1]
+    if (word !== undefined) found.set(`${word}${each.prefix}`, each.prefix ? prefix(word) : lexeme(word))
+  }
+  walk(node)
+  return [...found.values()]
+}
+
+function objecttypeSql({ plan, parameters }: ConditionContext): DocumentSql {
+  const sorted = [...plan.model.objecttypes.values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((table) => table.id)
+  return documentSql(`coalesce(array_position(${parameters.add(sorted, 'int[]')}, d.objecttype), 0)`)
+}
+
+/** `order by` over the given names of the columns. */
+export function orderBy(columns: readonly OrderColumn[], names: readonly string[]): string {
+  return columns.map((column, index) => directed(column, names[index] as string)).join(', ')
+}
+
+/** The same over the columns themselves, along their indexes: the beginnings first, then what these leave open. */
+export function orderByIndex(columns: readonly OrderColumn[]): string {
+  return indexColumns(columns)
+    .map(({ column, sql }) => directed(column, sql))
+    .join(', ')
+}
+
+function indexColumns(columns: readonly OrderColumn[]) {
+  return columns.flatMap((column) =>
+    [...(column.head ? [column.head] : []), String(column.sql)].map((sql) => ({ column, sql })),
+  )
+}
+
+function directed({ key, nullable }: OrderColumn, sql: string): string {
+  const direction = key.descending ? ' desc' : ''
+  // Ascending order has nulls last by itself; said again it would not fit an index.
+  return `${sql}${direction}${nullable && key.descending ? ' nulls last' : ''}`
+}
+
+/** Condition for what stands behind the given hit. */
+export function afterSql(
+  columns: readonly OrderColumn[],
+  names: readonly string[],
+  after: readonly unknown[],
+  parameters: Parameters,
+): string {
+  const placeholders = columns.map((column, index) =>
+    after[index] === null ? 'null' : column.parameter(after[index], parameters, after.at(-1)),
+  )
+  const alternatives: string[] = []
+  for (let i = 0; i < columns.length; i++) {
+    const behind = behindSql(columns[i] as OrderColumn, names[i] as string, after[i], placeholders[i] as string)
+    if (behind === null) continue
+    const equal = columns
+      .slice(0, i)
+      .map((_, j) => (after[j] === null ? `${names[j]} is null` : `${names[j]} = ${placeholders[j]}`))
+    alternatives.push([...equal, behind].join(' and '))
+  }
+  return alternatives.length === 0 ? 'false' : `(${alternatives.map((each) => `(${each})`).join(' or ')})`
+}
+
+/** null: nothing stands behind a missing value. */
+function behindSql({ key, nullable }: OrderColumn, name: string, value: unknown, placeholder: string): string | null {
+  if (value === null) return null
+  const comparison = `${name} ${key.descending ? '<' : '>'} ${placeholder}`
+  return nullable ? `(${comparison} or ${name} is null)` : comparison
+}

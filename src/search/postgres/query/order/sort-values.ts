@@ -1,0 +1,44 @@
+import type { SortKey } from '../../../plan/plan.ts'
+
+/** Bytes of a key that an index holds: how long one may be is limited there. */
+const headBytes = 64
+/** Bytes of a key that a hit carries whole. */
+const mostCarried = 250
+
+/** The beginning of a key. */
+export function headSql(key: string): string {
+  return `substring(${key} from 1 for ${headBytes})`
+}
+
+/** A key as hits carry it, in hexadecimal digits; of a long one the beginning, with a sign that there is more. */
+export function shownKeySql(key: string): string {
+  return `case when length(${key}) > ${mostCarried} then encode(${headSql(key)}, 'hex') || '+' else encode(${key}, 'hex') end`
+}
+
+/**
+ * The key that a hit carried, given the digits, and the id of the hit for what they leave out: looked up where it is. When the
+ * object was changed since, the page begins with those that have the same beginning.
+ */
+export function carriedKeySql(
+  value: string,
+  { key, id, add }: { key: string; id: unknown; add: (value: unknown, type: string) => string },
+): string {
+  const head = add(Buffer.from(value.replace('+', ''), 'hex'), 'bytea')
+  if (!value.endsWith('+')) return head
+  return `coalesce((select ${key} from search_document d where d.id = ${add(id, 'bigint')} and ${headSql(key)} = ${head}), ${head})`
+}
+
+/** Texts go by their sort keys (`shownKeySql`), null last; moments by microseconds. */
+export function isSortValue({ field: { by } }: SortKey, value: unknown): boolean {
+  if (by === 'standard' || by === 'field') {
+    return (
+      value === null || (typeof value === 'string' && value.length <= longest && /^(?:[0-9a-f]{2})*\+?$/.test(value))
+    )
+  }
+  // Nobody shows the times of objects that are known by their title alone.
+  if ((by === 'created' || by === 'modified') && value === null) return true
+  return by === 'score' ? Number.isFinite(value) : Number.isSafeInteger(value)
+}
+
+/** Digits that a hit carries. */
+const longest = 2 * mostCarried + 1

@@ -1,0 +1,124 @@
+/** Conditions on lexemes, put together as a tree and written as a `tsquery`. */
+import { badRequest } from '../../../../platform/errors.ts'
+import type { Expression } from '../../../../rights/service.ts'
+
+export type Node =
+  | { readonly lexeme: string; readonly prefix?: boolean }
+  | { readonly op: 'and' | 'or' | 'phrase'; readonly of: readonly Node[] }
+  | { readonly op: 'not'; readonly of: Node }
+  /** Only of objects in the place: where the caller sees what the condition is about. */
+  | { readonly op: 'seen'; readonly place: Expression; readonly of: Node }
+  /** Lexemes of which the shared access set of a document knows, too (index/access-sets.ts). */
+  | { readonly op: 'shared'; readonly of: Node }
+  | Linked
+
+/**
+ * A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may.
+ * `ids`: these objects, where they are known. `readable`: what those fulfil that the caller may read, as SQL for the alias `t`.
+ */
+export interface Linked {
+  readonly op: 'linked'
+  readonly column: number
+  readonly code: string
+  readonly target: number
+  readonly of: Node
+  readonly ids: readonly number[] | null
+  readonly readable: () => string
+  readonly candidates: Node
+}
+
+/** More operands would take seconds, and PostgreSQL's limit of 1 MB of text is not far. */
+const mostOperands = 20_000
+const mostBytes = 900_000
+
+export const lexeme = (text: string): Node => ({ lexeme: text })
+export const prefix = (text: string): Node => ({ lexeme: text, prefix: true })
+
+export function allOf(nodes: readonly Node[]): Node {
+  return nodes.length === 1 ? (nodes[0] as Node) : { op: 'and', of: nodes }
+}
+
+export function anyOf(nodes: readonly Node[]): Node {
+  return nodes.length === 1 ? (nodes[0] as Node) : { op: 'or', of: nodes }
+}
+
+/** One of them, where all ask the same of the shared access set that once. */
+export function anyOfShared(nodes: readonly Node[]): Node {
+  const [first, ...others] = nodes.map(sharedIn)
+  if (!first || others.some((each) => each?.query !== first.query)) return anyOf(nodes)
+  return allOf([anyOf(nodes.map((node) => allOf(partsOf(node).filter((part) => !isShared(part))))), first.node])
+}
+
+const isShared = (node: Node): node is Extract<Node, { op: 'shared' }> => 'op' in node && node.op === 'shared'
+const partsOf = (node: Node): readonly Node[] => ('op' in node && node.op === 'and' ? node.of : [node])
+
+function sharedIn(node: Node): { readonly node: Node; readonly query: string } | null {
+  const parts = partsOf(node)
+  const [shared, second] = parts.filter(isShared)
+  if (!shared || second || parts.length === 1) return null
+  return { node: shared, query: lastingQuery(shared.of) }
+}
+
+/** Whether the node is a `tsquery` as it stands. */
+export function isPlain(node: Node): boolean {
+  if (!('op' in node)) return true
+  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared') return false
+  return node.op === 'not' ? isPlain(node.of) : node.of.every(isPlain)
+}
+
+/** Does whatever matches contain one of the lexemes? Otherwise no index could find it. */
+export function isPositive(node: Node): boolean {
+  if (!('op' in node)) return true
+  if (node.op === 'not') return false
+  if (node.op === 'linked') return isPositive(node.candidates)
+  if (node.op === 'seen' || node.op === 'shared') return isPositive(node.of)
+  return node.op === 'or' ? node.of.every(isPositive) : node.of.some(isPositive)
+}
+
+/** @throws {AppError} when there are too many operands. */
+export function tsquery(node: Node): string {
+  const budget = { operands: 0, bytes: 0 }
+  const text = write(node, budget)
+  if (budget.operands > mostOperands || budget.bytes > mostBytes) {
+    throw badRequest('The search has too many conditions.', { name: 'search', most: mostOperands })
+  }
+  return text
+}
+
+const queries = new WeakMap<Node, string>()
+
+/** The same, remembered: for what is asked by many searches. */
+export function lastingQuery(node: Node): string {
+  let query = queries.get(node)
+  if (query === undefined) {
+    query = tsquery(node)
+    queries.set(node, query)
+  }
+  return query
+}
+
+const operators = { and: '&', or: '|', phrase: '<->' }
+
+function write(node: Node, budget: { operands: number; bytes: number }): string {
+  if (!('op' in node)) {
+    budget.operands++
+    budget.bytes += node.lexeme.length * 3
+    const quoted = node.lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")
+    return `'${quoted}'${node.prefix ? ':*' : ''}`
+  }
+  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared')
+    throw new Error(`${node.op} is no part of a tsquery`)
+  if (node.op === 'not') return `!(${write(node.of, budget)})`
+  if (node.op === 'phrase') return node.of.map((each) => `(${write(each, budget)})`).join(` ${operators.phrase} `)
+  return balanced(
+    node.of.map((each) => write(each, budget)),
+    operators[node.op],
+  )
+}
+
+/** Long chains as a balanced tree: PostgreSQL walks through operands by recursion. */
+function balanced(parts: readonly string[], operator: string): string {
+  if (parts.length === 1) return parts[0] as string
+  const half = parts.length >> 1
+  return `(${balanced(parts.slice(0, half), operator)} ${operator} ${balanced(parts.slice(half), operator)})`
+}

@@ -1,0 +1,208 @@
+/**
+ * The texts of an object that a search may use: columns, and `_fulltext`, each as far as the caller sees it. What is
+ * asked of a text is given as a function of how its words are written.
+ */
+import type { Table } from '../../../../datamodel/model.ts'
+import type { FieldVisibility, Visibility } from '../../../plan/field-visibility.ts'
+import type { SearchField, TypeFields } from '../../../plan/fields.ts'
+import type { TextTarget } from '../../../plan/plan.ts'
+import {
+  columnWord,
+  fulltextFrom,
+  fulltextWord,
+  groupWord,
+  languageCode,
+  linkedWord,
+  otherLanguages,
+  titleWord,
+} from '../../document/lexemes.ts'
+import { whereSeen } from '../access/visibility.ts'
+import type { LinkedObjects } from '../linked/linked.ts'
+import { allOf, anyOf, lexeme, type Node } from '../sql/tsquery.ts'
+
+export interface SourceContext {
+  /** Object types that are searched. */
+  readonly types: readonly TypeFields[]
+  readonly languages: readonly string[]
+  readonly fieldVisibility: FieldVisibility
+  readonly linked: LinkedObjects
+}
+
+/** How one kind of lexeme is written: for a word, and for all that begin alike. */
+export type Writer = (word: string) => string
+
+/** What is asked of one text, given how its words are written; null: nothing can match. */
+export type Asked = (write: Writer) => Node | null
+
+/** One text of an object that a search may use. */
+export type Source = (asked: Asked) => Node | null
+
+export function sourcesOf(target: TextTarget, context: SourceContext): Source[] {
+  if (target.field) return columnSources(target.field, target.languages, context)
+  return target.languages === null ? fulltextSources(context) : fulltextColumns(target, context)
+}
+
+/** A column, for localized texts in each language by itself, as far as the caller sees it. */
+function columnSources(field: SearchField, languages: readonly string[] | null, context: SourceContext): Source[] {
+  const visibility = context.fieldVisibility.column(field)
+  if (visibility === 'never') return []
+  return codesOf(field, languages, context).map((code): Source => {
+    const write: Writer = (word) => columnWord(code, word)
+    return (asked) => {
+      const own = asked(write)
+      const node = own && field.kind === 'link' ? titleNode(field, asked, own, context) : own
+      return node && whereSeen(visibility, node)
+    }
+  })
+}
+
+/** Titles are those of objects that the caller may read: then the object that links to them has their words too. */
+function titleNode(field: SearchField, asked: Asked, own: Node, { linked }: SourceContext): Node | null {
+  const table = field.column.target
+  if (!table || linked.knowsAll(table)) return own
+  const title = asked(titleWord)
+  return title && linkNode(field, table, title, own, linked)
+}
+
+/** A link to an object that the caller may read and that matches. */
+export function linkNode(
+  field: SearchField,
+  table: Table,
+  of: Node,
+  candidates: Node,
+  linked: LinkedObjects,
+): Node | null {
+  const ids = linked.find(table, of)
+  if (ids?.length === 0) return null
+  return {
+    op: 'linked',
+    column: field.column.id,
+    code: field.code,
+    target: table.id,
+    of,
+    readable: linked.readable,
+    ids,
+    candidates,
+  }
+}
+
+export const wholeFulltext: Source = (asked) => either([asked(fulltextWord), asked(linkedWord)])
+
+/**
+ * `_fulltext` of all searched object types. The words of all its columns together say too much where some of these are
+ * hidden; then the groups of columns that the same masks show are asked, and titles link by link.
+ */
+function fulltextSources(context: SourceContext): Source[] {
+  return context.fieldVisibility.whole ? [wholeFulltext] : [...ownFulltext(context), ...linkedFulltext(context)]
+}
+
+function ownFulltext({ fieldVisibility, types }: SourceContext): Source[] {
+  const sources: Source[] = []
+  const whole: TypeFields[] = []
+  for (const type of types) {
+    const { groups } = type.fulltext
+    const visibilities = groups.map(([field]) => fieldVisibility.column(field as SearchField))
+    if (visibilities.every((visibility) => visibility === 'always')) whole.push(type)
+    else if (groups.length === 1)
+      sources.push(seenSource(visibilities[0] as Visibility, fromTypes([type], fulltextWord)))
+    else {
+      sources.push(
+        ...groups.map(([field], index): Source => {
+          const write: Writer = (word) => groupWord(field?.group ?? '', word)
+          return seenSource(visibilities[index] as Visibility, (asked) => asked(write))
+        }),
+      )
+    }
+  }
+  return [fromTypes(whole, fulltextWord), ...sources]
+}
+
+function linkedFulltext(context: SourceContext): Source[] {
+  const { fieldVisibility, types, linked } = context
+  const open = (field: SearchField): boolean =>
+    fieldVisibility.column(field) === 'always' && (!field.column.target || linked.knowsAll(field.column.target))
+  const whole = types.filter(({ fulltext }) => fulltext.links.every(open))
+  const isWhole = new Set(whole)
+  const others: Source[] = []
+  for (const type of types) {
+    if (isWhole.has(type)) continue
+    others.push(...type.fulltext.links.flatMap((field) => columnSources(field, null, context)))
+  }
+  return [fromTypes(whole, linkedWord), ...others]
+}
+
+function seenSource(visibility: Visibility, source: Source): Source {
+  return (asked) => {
+    const node = source(asked)
+    return node && whereSeen(visibility, node)
+  }
+}
+
+/** What was asked last of types that begin with this one: a search asks for the same several times. */
+const lastFrom = new WeakMap<TypeFields, { readonly names: string; readonly node: Node }>()
+
+function fromNode(types: readonly TypeFields[]): Node {
+  const first = types[0] as TypeFields
+  const names = types.map(({ fulltext }) => fulltext.name).join()
+  const last = lastFrom.get(first)
+  if (last?.names === names) return last.node
+  // The index would have to look at a list of documents for each type.
+  const node: Node = { op: 'shared', of: anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name)))) }
+  lastFrom.set(first, { names, node })
+  return node
+}
+
+/** Words of objects whose `_fulltext` is made of the columns that today's masks put there. */
+function fromTypes(types: readonly TypeFields[], write: Writer): Source {
+  if (types.length === 0) return () => null
+  const from = fromNode(types)
+  return (asked) => {
+    const node = asked(write)
+    return node && allOf([node, from])
+  }
+}
+
+function either(nodes: readonly (Node | null)[]): Node | null {
+  const possible = nodes.filter((node) => node !== null)
+  return possible.length === 0 ? null : anyOf(possible)
+}
+
+/** The columns whose texts are `_fulltext`, as far as their words are kept per column. */
+export function fulltextColumns(target: TextTarget, context: SourceContext): Source[] {
+  return fulltextFields(context).flatMap((field) => columnSources(field, target.languages, context))
+}
+
+const fulltextFields = ({ types }: SourceContext): SearchField[] =>
+  types.flatMap((type) => type.all).filter((field) => field.fulltext)
+
+/** The same without titles of linked objects, which are words of these. */
+export function ownSources({ field, languages }: TextTarget, context: SourceContext): Source[] {
+  if (!field && languages === null) return ownFulltext(context)
+  return (field ? [field] : fulltextFields(context))
+    .filter(({ kind }) => kind !== 'link')
+    .flatMap((each) => columnSources(each, languages, context))
+}
+
+export function asksTitles({ field }: TextTarget, { types }: SourceContext): boolean {
+  return field ? field.kind === 'link' : types.some(({ fulltext }) => fulltext.links.length > 0)
+}
+
+function codesOf(field: SearchField, languages: readonly string[] | null, context: SourceContext): string[] {
+  switch (field.kind) {
+    case 'text':
+    case 'string':
+    case 'link':
+    case 'custom':
+      return [field.code]
+    case 'l10n':
+    case 'date': {
+      if (languages === null) {
+        const own = context.languages.map((language) => languageCode(field.code, language, context.languages))
+        return [...own, otherLanguages(field.code)]
+      }
+      return [...new Set(languages.map((language) => languageCode(field.code, language, context.languages)))]
+    }
+    default:
+      return []
+  }
+}

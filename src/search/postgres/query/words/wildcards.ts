@@ -1,0 +1,163 @@
+/** Words and tokens that patterns stand for, from the dictionary that indexing fills. */
+
+import { AppError } from '../../../../platform/errors.ts'
+import type { Queryable } from '../../../../platform/postgres/db.ts'
+import { type Pattern, patterns } from '../../../document/analyze.ts'
+import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '../../../plan/plan.ts'
+import type { PostgresPlan } from '../access/postgres-plan.ts'
+import { trashSql } from '../access/trash.ts'
+import { readableSql } from '../access/visibility.ts'
+import { knownWord, knownWordSql, type WordTarget } from './known-words.ts'
+import type { Expansions } from './text.ts'
+
+/** Terms that one pattern may stand for. */
+const mostTerms = 1024
+
+const noExpansions: Expansions = { terms: () => [], found: () => '' }
+
+interface Wanted {
+  readonly dictionary: number
+  readonly like: string
+  /** The texts in which it is looked for. */
+  readonly places: WordTarget[]
+}
+
+type PlanToExpand = SearchPlan & Pick<PostgresPlan, 'accessSets'>
+
+/** `lexical`: where lexemes are asked for. */
+interface Databases {
+  readonly db: Queryable
+  readonly lexical: Queryable
+}
+
+/**
+ * Looks up all patterns of a plan, with one statement for words and one for tokens: those of the dictionary that the
+ * caller may know.
+ * @throws {AppError} `WildcardExpandedToTooManyTerms`
+ */
+export async function expandWildcards(databases: Databases, plan: PlanToExpand): Promise<Expansions> {
+  const all = wantedBy(plan)
+  if (all.length === 0) return noExpansions
+  const words = all.filter((each) => each.dictionary === 0)
+  const tokens = all.filter((each) => each.dictionary !== 0)
+  const found = new Map<string, string[]>()
+  const rows = [...(await lookUp(databases, plan, words, true)), ...(await lookUp(databases, plan, tokens, false))]
+  for (const { dictionary, pattern, term } of rows) {
+    const key = keyOf(dictionary, pattern)
+    const terms = found.get(key) ?? []
+    found.set(key, terms)
+    terms.push(term)
+    if (terms.length > mostTerms) {
+      throw new AppError('WildcardExpandedToTooManyTerms', { pattern: pattern.slice(0, 200), most: mostTerms })
+    }
+  }
+  // In the order in which the dictionary gives them they would tell which objects were there first.
+  for (const terms of found.values()) terms.sort()
+  return {
+    terms: (dictionary, pattern) => found.get(keyOf(dictionary, likeOf(pattern))) ?? [],
+    found: () => [...found].map(([key, terms]) => `${key} ${terms}`).join('\n'),
+  }
+}
+
+interface TermRow {
+  dictionary: number
+  pattern: string
+  term: string
+}
+
+/** Words are found by their trigrams, which the index has of these alone. */
+async function lookUp(
+  { db, lexical }: Databases,
+  plan: PlanToExpand,
+  wanted: readonly Wanted[],
+  areWords: boolean,
+): Promise<TermRow[]> {
+  const { fieldVisibility, languages, scope } = plan
+  if (wanted.length === 0) return []
+  const condition = `field ${areWords ? '= 0' : '= w.dictionary and field <> 0'} and term like w.pattern`
+  const select = (known: string): string => `select w.dictionary, w.pattern, t.term
+    from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text)
+    cross join lateral (select term from search_term ${known} where ${condition} limit $2) t`
+  const patternOf = ({ dictionary, like }: Wanted) => ({ dictionary, pattern: like })
+  if (fieldVisibility.whole) {
+    const asked = [JSON.stringify(wanted.map(patternOf)), mostTerms + 1]
+    return (await db.query<TermRow>(select(''), asked)).rows
+  }
+  const asked = wanted.flatMap((each) => {
+    const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages })
+    return known ? [{ ...patternOf(each), ...known }] : []
+  })
+  const values: unknown[] = [JSON.stringify(asked), mostTerms + 1]
+  const present = trashSql(scope, 'd', plan, (value, type) => `$${values.push(value)}::${type}`)
+  const sql = select(knownWordSql('term', 'w', present, readableSql(plan, 'd')))
+  return (await lexical.query<TermRow>(sql, values)).rows
+}
+
+function wantedBy(plan: SearchPlan): Wanted[] {
+  const wanted = new Map<string, Wanted>()
+  const typesOf = ({ objecttypes }: SearchScope) =>
+    (objecttypes ?? [...plan.fields.types.keys()]).flatMap((id) => plan.fields.types.get(id) ?? [])
+  const types = typesOf(plan.scope)
+  collect(plan.scope.where, types)
+  for (const aggregation of plan.aggregations) {
+    if (aggregation.kind === 'ranges') for (const clause of aggregation.clauses) collect(clause, types)
+  }
+  return [...wanted.values()]
+
+  function collect(clause: Clause, types: WordTarget['types']): void {
+    switch (clause.is) {
+      case 'and':
+      case 'or':
+        for (const each of clause.of) collect(each, types)
+        break
+      case 'not':
+      case 'row':
+        collect(clause.of, types)
+        break
+      case 'linked':
+        collect(clause.of.where, typesOf(clause.of))
+        break
+      case 'text':
+        if (clause.mode === 'wildcard') collectText(clause, types)
+    }
+  }
+
+  function collectText(clause: TextClause, types: WordTarget['types']): void {
+    for (const pattern of patterns(clause.text, 'words')) add(0, pattern, clause.targets)
+    const [token] = patterns(clause.text, 'token')
+    if (!token) return
+    for (const target of clause.targets) {
+      if (target.field?.kind === 'string') add(target.field.column.id, token, [target])
+    }
+
+    function add(dictionary: number, pattern: Pattern, targets: readonly TextTarget[]): void {
+      if (!needsDictionary(pattern)) return
+      const like = likeOf(pattern)
+      const key = keyOf(dictionary, like)
+      const known = wanted.get(key) ?? { dictionary, like, places: [] }
+      wanted.set(key, known)
+      known.places.push(...targets.map((target) => ({ target, types })))
+    }
+  }
+}
+
+/** Wildcards alone are ignored; a plain word and one that ends with a star are looked up in the index itself. */
+function needsDictionary({ parts }: Pattern): boolean {
+  if (parts.every((part) => 'wildcard' in part) || parts.length === 1) return false
+  const [first, second] = parts
+  const plainPrefix = parts.length === 2 && first && 'literal' in first && second && 'wildcard' in second
+  return !(plainPrefix && second.wildcard === '*')
+}
+
+const keyOf = (dictionary: number, like: string): string => `${dictionary} ${like}`
+
+/** The pattern as `like` reads it. */
+function likeOf({ parts }: Pattern): string {
+  return parts
+    .map((part) => {
+      if ('literal' in part) return part.literal.replace(/[\\%_]/g, '\\$&')
+      return part.wildcard === '*' ? '%' : '_'
+    })
+    .join('')
+    .toWellFormed()
+}

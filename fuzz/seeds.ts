@@ -709,5 +709,33 @@ export const seeds: Record<string, Seed> = {
       },
     }),
   },
+  parseQuery: {
+    make: () => ({
+      body: {
+        query:
+          '(work.title =@ "bridge" || work.made >= "$startOfYear-300y") && !work.place == ?( place.code == "LON" ) ' +
+          '&& work.width <= 200 && work.inventory =^ "N" && work.creator != null',
+        objecttypes: ['work'],
+        search: true,
+        limit: 5,
+        offset: 0,
+        format: 'short',
+        timezone: 'Europe/Berlin',
+        syntax: 'query',
+      },
+    }),
+  },
+  parseQueryCacheable: {
+    make: () => ({
+      query: {
+        query: `"on the" OR 'bridge' -(tyger, \`Wes*\`)`,
+        objecttypes: 'work',
+        search: '1',
+        syntax: 'words',
+        limit: 5,
+      },
+    }),
+  },
+  writeQuery: { make: (scene) => ({ body: { search: searchRequest(scene).search.slice(1) } }) },
   reindex: { make: () => ({ query: { blockFrontend: 'false' } }) },
 }

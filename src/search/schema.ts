@@ -78,6 +78,51 @@ export const SearchQuery = Type.Object({
   cache_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'How long caches may keep the answer.' })),
 })
 
+const syntax = Type.Optional(
+  Type.Enum(['query', 'words'], {
+    description: '`query` (when nothing is said): the query language. `words`: what people type in a search bar.',
+  }),
+)
+
+const parseOptions = {
+  query: Type.String({ description: 'The query, at most 100,000 characters.' }),
+  objecttypes: Type.Optional(
+    Type.Array(Type.String(), { maxItems: 1000, description: 'Only objects of these types.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ description: 'Hits of a page.' })),
+  offset: Type.Optional(Type.Integer({ description: 'Hits before the page.' })),
+  format: Type.Optional(Type.String({ description: 'The format that hits are answered in.' })),
+  timezone: Type.Optional(
+    Type.String({ description: 'Where times without a zone, and those that are relative to now, are meant.' }),
+  ),
+  syntax,
+}
+
+export const SearchParseQuery = Type.Object({
+  ...parseOptions,
+  search: flag('Runs the search and answers what it finds in place of the request.'),
+})
+
+export const SearchParseOptions = Type.Object(
+  {
+    ...parseOptions,
+    search: Type.Optional(
+      Type.Boolean({ description: 'Runs the search and answers what it finds in place of the request.' }),
+    ),
+  },
+  { ...additional, title: 'SearchParseOptions' },
+)
+export type SearchParseOptions = Omit<Static<typeof SearchParseOptions>, 'search'>
+
+export const SearchParseResponse = Type.Union([SearchRequest, SearchResponse])
+
+export const SearchElements = Type.Object(
+  { search: Elements },
+  { ...additional, title: 'SearchElements', description: 'The elements of a search request.' },
+)
+
+export const SearchQueryText = Type.Object({ query: Type.String() }, { title: 'SearchQueryText' })
+
 export const ReindexQuery = Type.Object({
   blockFrontend: flag('Refuse searches of others than root until it is done.'),
 })

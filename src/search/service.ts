@@ -38,6 +38,7 @@ import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
+export { createQueryLanguage, type QueryLanguage } from './language/service.ts'
 export { visionBytes } from './plan/vision.ts'
 export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
@@ -277,6 +278,14 @@ export function createSearchService(deps: SearchServiceDeps) {
         return deps.heavy.run(deadline, whole)
       }
       return answer(outcome)
+    },
+
+    /** Whether a search would be taken: throws what it would be refused with. */
+    async check(actor: Actor, request: SearchRequest): Promise<void> {
+      costOf(request as Fields)
+      await assertOpen(actor)
+      hitOptions(request)
+      await compile(actor, await deps.rights.forActor(actor), request)
     },
 
     ...createWalks({

@@ -45,6 +45,43 @@ const string = fc.oneof(
 )
 const bool = fc.constantFrom('must', 'must', 'should', 'must_not')
 
+const quoted = (text: string): string => `"${text}"`
+
+/** Random queries in the query language, and as people type them, over the same scenes. */
+export const someQuery: fc.Arbitrary<{ query: string; syntax: string }> = fc.oneof(
+  fc
+    .array(
+      fc.oneof(
+        word.map(quoted),
+        fc
+          .tuple(fc.constantFrom(...texts), fc.constantFrom('=@', '!@'), fc.oneof(word, pattern))
+          .map(([field, sign, value]) => `${field.name} ${sign} ${quoted(value)}`),
+        fc
+          .tuple(fc.constantFrom(...ofKind(...textKinds)), fc.constantFrom('==', '=^', '=*', '!^'), word)
+          .map(([field, sign, value]) => `${field.name} ${sign} ${quoted(value)}`),
+        fc
+          .tuple(fc.constantFrom(...figures), fc.constantFrom('>=', '<', '=='), fc.constantFrom(...numbers))
+          .map(([field, sign, value]) => `${field.name} ${sign} ${value}`),
+        fc.tuple(fc.constantFrom(...links), word).map(([field, value]) => `${field.name} == ?(${quoted(value)})`),
+      ),
+      { minLength: 1, maxLength: 3 },
+    )
+    .chain((parts) => fc.constantFrom(' && ', ' || ').map((joint) => ({ query: parts.join(joint), syntax: 'query' }))),
+  fc
+    .array(
+      fc.oneof(
+        word,
+        pattern,
+        word.map((each) => `'${each}'`),
+        word.map((each) => `\`${each}*\``),
+      ),
+      { minLength: 1, maxLength: 3 },
+    )
+    .chain((parts) =>
+      fc.constantFrom(' ', ' OR ', ' -').map((joint) => ({ query: parts.join(joint), syntax: 'words' })),
+    ),
+)
+
 export interface RequestOptions {
   /** With searches in searches. */
   readonly subsearches: boolean
@@ -69,6 +106,20 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
         ),
       })
       .map(({ text, ...rest }) => ({ type: 'text', ...rest, ...text }))
+  const exactIn = (of: readonly Field[]) =>
+    fc
+      .record({
+        fields: fc.uniqueArray(fc.constantFrom('_fulltext', ...of.map(({ name }) => name)), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+        string: fc.oneof(
+          word,
+          pattern,
+          fc.tuple(word, word).map(([one, other]) => `${one}*${other.slice(2)}`),
+        ),
+      })
+      .map((rest) => ({ type: 'text', mode: 'exact', ...rest }))
   const valueIn = (of: readonly Field[]) =>
     fc.constantFrom(...of).chain((field) => {
       const values =
@@ -125,6 +176,7 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
   })
   const simple = fc.oneof(
     { weight: 6, arbitrary: textIn(texts, ['_fulltext', '_fulltext']) },
+    { weight: 2, arbitrary: exactIn(ofKind(...textKinds)) },
     { weight: 4, arbitrary: valueIn(valued) },
     { weight: 3, arbitrary: rangeIn([...figures, ...outside(dates), ...inRow(dates)]) },
     { weight: 1, arbitrary: systemIn.map((rest) => ({ type: 'in', ...rest })) },

@@ -63,6 +63,12 @@ export type Clause =
       readonly below: boolean
     }
   | { readonly is: 'empty'; readonly field: SearchField }
+  /** A stored text is as the pattern says, from its beginning to its end; case counts. `*`, `?`, and a backslash before them. */
+  | {
+      readonly is: 'pattern'
+      readonly of: readonly { readonly field: SearchField; readonly languages: readonly string[] | null }[]
+      readonly pattern: string
+    }
   | {
       readonly is: 'numbers'
       readonly field: SearchField

@@ -8,6 +8,7 @@ import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { notAllowed, resolveLink, resolveName, unknownField } from './names.ts'
+import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
@@ -107,7 +108,7 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   if (text.length > longestText) throw wrong(`${place}.string`, `a string of at most ${longestText} characters`)
   const mode = choice(
     optional(element, 'mode', 'string', place) || 'fulltext',
-    ['fulltext', 'token', 'wildcard'],
+    ['fulltext', 'token', 'wildcard', 'exact'],
     `${place}.mode`,
   )
   const query = choice(
@@ -119,11 +120,16 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
   const names = namesOf(element, place)
   // People type a lone asterisk to see everything there is.
-  if (text.trim() === '*' && mode !== 'token' && names.length === 0 && !context.nested) return { clause: and([]) }
+  if (text.trim() === '*' && mode !== 'token' && mode !== 'exact' && names.length === 0 && !context.nested)
+    return { clause: and([]) }
   const wanted = names.length === 0 && !context.nested ? ['_fulltext'] : expandAssets(names, context)
   const targets = wanted.map((name) => textTarget(name, languages, context))
   if (targets.length === 0 && names.length > 0) return { clause: { is: 'none' }, score: [] }
   if (targets.length === 0) throw wrong(`${place}.fields`, 'a list of the fields of the nested table')
+  if (mode === 'exact') {
+    if (phrase) throw wrong(`${place}.phrase`, 'absent in the mode exact')
+    return { clause: patternClause(text, targets, place, context) }
+  }
   if (mode === 'wildcard') assertWildcards(text, place)
   const clause: Clause = inRows(context, targets, { is: 'text', targets, text, mode, phrase })
   return { clause, score: [{ clause, boost: 1, certain: true }] }

@@ -44,6 +44,14 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
       return hasOneOf(clause, spot, asked)
     case 'empty':
       return clause.field.kind !== 'boolean' && isOfType(clause.field, spot) && values(clause.field).length === 0
+    case 'pattern': {
+      const wanted = patternOf(clause.pattern)
+      return clause.of.some(({ field, languages }) =>
+        values(field)
+          .flatMap((value) => textsOf(field, value, languages))
+          .some((value) => wanted.test(value)),
+      )
+    }
     case 'numbers':
       return values(clause.field).some((value) => isBetween(value as number, clause))
     case 'dates':
@@ -118,6 +126,25 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         )
       )
   }
+}
+
+function textsOf(field: SearchField, value: unknown, languages: readonly string[] | null): readonly string[] {
+  if (field.kind === 'custom') return [(value as { conceptName?: string }).conceptName ?? []].flat()
+  if (field.kind !== 'l10n') return [value as string]
+  return Object.entries(value as Record<string, string>).flatMap(([language, text]) =>
+    !languages || languages.includes(language) ? [text] : [],
+  )
+}
+
+function patternOf(pattern: string): RegExp {
+  const pieces = pattern.match(/\\[\s\S]|[\s\S]/gu) ?? []
+  const source = pieces.map((piece) => {
+    if (piece === '*') return '.*'
+    return piece === '?'
+      ? '.'
+      : (piece.length > 1 && piece.startsWith('\\') ? piece.slice(1) : piece).replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&')
+  })
+  return new RegExp(`^${source.join('')}$`, 'su')
 }
 
 /** Whether it could have the field at all. */

@@ -39,7 +39,7 @@ import { ofDocuments, type Place, predicateSql } from './predicate.ts'
 import { accessSql, readableSql, sightNode, sightOfTypes, whereSeen } from './sight.ts'
 import { linkNode } from './sources.ts'
 import type { Parameters } from './sql.ts'
-import { storedValueSql } from './stored-values.ts'
+import { storedPatternSql, storedValueSql } from './stored-values.ts'
 import { datesNode, type Expansions, piecesNode, textNode } from './text.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from './tsquery.ts'
 
@@ -165,6 +165,8 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
       return valueCondition(clause, place, context)
     case 'empty':
       return absent(clause.field, place, context)
+    case 'pattern':
+      return patternCondition(clause, place, context)
     case 'numbers': {
       const bound = (each: typeof clause.from) => each && { text: orderedNumber(each.value), inclusive: each.inclusive }
       const pieces = rangePieces('number', bound(clause.from), bound(clause.to), {
@@ -343,6 +345,32 @@ function storedValueCondition(
     node,
     sql: storedValueSql(field, values, languages, place.alias, context.parameters),
   }
+}
+
+/** Texts as they are stored, where the caller sees them. What is not well-formed cannot be stored. */
+function patternCondition(
+  { of, pattern }: Extract<Clause, { is: 'pattern' }>,
+  { alias, root }: Place,
+  { plan, parameters }: ConditionContext,
+): Condition {
+  const columns = of.flatMap(({ field, languages }) => {
+    const sight = plan.vision.column(field)
+    if (sight === 'never') return []
+    const where = sightNode(sight)
+    return [{ field, languages, where: where ? String(accessSql(where, root)) : null }]
+  })
+  if (columns.length === 0 || pattern.includes('\0') || !pattern.isWellFormed()) return never
+  return ofSql(storedPatternSql(columns, likeOf(pattern), alias, parameters))
+}
+
+/** The pattern as `like` has it. */
+function likeOf(pattern: string): string {
+  return pattern.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
+    if (piece === '*') return '%'
+    if (piece === '?') return '_'
+    const char = piece.length > 1 ? piece.slice(1) : piece
+    return /[\\%_]/.test(char) ? `\\${char}` : char
+  })
 }
 
 /** Whatever could have the field: objects of its type, or rows of its table. */

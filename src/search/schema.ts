@@ -39,8 +39,24 @@ export const SearchRequest = Type.Object(
     ),
     include_deleted: Type.Optional(Type.Boolean()),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Object({}, additional))),
-    fields: Type.Optional(Type.Array(Type.Object({}, additional))),
-    field: Type.Optional(Type.String()),
+    fields: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            key: Type.Optional(Type.String({ description: 'The name in `_fields`; the field when nothing is said.' })),
+            field: Type.String(),
+            with_path: Type.Optional(
+              Type.Boolean({ description: 'Each value as a list from the top of its hierarchy down.' }),
+            ),
+            mode: Type.Optional(Type.String({ description: 'Of ranges of dates: `from`, `to` or `from_to`.' })),
+            language: Type.Optional(Type.String()),
+          },
+          { ...additional, title: 'SearchRequestField' },
+        ),
+        { description: 'Values that are answered with each hit, in `_fields`.' },
+      ),
+    ),
+    field: Type.Optional(Type.String({ description: 'Of a search within another: the link whose targets are meant.' })),
     include_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     exclude_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     point_in_time: Type.Optional(Type.Object({}, { ...additional, ...refused('the index keeps no earlier state') })),

@@ -26,6 +26,7 @@ import type { World } from '../platform/postgres/snapshot.ts'
 import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
+import { type CollectedFields, collectFields } from './collect.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
 import { createVision, type Vision, visionWithout } from './plan/vision.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
@@ -200,17 +201,31 @@ export function createSearchService(deps: SearchServiceDeps) {
   async function answerOf(
     { actor, caller }: { readonly actor: Actor; readonly caller: CallerRights },
     options: HitOptions,
-    { plan, objecttypes, aggregations, languages }: CompiledSearch,
+    { plan, objecttypes, aggregations, fields, languages }: CompiledSearch,
     outcome: SearchOutcome,
     deadline: Deadline,
   ): Promise<JsonAnswer> {
     const yielder = createYielder(() => deadline.check())
+    const ids = outcome.hits.map((hit) => hit.id)
+    const q = db.within(deadline)
+    const { databaseName, withAncestors } = deps
+    const inOrder = preferred(plan, languages)
+    const collected = await collectFields(fields, ids, {
+      engine,
+      q,
+      deadline,
+      actor,
+      plan,
+      languages: inOrder,
+      databaseName,
+      withAncestors,
+    })
     const [hits, answers] = await Promise.all([
       deps.renderHits(
         actor,
-        outcome.hits.map((hit) => hit.id),
+        ids,
         { ...options, languages: languages.length === 0 ? null : languages },
-        { additions: hitAdditions(outcome.hits), deadline },
+        { additions: hitAdditions(outcome.hits, collected), deadline },
       ),
       answerAggregations(
         {
@@ -218,8 +233,8 @@ export function createSearchService(deps: SearchServiceDeps) {
           actor,
           caller,
           model: plan.model,
-          languages: preferred(plan, languages),
-          q: db.within(deadline),
+          languages: inOrder,
+          q,
           deadline,
           yielder,
         },
@@ -230,7 +245,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     const response: Omit<SearchResponse, 'objects'> = {
       type: '',
       objecttypes: objecttypes.map((table: Table) => table.name),
-      language: preferred(plan, languages)[0] ?? '',
+      language: inOrder[0] ?? '',
       count: outcome.count,
       offset: plan.offset,
       limit: plan.limit,
@@ -348,11 +363,16 @@ function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none
   return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
 }
 
-function hitAdditions(hits: readonly Hit[]) {
+function hitAdditions(hits: readonly Hit[], collected: ReadonlyMap<number, CollectedFields>) {
   const byId = new Map(hits.map((hit) => [hit.id, hit]))
   return (systemObjectId: number): Readonly<Record<string, unknown>> => {
     const { score = null, sort } = byId.get(systemObjectId) ?? {}
-    return score === null ? { _sort: sort } : { _score: score, _sort: sort }
+    const fields = collected.get(systemObjectId)
+    return {
+      ...(score === null ? {} : { _score: score }),
+      _sort: sort,
+      ...(fields === undefined ? {} : { _fields: fields }),
+    }
   }
 }
 

@@ -11,7 +11,6 @@ test('what the engine cannot do is refused by name, and what asks for nothing is
     ['sort[0].with_path', sort({ with_path: true })],
     ['sort[0].number_groups', sort({ number_groups: [3] })],
     ['sort[0].width', sort({ width: 'year' })],
-    ['fields', { fields: [{ key: 'created', field: '_created' }] }],
     ['field', { field: '_system_object_id' }],
   ] as const) {
     const answer = await search(request)

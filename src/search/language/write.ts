@@ -117,6 +117,8 @@ function inQuery(element: Fields, place: string, fields: FieldCatalogue, depth: 
   const names = listOfNames(element, place)
   if (element.subsearch !== undefined && element.subsearch !== null) {
     const inner = fieldsAt(element.subsearch, `${place}.subsearch`)
+    if (inner.field && inner.field !== '_system_object_id')
+      throw unsayable(`${place}.subsearch.field`, 'a field of a search within')
     const at = `${place}.subsearch.search`
     const of = listQuery(listAt(inner.search ?? [], at, queryLimits.conditions), at, fields, depth + 1).text
     return joined(

@@ -95,6 +95,13 @@ export type Clause =
   | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
   /** Links to an object that another search finds. */
   | { readonly is: 'linked'; readonly field: SearchField; readonly of: SearchScope }
+  /** What `by` links to in an object that another search finds (null: that object itself) is linked to by `field` (null: it is the object). */
+  | {
+      readonly is: 'joined'
+      readonly field: SearchField | null
+      readonly of: SearchScope
+      readonly by: SearchField | null
+    }
   | ChangeClause
 
 /** Which objects are searched: what they match, and which of them the caller may read. */

@@ -177,7 +177,8 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       `${place}.subsearch`,
       context.depth + 1,
     )
-    return { clause: or(fields.map((name) => linkedClause(name, scope, context))) }
+    const by = subsearchField(element.subsearch as Fields, `${place}.subsearch`, context)
+    return { clause: or(fields.map((name) => linkedClause(name, scope, by, context))) }
   }
   const values = listAt(element.in, `${place}.in`, mostValues)
   const clauses = fields.map((name): Clause => {
@@ -261,10 +262,22 @@ function targetsById(
   return or([...empty, ...(ids.length > 0 ? [{ is: 'linked', field, of: scope } as const] : [])])
 }
 
-function linkedClause(name: string, scope: SearchScope, context: ElementContext): Clause {
+function linkedClause(name: string, of: SearchScope, by: SearchField | null, context: ElementContext): Clause {
   const named = resolveLink(context.fields, name)
-  if (named.kind !== 'field' || named.field.kind !== 'link' || context.nested) throw notAllowed(name, 'subsearch')
-  return { is: 'linked', field: named.field, of: scope }
+  if (context.nested) throw notAllowed(name, 'subsearch')
+  if (named.kind === 'system' && named.name === '_system_object_id') return { is: 'joined', field: null, of, by }
+  if (named.kind !== 'field' || named.field.kind !== 'link') throw notAllowed(name, 'subsearch')
+  return by === null ? { is: 'linked', field: named.field, of } : { is: 'joined', field: named.field, of, by }
+}
+
+/** The link of the objects that the search within finds whose targets are meant; null: these objects themselves. */
+function subsearchField(subsearch: Fields, place: string, { fields }: ElementContext): SearchField | null {
+  const name = optional(subsearch, 'field', 'string', place)
+  if (name === undefined || name === '' || name === '_system_object_id') return null
+  const named = resolveLink(fields, name)
+  if (named.kind === 'system' && named.name === '_system_object_id') return null
+  if (named.kind !== 'field' || named.field.kind !== 'link') throw notAllowed(name, 'the field of a search within')
+  return named.field
 }
 
 function nestedElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {

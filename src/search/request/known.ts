@@ -37,6 +37,7 @@ const elementNames: Readonly<Record<string, Names>> = {
 const ofAllElements = names('type', 'bool', 'boost')
 const anyElement: Names = new Set([...ofAllElements, ...Object.values(elementNames).flatMap((set) => [...set])])
 
+const fieldNames: Names = new Set(Object.keys(SearchRequest.properties.fields.items.properties))
 const sortNames: Names = new Set(Object.keys(SearchRequest.properties.sort.items.properties))
 
 const facetNames = ['limit', 'offset', 'sort', 'order', 'include', 'language']
@@ -65,6 +66,7 @@ export function ignoredNames(request: Fields): readonly string[] {
   }
   assertNames(request, requestNames, requestNames, '')
   eachRecord(request.search, 'search', (element, place) => assertElement(element, place, 0))
+  eachRecord(request.fields, 'fields', (entry, place) => assertNames(entry, fieldNames, fieldNames, place))
   eachRecord(request.sort, 'sort', (key, place) => assertNames(key, sortNames, sortNames, place))
   if (!isRecord(request.aggregations)) return ignored
   for (const [name, entry] of Object.entries(request.aggregations)) {

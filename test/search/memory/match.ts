@@ -113,6 +113,18 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         const target = asked.all.get(id as number)
         return target !== undefined && isInScope(clause.of, target, asked)
       })
+    case 'joined': {
+      const own = clause.field === null ? [document.id] : values(clause.field)
+      return own.some((id) =>
+        [...asked.all.values()].some((found) => {
+          if (clause.by === null && found.id !== id) return false
+          if (!isInScope(clause.of, found, asked)) return false
+          if (clause.by === null) return true
+          const by = isSeen(vision.column(clause.by), found) ? valuesAt({ document: found, row: null }, clause.by) : []
+          return by.includes(id)
+        }),
+      )
+    }
     case 'changed':
       return (
         table !== undefined &&
@@ -256,7 +268,7 @@ const mostWords = 1024
 export function assertFewWords(clause: Clause, documents: readonly MemoryDocument[], asked: Asked): void {
   if (clause.is === 'and' || clause.is === 'or') for (const each of clause.of) assertFewWords(each, documents, asked)
   else if (clause.is === 'not' || clause.is === 'row') assertFewWords(clause.of, documents, asked)
-  else if (clause.is === 'linked') assertFewWords(clause.of.where, documents, asked)
+  else if (clause.is === 'linked' || clause.is === 'joined') assertFewWords(clause.of.where, documents, asked)
   else if (clause.is === 'text' && clause.mode === 'wildcard') assertFewWordsOf(clause, documents, asked)
 }
 

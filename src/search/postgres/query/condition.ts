@@ -222,6 +222,8 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
       return rowCondition(clause, place, context)
     case 'linked':
       return linkedCondition(clause, place, context)
+    case 'joined':
+      return joinedCondition(clause, place, context)
     case 'changed':
       return conjunction([ofSql(changedSql(clause, alias, parameters)), anyMask(context)])
   }
@@ -463,6 +465,35 @@ function linkedCondition(
     node,
     sql: `${alias}.id in (select link.from_id from search_document ${target}
       join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
+  }
+}
+
+/** Objects that what another search finds links to, or that link to the same. */
+function joinedCondition(
+  { field, of, by }: Extract<Clause, { is: 'joined' }>,
+  { alias }: Place,
+  context: ConditionContext,
+): Condition {
+  const { plan, parameters } = context
+  const target = `${alias}j`
+  const inner = scopeSql(of, target, context)
+  const sight = by === null ? 'always' : plan.vision.column(by)
+  const node = field === null ? null : whereSeen(plan.vision.column(field), lexeme(hasValue(field.code)))
+  if (inner === null || sight === 'never' || (field !== null && node === null)) return never
+  const where = sightNode(sight)
+  const found = where ? `${inner} and ${accessSql(where, target)}` : String(inner)
+  const ids =
+    by === null
+      ? `select ${target}.id from search_document ${target} where ${found}`
+      : `select sought.to_id from search_document ${target} join object_link sought on sought.from_id = ${target}.id
+          and sought.column_id = ${parameters.add(by.column.id, 'int')} where ${found}`
+  if (field === null) return ofSql(`${alias}.id in (${ids})`)
+  const column = parameters.add(field.column.id, 'int')
+  return {
+    never: false,
+    node,
+    sql: `${alias}.id in (select link.from_id from object_link link where link.column_id = ${column}
+      and link.to_id in (${ids}))`,
   }
 }
 

@@ -113,6 +113,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
         collect(clause.of, types)
         break
       case 'linked':
+      case 'joined':
         collect(clause.of.where, typesOf(clause.of))
         break
       case 'text':

@@ -27,11 +27,17 @@ export const SearchRequest = Type.Object(
             field: Type.String(),
             order: Type.Optional(Type.String()),
             language: Type.Optional(Type.String()),
-            with_path: Type.Optional(Type.Boolean(refused('hits are not sorted by path'))),
+            with_path: Type.Optional(
+              Type.Boolean({ description: 'By the titles from the top of the hierarchy down.' }),
+            ),
             mode: Type.Optional(Type.String()),
-            numeric: Type.Optional(Type.Boolean()),
-            number_groups: Type.Optional(Type.Array(Type.Integer(), refused('numbers are not sorted in groups'))),
-            width: Type.Optional(Type.String()),
+            numeric: Type.Optional(Type.Boolean({ description: '`false`: digits in texts are letters.' })),
+            number_groups: Type.Optional(
+              Type.Array(Type.Integer(), { description: 'Runs of digits in texts that decide, one after the other.' }),
+            ),
+            width: Type.Optional(
+              Type.String({ description: 'Dates by the `year`, `month`, `week` or `day` that they begin in.' }),
+            ),
           },
           additional,
         ),

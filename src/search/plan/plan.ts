@@ -122,14 +122,30 @@ export interface ScoreTerm {
   readonly certain: boolean
 }
 
+/** By what of a date hits are sorted: all that begins in the same period is alike. */
+export type PeriodUnit = 'year' | 'month' | 'week' | 'day'
+
 export type SortField =
   | { readonly by: 'score' | 'id' | 'created' | 'modified' | 'objecttype' }
-  | { readonly by: 'standard'; readonly languages: readonly string[] }
+  | {
+      readonly by: 'standard'
+      readonly languages: readonly string[]
+      /** By the titles from the top of the hierarchy down. */
+      readonly path?: boolean
+    }
+  /** By the title of the object above; `path`: by the titles of all above, from the top down. */
+  | { readonly by: 'parent'; readonly languages: readonly string[]; readonly path: boolean }
   | {
       readonly by: 'field'
       readonly field: SearchField
       readonly languages: readonly string[]
       readonly end: boolean
+      /** Links: by the titles from the top of the hierarchy of the target down. */
+      readonly path?: boolean
+      /** Dates. */
+      readonly width?: PeriodUnit
+      /** Texts: digits are letters, or the run of digits that decides, counted from 1. */
+      readonly digits?: 'letters' | number
       /** Of the same kind: the first of them that an object has a value in counts. */
       readonly others?: readonly SearchField[]
     }

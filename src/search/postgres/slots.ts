@@ -17,6 +17,8 @@ export interface Slots {
   facet(field: SearchField): number | undefined
   /** Place of the sort key of a column, for localized ones in a language. */
   sortKey(field: SearchField, language?: string): KeyPlace | undefined
+  /** Place of the key by the digits of a text (document/digits.ts), for localized ones in a language. */
+  digitKey(field: SearchField, language?: string): KeyPlace | undefined
   /** Place of the first object that a link column points to, among the sort keys. */
   linked(field: SearchField): KeyPlace | undefined
   /** Place of the sort key of `_standard`. */
@@ -57,6 +59,12 @@ function keyKind({ listed, kind, path, file }: SearchField): 's' | 'l' {
   const isShort = ['number', 'date', 'boolean'].includes(kind) && path.length === 0 && file === null
   return listed || isShort ? 's' : 'l'
 }
+
+const digitName = (field: SearchField, language?: string): string => `${keyName(field, language)}#`
+
+/** Columns whose texts are sorted by their digits where a search asks for it. */
+export const hasDigitKeys = ({ kind, file }: SearchField): boolean =>
+  ['text', 'string', 'l10n'].includes(kind) && file?.sorted !== false
 
 const linkedName = (field: SearchField): string => `${field.code}>`
 
@@ -115,6 +123,11 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   const keys = new Map<SearchField, KeyPlace | undefined>()
   const linked = new Map<SearchField, KeyPlace | undefined>()
   const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
+  const digits = new Map<SearchField, ReadonlyMap<string | undefined, KeyPlace | undefined>>()
+  const findDigits = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
+    const slot = find(table.id, 'l', digitName(field, language))
+    return slot === undefined ? undefined : -slot
+  }
   const findKey = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
     const kind = keyKind(field)
     const slot = find(table.id, kind, keyName(field, language))
@@ -126,6 +139,10 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
       keys.set(field, findKey(table, field))
       const first = field.kind === 'link' ? find(table.id, 'l', linkedName(field)) : undefined
       if (first !== undefined) linked.set(field, -first)
+      if (hasDigitKeys(field)) {
+        const own = isLocalized(field) ? languages : [undefined]
+        digits.set(field, new Map(own.map((language) => [language, findDigits(table, field, language)])))
+      }
       if (!isLocalized(field)) continue
       const places = languages.map((language) => [language, findKey(table, field, language)] as const)
       localizedKeys.set(field, new Map(places))
@@ -134,6 +151,7 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   return {
     facet: (field) => facets.get(field),
     sortKey: (field, language) => (language === undefined ? keys.get(field) : localizedKeys.get(field)?.get(language)),
+    digitKey: (field, language) => digits.get(field)?.get(language),
     linked: (field) => linked.get(field),
     standardKey: (language) => find(0, 's', standardName(language)),
   }
@@ -179,6 +197,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
       if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {
         rows.push({ objecttype: table.id, kind: keyKind(field), field: keyName(field, language) })
+        if (hasDigitKeys(field)) rows.push({ objecttype: table.id, kind: 'l', field: digitName(field, language) })
       }
     }
   }

@@ -5,6 +5,8 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Expression } from '../../rights/service.ts'
+import type { Ring } from '../geo/polygon.ts'
+import type { Rectangle } from '../geo/rectangles.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Vision } from './vision.ts'
 
@@ -78,6 +80,10 @@ export type Clause =
   | { readonly is: 'dates'; readonly field: SearchField; readonly range: MomentRange }
   /** The date spans exactly these moments. */
   | { readonly is: 'sameDate'; readonly field: SearchField; readonly range: MomentRange }
+  /** A geometry shares a point with one of the rectangles. */
+  | { readonly is: 'geoBox'; readonly field: SearchField; readonly boxes: readonly Rectangle[] }
+  /** A geometry lies within the polygon. */
+  | { readonly is: 'geoShape'; readonly field: SearchField; readonly ring: Ring }
   | { readonly is: 'created' | 'modified'; readonly range: MomentRange }
   | { readonly is: 'objecttype' | 'id'; readonly ids: readonly number[] }
   | { readonly is: 'pool'; readonly ids: readonly number[]; readonly below: boolean; readonly none: boolean }

@@ -19,6 +19,8 @@ export interface Slots {
   sortKey(field: SearchField, language?: string): KeyPlace | undefined
   /** Place of the key by the digits of a text (document/digits.ts), for localized ones in a language. */
   digitKey(field: SearchField, language?: string): KeyPlace | undefined
+  /** Place of the rectangles of geometries. */
+  geoKey(field: SearchField): KeyPlace | undefined
   /** Place of the first object that a link column points to, among the sort keys. */
   linked(field: SearchField): KeyPlace | undefined
   /** Place of the sort key of `_standard`. */
@@ -65,6 +67,8 @@ const digitName = (field: SearchField, language?: string): string => `${keyName(
 /** Columns whose texts are sorted by their digits where a search asks for it. */
 export const hasDigitKeys = ({ kind, file }: SearchField): boolean =>
   ['text', 'string', 'l10n'].includes(kind) && file?.sorted !== false
+
+const geoName = (field: SearchField): string => `${field.code}*`
 
 const linkedName = (field: SearchField): string => `${field.code}>`
 
@@ -122,6 +126,7 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   const facets = new Map<SearchField, number | undefined>()
   const keys = new Map<SearchField, KeyPlace | undefined>()
   const linked = new Map<SearchField, KeyPlace | undefined>()
+  const geometries = new Map<SearchField, KeyPlace | undefined>()
   const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeyPlace | undefined>>()
   const digits = new Map<SearchField, ReadonlyMap<string | undefined, KeyPlace | undefined>>()
   const findDigits = (table: Table, field: SearchField, language?: string): KeyPlace | undefined => {
@@ -137,6 +142,8 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
     for (const field of all) {
       facets.set(field, find(table.id, 'f', field.code))
       keys.set(field, findKey(table, field))
+      const place = field.kind === 'geo' ? find(table.id, 'l', geoName(field)) : undefined
+      if (place !== undefined) geometries.set(field, -place)
       const first = field.kind === 'link' ? find(table.id, 'l', linkedName(field)) : undefined
       if (first !== undefined) linked.set(field, -first)
       if (hasDigitKeys(field)) {
@@ -152,6 +159,7 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
     facet: (field) => facets.get(field),
     sortKey: (field, language) => (language === undefined ? keys.get(field) : localizedKeys.get(field)?.get(language)),
     digitKey: (field, language) => digits.get(field)?.get(language),
+    geoKey: (field) => geometries.get(field),
     linked: (field) => linked.get(field),
     standardKey: (language) => find(0, 's', standardName(language)),
   }
@@ -193,6 +201,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
   for (const { table, all } of fieldsOf(model).types.values()) {
     for (const field of all) {
       if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
+      if (field.kind === 'geo') rows.push({ objecttype: table.id, kind: 'l', field: geoName(field) })
       if (['custom', 'geo', 'files'].includes(field.kind) || field.file?.sorted === false) continue
       if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {

@@ -7,10 +7,11 @@ import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts
 import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
+import { boxClause, shapeClause } from './geo.ts'
 import { notAllowed, resolveLink, resolveName, unknownField } from './names.ts'
 import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
-import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
+import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
 import { valuesClause } from './values.ts'
 
@@ -92,12 +93,10 @@ const parsers: Record<(typeof types)[number], Parser> = {
     elementsClause(element.search, `${place}.search`, { ...context, depth: context.depth + 1 }),
   nested: nestedElement,
   similar: similarElement,
-  geo_bounding_box: (_, place) => {
-    throw unsupported(`${place}.type`, 'geo_bounding_box')
-  },
-  geo_shape: (_, place) => {
-    throw unsupported(`${place}.type`, 'geo_shape')
-  },
+  geo_bounding_box: (element, place, context) => ({
+    clause: boxClause(element, namesOf(element, place), place, context),
+  }),
+  geo_shape: (element, place, context) => ({ clause: shapeClause(element, namesOf(element, place), place, context) }),
 }
 
 function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {

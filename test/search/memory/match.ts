@@ -61,6 +61,9 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         const interval = intervalOf(value)
         return interval !== null && interval.from === clause.range.from && interval.to === clause.range.to
       })
+    case 'geoBox':
+    case 'geoShape':
+      throw new Error('this engine knows no places')
     case 'created':
     case 'modified': {
       const at = clause.is === 'created' ? source.createdAt : source.modifiedAt

@@ -5,6 +5,7 @@
 import type { SystemFieldName } from '../../../datamodel/model.ts'
 import { type Expression, isEverything } from '../../../rights/service.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../document/ordered.ts'
+import type { Rectangle } from '../../geo/rectangles.ts'
 import type { SearchField, TypeFields } from '../../plan/fields.ts'
 import type { ChangeClause, Clause, MomentRange, SearchScope } from '../../plan/plan.ts'
 import type { Sight } from '../../plan/vision.ts'
@@ -31,6 +32,7 @@ import { keySql } from '../slots.ts'
 import { rightsCondition } from './access.ts'
 import { knownSetsSql } from './access-sets.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from './conditions.ts'
+import { boxSql, cellsNode, shapeSql } from './geo.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
 import type { LinkedObjects } from './linked.ts'
 import { type DocumentSql, documentSql, joined, madeOf, type Sql } from './of-document.ts'
@@ -187,6 +189,14 @@ function compile(clause: Clause, place: Place, context: ConditionContext): Condi
       )
     case 'sameDate':
       return seen(clause.field, sameDate(clause.field.code, clause.range), context)
+    case 'geoBox': {
+      const sql = boxSql(clause.field, clause.boxes, place.root, context.plan, parameters)
+      return geoCondition(clause.field, clause.boxes, sql, context)
+    }
+    case 'geoShape': {
+      const sql = shapeSql(clause.field, clause.ring, place.root, context.plan, parameters)
+      return geoCondition(clause.field, clause.ring.around, sql, context)
+    }
     case 'created':
       return conjunction([ofSql(momentSql(`${alias}.created_at`, clause.range, parameters)), anyMask(context)])
     case 'modified':
@@ -347,6 +357,17 @@ function storedValueCondition(
     node,
     sql: storedValueSql(field, values, languages, place.alias, context.parameters),
   }
+}
+
+/** The cells find candidates, the rectangles decide. */
+function geoCondition(
+  field: SearchField,
+  areas: readonly Rectangle[],
+  sql: Sql | null,
+  { plan }: ConditionContext,
+): Condition {
+  const node = whereSeen(plan.vision.column(field), cellsNode(field, areas))
+  return node && sql ? { never: false, node, sql } : never
 }
 
 /** Texts as they are stored, where the caller sees them. What is not well-formed cannot be stored. */

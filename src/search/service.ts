@@ -5,11 +5,9 @@
 import type { Model, Table } from '../datamodel/model.ts'
 import {
   appliedMergeDepth,
-  type FormatName,
   fileAccess,
   formatNames,
   type MaskDeps,
-  type MergeMode,
   maskAccess,
   mergeModes,
 } from '../objects/service.ts'
@@ -27,6 +25,7 @@ import { createYielder, type Yielder } from '../platform/process/cooperative-yie
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import { type CollectedFields, collectFields } from './collect.ts'
+import type { HitOptions } from './hits.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
 import { createVision, type Vision, visionWithout } from './plan/vision.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
@@ -39,25 +38,12 @@ import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
+export type { HitOptions } from './hits.ts'
 export { createQueryLanguage, type QueryLanguage } from './language/service.ts'
 export { visionBytes } from './plan/vision.ts'
 export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
 export { createReindexing } from './queue/reindex.ts'
-
-/** How hits are shown; the keys of a request that say so, checked. */
-export interface HitOptions {
-  readonly format: FormatName
-  readonly languages: readonly string[] | null
-  readonly mergeLinkedObjects: MergeMode | undefined
-  readonly mergeMaxDepth: number | undefined
-  readonly generateRights: boolean
-  readonly allFields: boolean
-  readonly includeFields: readonly string[]
-  /** Days that addresses of files hold; undefined: as usual. */
-  readonly fileDays: number | undefined
-  readonly excludeFields: readonly string[]
-}
 
 /** Milliseconds that a search works in the database before it goes on among the heavy ones. */
 const longestQuick = 2000
@@ -85,16 +71,6 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Renders objects for the actor; those that the actor may not see are left out. */
-  readonly renderHits: (
-    actor: Actor,
-    systemObjectIds: readonly number[],
-    options: HitOptions,
-    context: {
-      readonly additions: (systemObjectId: number) => Readonly<Record<string, unknown>>
-      readonly deadline: Deadline
-    },
-  ) => Promise<JsonAnswer>
   /** Where expensive searches take their turn. */
   readonly heavy: Places
   /** Milliseconds that other searches work in the database before they go on there. */
@@ -232,7 +208,7 @@ export function createSearchService(deps: SearchServiceDeps) {
           deps,
           actor,
           caller,
-          model: plan.model,
+          plan,
           languages: inOrder,
           q,
           deadline,
@@ -282,7 +258,8 @@ export function createSearchService(deps: SearchServiceDeps) {
         ignored,
       })
       const whole = async () => answer(await engine.search(plan, deadline))
-      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavy.run(deadline, whole)
+      const measured = compiled.aggregations.some(({ measure }) => measure !== null)
+      if (isHeavy(cost) || measured || isLargePage(plan, options)) return deps.heavy.run(deadline, whole)
       const quick = shorter(deadline, deps.quickLimit ?? longestQuick)
       let outcome: SearchOutcome
       try {

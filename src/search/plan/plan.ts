@@ -8,6 +8,7 @@ import type { Expression } from '../../rights/service.ts'
 import type { Ring } from '../geo/polygon.ts'
 import type { Rectangle } from '../geo/rectangles.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
+import type { Measure, Measured } from './measures.ts'
 import type { Vision } from './vision.ts'
 
 /** How the string of a text element is read. */
@@ -265,6 +266,8 @@ export interface SearchEngine {
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** The page alone, of any size. Nothing is counted, and nothing kept. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
+  /** Something of all that is found. */
+  measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
   /** What has changed of the objects of a scope. */
   changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>
 }

@@ -70,7 +70,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     sort,
     after,
     ...pageOf(request, after !== null),
-    aggregations: aggregations.flatMap(({ plan, more }) => [plan, ...more]),
+    aggregations: aggregations.flatMap(({ plan, more }) => (plan === null ? [] : [plan, ...more])),
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
   return { plan, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }

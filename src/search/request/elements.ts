@@ -186,6 +186,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
+    if (named.kind === 'period') return periodsClause(named.field, values, place, context)
     if (named.kind === 'targetId') return targetsById(named.field, { values, below, name, place }, context)
     return valuesClause(named, values, {
       below,
@@ -259,6 +260,18 @@ function targetsById(
   const scope = context.scope({ objecttypes: [target], search }, place, context.depth + 1)
   const empty: readonly Clause[] = ids.length < values.length ? [{ is: 'empty', field }] : []
   return or([...empty, ...(ids.length > 0 ? [{ is: 'linked', field, of: scope } as const] : [])])
+}
+
+/** Dates that share a moment with one of the years or months. */
+function periodsClause(field: SearchField, values: readonly unknown[], place: string, context: ElementContext): Clause {
+  return or(
+    values.map((value, index): Clause => {
+      if (value === null) return { is: 'empty', field }
+      if (typeof value !== 'string' && typeof value !== 'number')
+        throw wrong(`${place}.in[${index}]`, 'a year or a month')
+      return rangeClause({ field: field.name, from: value, to: value }, `${place}.in[${index}]`, context)
+    }),
+  )
 }
 
 function linkedClause(name: string, of: SearchScope, by: SearchField | null, context: ElementContext): Clause {

@@ -76,7 +76,8 @@ function whatIsNamed(named: Named, name: string): Pick<FieldRequest, 'field' | '
   }
   if (named.kind === 'id') return { field: null, part: 'ownId', objecttype: named.objecttype }
   if (named.kind === 'targetId') return { field: named.field, part: 'ownId', objecttype: null }
-  if (named.kind === 'parent' || named.field.file || named.field.kind === 'files') throw notAllowed(name, 'fields')
+  if (named.kind === 'parent' || named.kind === 'period' || named.field.file || named.field.kind === 'files')
+    throw notAllowed(name, 'fields')
   const { field } = named
   return { field, part: field.kind === 'link' ? partOfLink(name) : null, objecttype: null }
 }

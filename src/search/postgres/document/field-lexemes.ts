@@ -1,9 +1,9 @@
 /** The lexemes of one value of a column. */
 import type { Localized } from '../../../datamodel/model.ts'
+import { readExact } from '../../../platform/values/exact-json.ts'
 import { token } from '../../document/analyze.ts'
 import { orderedNumber } from '../../document/ordered.ts'
 import { customTexts, orderedInterval, wordsOf } from '../../document/values.ts'
-import { readExact } from '../../../platform/values/exact-json.ts'
 import { cellsOf } from '../../geo/cells.ts'
 import { mostRectangles, rectangleBytes, rectanglesOf } from '../../geo/rectangles.ts'
 import type { SearchField } from '../../plan/fields.ts'

@@ -22,6 +22,7 @@ import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { findLinked, type LinkedObjects, visionWith } from './linked.ts'
 import { createLinkedAnswers } from './linked-answers.ts'
+import { runMeasure } from './measures.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 import type { createSortIndexes } from './sort-indexes.ts'
@@ -49,6 +50,8 @@ const longestStatement = 60_000
 const farOffset = 1000
 /** A search that finds so many times fewer than a large result is worth columns. */
 const columnGain = 15
+
+const byId: SearchPlan['sort'] = [{ field: { by: 'id' }, descending: false }]
 
 export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
@@ -254,6 +257,10 @@ export function createPostgresEngine({
       const { hits } = await statements.runPage(target, first)
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
+    },
+    async measure(asked, measure, deadline) {
+      const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
+      return runMeasure(target, first, measure)
     },
     async changes(asked, window, deadline) {
       const { first } = await prepare(asked, deadline)

@@ -120,7 +120,7 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
       const path = `/db/${type}/${maskNames(type)[mask % maskNames(type).length]}/list`
       return () => ({ method: 'GET', path, query })
     })
-  const search = someRequest(names, { subsearches: true })
+  const search = someRequest(names, { subsearches: true, more: true })
   const anything = fc.nat(scene.things.length - 1)
   const get = (path: string, query?: Query): TwinRequest => ({ method: 'GET', path, query })
   const typeIds = [...Object.values(tableIds), 90]

@@ -158,3 +158,34 @@ test('SR-015 the field of a search within names the link whose targets are meant
     assert.equal(status, 400, field)
   }
 })
+
+test('SR-022 an element has one of the types that there are', async () => {
+  const corners = { top_left: { lat: 52, lon: -1 }, bottom_right: { lat: 51, lon: 1 } }
+  const ring = [
+    { lat: 51, lon: -1 },
+    { lat: 52, lon: -1 },
+    { lat: 52, lon: 1 },
+    { lat: 51, lon: 1 },
+  ]
+  const width = { type: 'range', field: 'work.width', from: 50 }
+  const material = 'work._nested:work__material'
+  const oil = { type: 'text', string: 'oil', fields: [`${material}.name`] }
+  for (const element of [
+    { type: 'text', string: 'westminster' },
+    { type: 'in', fields: ['work.inventory'], in: ['N10'] },
+    width,
+    { type: 'complex', search: [width] },
+    { type: 'nested', path: material, search: [oil] },
+    { type: 'geo_bounding_box', fields: ['work.location'], geo_bounding_box: corners },
+    { type: 'geo_shape', fields: ['work.location'], geo_shape: { points: ring } },
+  ]) {
+    assert.deepEqual(await scene.works(element), ['bridge'], element.type)
+  }
+  const inserted = { type: 'changelog_range', operation: 'INSERT' }
+  assert.equal((await scene.works(inserted)).length, 5)
+  assert.equal((await scene.works({ ...inserted, bool: 'must_not' })).length, 0)
+  for (const type of ['word', '', undefined]) {
+    const { status, body } = await scene.search({ search: [{ ...width, type }] })
+    assert.deepEqual([status, body.parameters.name], [400, 'search[0].type'], String(type))
+  }
+})

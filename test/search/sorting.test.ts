@@ -152,6 +152,14 @@ test('SR-009 mode, numeric, number_groups and width each decide about the order'
     '2021-01-01',
   ])
   assert.deepEqual((await byDate({ width: 'year', order: 'desc' })).slice(-1), [caesar])
+  const byPeriod = (mode: string) =>
+    scene.found({
+      objecttypes: ['work'],
+      search: [{ type: 'in', fields: ['work.period'], in: [null], bool: 'must_not' }],
+      sort: [{ field: 'work.period', mode }],
+    })
+  assert.deepEqual(await byPeriod('from'), ['dawn', 'bridge'])
+  assert.deepEqual(await byPeriod('to'), ['bridge', 'dawn'])
   assert.deepEqual((await byDate({ mode: 'to', width: 'month' })).slice(-4), [
     '2021-01-04',
     '2021-01-03',

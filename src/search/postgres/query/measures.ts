@@ -44,13 +44,14 @@ async function periods(db: Queryable, statement: Statement, { field, unit }: Of<
   const place = plan.slots.sortKey(field)
   if (matches === null || place === undefined) return { kind: 'counts', counts: [] }
   const key = keySql(place, 'd')
-  const open = ["'\\x0000000000000000'::bytea", "'\\xffffffffffffffff'::bytea"]
-  const end = (from: 1 | 9): string => `nullif(substring(${key} from ${from} for 8), ${from === 1 ? open[0] : open[1]})`
-  const period = (from: 1 | 9): string => `search_period(${end(from)}, '${unit}')`
+  const first = `nullif(substring(key from 1 for 8), '\\x0000000000000000'::bytea)`
+  const last = `nullif(substring(key from 9 for 8), '\\xffffffffffffffff'::bytea)`
+  const period = (moment: string): string => `search_period(${moment}, '${unit}')`
+  // Many objects have the same date.
   const { rows } = await db.query<{ value: number; count: number }>(
-    ...parameters.statement(`select value, count(*)::int as count from (
-        select coalesce(${period(1)}, ${period(9)}) as first, coalesce(${period(9)}, ${period(1)}) as last
-        from ${matches} and ${key} is not null) m
+    ...parameters.statement(`select value, sum(count)::int as count from (
+        select count, coalesce(${period(first)}, ${period(last)}) as first, coalesce(${period(last)}, ${period(first)}) as last
+        from (select ${key} as key, count(*) as count from ${matches} and ${key} is not null group by 1) keys) m
       cross join lateral generate_series(first, least(last, first + ${longestPeriod})) value group by value`),
   )
   return { kind: 'counts', counts: rows }
@@ -64,9 +65,13 @@ async function stats(db: Queryable, statement: Statement, { field, value }: Of<'
   const sight = plan.vision.column(value)
   const seen = sight === 'always' ? 'true' : sight === 'never' ? 'false' : accessSql(sightNode(sight) as never, 'd')
   const shared = sharedPath(field, value)
-  const path = (of: SearchField): string => parameters.add(pathSql(of, shared.length), 'jsonpath')
   const rows = shared.map((key) => `${JSON.stringify(key)}[*]`)
   const place = parameters.add(['$', ...rows].join('.'), 'jsonpath')
+  // PostgreSQL takes each path for a thousand values, so none is asked for where there is one value.
+  const source = shared.length === 0 ? '' : `cross join lateral jsonb_path_query(v.content, ${place}) r(content)`
+  const row = shared.length === 0 ? 'v.content' : 'r.content'
+  const terms = valuesSql(field, row, shared.length, 't', parameters)
+  const figures = valuesSql(value, row, shared.length, 'f', parameters)
   const { rows: found } = await db.query<{
     term: string
     count: number
@@ -76,14 +81,14 @@ async function stats(db: Queryable, statement: Statement, { field, value }: Of<'
     sum: number | null
     avg: number | null
   }>(
-    ...parameters.statement(`select term, count(distinct m.id)::int as count, count(figure)::int as values,
+    ...parameters.statement(`select term, count(distinct id)::int as count, count(figure)::int as values,
         min(figure)::float8 as min, max(figure)::float8 as max, sum(figure)::float8 as sum, avg(figure)::float8 as avg
-      from (select d.id, ${seen} as seen from ${matches}) m
-      join object o on o.system_object_id = m.id
-      join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-      cross join lateral jsonb_path_query(v.content, ${place}) r(content)
-      cross join lateral (select distinct ${labelSql(field, statement)} as term from jsonb_path_query(r.content, ${path(field)}) t(value)) terms
-      left join lateral (select (f.value #>> '{}')::numeric as figure from jsonb_path_query(r.content, ${path(value)}) f(value)) figures on m.seen
+      from (select m.id, ${labelSql(field, terms.value, statement)} as term,
+          case when m.seen then (${figures.value} #>> '{}')::numeric end as figure
+        from (select d.id, ${seen} as seen from ${matches}) m
+        join object o on o.system_object_id = m.id
+        join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+        ${source} ${terms.join} ${figures.join}) pairs
       where term is not null group by term limit ${mostCells + 1}`),
   )
   if (found.length > mostCells) throw tooMany()
@@ -100,18 +105,30 @@ function sharedPath(one: SearchField, other: SearchField): readonly string[] {
   return keys
 }
 
-function pathSql({ path, column }: SearchField, from: number): string {
-  return ['$', ...path.slice(from).map(({ key }) => `${JSON.stringify(key)}[*]`), JSON.stringify(column.key)].join('.')
+/** The values of a column in a row, of which there are several only in nested tables: an expression, and what it needs. */
+function valuesSql(
+  { path, column }: SearchField,
+  row: string,
+  from: number,
+  alias: 't' | 'f',
+  parameters: Statement['parameters'],
+): { readonly value: string; readonly join: string } {
+  const inner = path.slice(from).map(({ key }) => `${JSON.stringify(key)}[*]`)
+  if (inner.length === 0) return { value: `(${row} -> ${parameters.add(column.key, 'text')})`, join: '' }
+  const place = parameters.add(['$', ...inner, JSON.stringify(column.key)].join('.'), 'jsonpath')
+  // An object counts once under a term, and with each of its numbers.
+  const found = `select ${alias === 't' ? 'distinct ' : ''}value from jsonb_path_query(${row}, ${place}) value`
+  return { value: `${alias}.value`, join: `left join lateral (${found}) ${alias} on true` }
 }
 
 /** What a stored value counts under. */
-function labelSql({ kind }: SearchField, { plan, parameters }: Statement): string {
+function labelSql({ kind }: SearchField, value: string, { plan, parameters }: Statement): string {
   if (kind === 'l10n') {
-    const texts = plan.languages.map((language) => `t.value ->> ${parameters.add(language, 'text')}`)
+    const texts = plan.languages.map((language) => `${value} ->> ${parameters.add(language, 'text')}`)
     return `coalesce(${texts.join(', ')})`
   }
-  if (kind === 'custom') return `t.value ->> 'conceptName'`
-  return kind === 'date' ? `t.value ->> 'value'` : `t.value #>> '{}'`
+  if (kind === 'custom') return `${value} ->> 'conceptName'`
+  return kind === 'date' ? `${value} ->> 'value'` : `${value} #>> '{}'`
 }
 
 async function grid(db: Queryable, statement: Statement, measure: Of<'grid'>): Promise<Measured> {

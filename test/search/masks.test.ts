@@ -17,15 +17,13 @@ before(async () => {
         secret: 'text_oneline',
         worth: 'number',
         die: 'link:die',
-        site: 'geo_json',
-        struck: 'date',
       },
       nested: { mark: { columns: { name: 'text_oneline' } }, stain: { columns: { name: 'text_oneline' } } },
     },
     die: { columns: { name: 'text_oneline', worn: 'boolean' } },
   })
   const [coins, dies] = model.masks.masks as unknown as [{ fields: object[] }, { fields: object[] }]
-  const [name, , , , , , marks, stains] = coins.fields as [object, ...object[]]
+  const [name, , , , marks, stains] = coins.fields as [object, ...object[]]
   coins.fields = [name, marks as object, { ...stains, search: { fulltext: true } }]
   dies.fields = dies.fields.map((field) => ({ ...field, search: { fulltext: true } }))
   await commitModel(svc, model)
@@ -48,8 +46,6 @@ before(async () => {
       secret,
       worth,
       die: { _system_object_id: die._system_object_id },
-      site: { type: 'Point', coordinates: [10, 50] },
-      struck: { value: '1850' },
       '_nested:coin__mark': [{ name: `crown of ${secret}` }, { name: 'star' }],
       '_nested:coin__stain': [{ name: 'rust' }],
     },
@@ -139,41 +135,4 @@ test('a column that no mask shows gives no values of hits, and no links of hits 
   const pattern = { type: 'text', fields: ['coin.secret'], string: 't*', mode: 'exact' }
   assert.equal((await reader.post('/search', { search: [pattern] })).body.count, 0)
   assert.equal((await svc.as('root').post('/search', { search: [pattern] })).body.count, 1)
-})
-
-test('places, dates and numbers that no mask shows are neither found nor measured', async () => {
-  const box = { top_left: { lat: 60, lon: 0 }, bottom_right: { lat: 40, lon: 20 } }
-  const ring = [
-    { lat: 40, lon: 0 },
-    { lat: 60, lon: 0 },
-    { lat: 60, lon: 20 },
-    { lat: 40, lon: 20 },
-  ]
-  const ask = async (who: Client) => {
-    const aggregations = {
-      bounds: { type: 'geo_bounds', field: 'coin.site' },
-      hashes: { type: 'geohash_grid', field: 'coin.site' },
-      tiles: { type: 'geotile_grid', field: 'coin.site' },
-      years: { type: 'term', field: 'coin.struck.range_year' },
-      stats: { type: 'term_stats', field: 'coin.secret', value_field: 'coin.worth' },
-      worth: { type: 'term_stats', field: 'coin.name', value_field: 'coin.worth' },
-    }
-    const sort = [
-      { field: 'coin.struck', width: 'year' },
-      { field: 'coin.secret', numeric: false },
-    ]
-    const { status, body } = await who.post('/search', { objecttypes: ['coin'], aggregations, sort })
-    assert.equal(status, 200, JSON.stringify(body))
-    const counts = Object.values<Json>(body.aggregations).map(({ count }) => count)
-    const inBox = { type: 'geo_bounding_box', fields: ['coin.site'], geo_bounding_box: box }
-    const inRing = { type: 'geo_shape', fields: ['coin.site'], geo_shape: { points: ring } }
-    for (const element of [inBox, inRing]) counts.push((await who.post('/search', { search: [element] })).body.count)
-    return [
-      ...counts,
-      body.aggregations.worth.terms[0].sum,
-      body.objects[0]._sort.slice(0, 2).filter((key: unknown) => key !== null).length,
-    ]
-  }
-  assert.deepEqual(await ask(svc.as('root')), [2, 1, 1, 1, 2, 1, 2, 2, 1, 2])
-  assert.deepEqual(await ask(reader), [0, 0, 0, 0, 0, 1, 0, 0, null, 0])
 })

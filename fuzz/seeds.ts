@@ -164,6 +164,31 @@ const searchRequest = ({ world }: Scene) => ({
   search: [
     { type: 'text', string: 'bridge', fields: ['work.title'], mode: 'token', bool: 'should' },
     { type: 'in', fields: ['_tags._id'], in: [world.tags.draft] },
+    {
+      type: 'geo_bounding_box',
+      fields: ['work.location'],
+      geo_bounding_box: { top_left: { lat: 60, lon: 170 }, bottom_right: { lat: 40, lon: -170 } },
+      bool: 'must_not',
+    },
+    {
+      type: 'geo_shape',
+      fields: ['work.location'],
+      geo_shape: {
+        points: [
+          { lat: 40, lon: -10 },
+          { lat: 60, lon: -10 },
+          { lat: 60, lon: 10 },
+        ],
+      },
+      bool: 'should',
+    },
+    { type: 'text', string: 'N1*', fields: ['work.inventory'], mode: 'exact', bool: 'should' },
+    {
+      type: 'in',
+      fields: ['work.creator'],
+      subsearch: { objecttypes: ['work'], field: 'work.creator', search: [{ type: 'text', string: 'bridge' }] },
+      bool: 'should',
+    },
     { type: 'range', field: 'work.width', from: 10, to: 200 },
     {
       type: 'complex',
@@ -175,8 +200,28 @@ const searchRequest = ({ world }: Scene) => ({
       search: [{ type: 'text', string: 'oil', fields: ['work._nested:work__material.name'] }],
     },
   ],
-  sort: [{ field: 'work.title', order: 'ASC', language: 'en-US' }, { field: '_system_object_id' }],
+  sort: [
+    { field: 'work.made', width: 'month' },
+    { field: 'work.place', with_path: true },
+    { field: 'work.inventory', numeric: false, number_groups: [2, 1] },
+    { field: 'work.title', order: 'ASC', language: 'en-US' },
+    { field: '_system_object_id' },
+  ],
+  fields: [
+    { key: 'place', field: 'work.place._standard.1.text', with_path: true, language: 'en-US' },
+    { field: 'work.period', mode: 'from' },
+  ],
   aggregations: {
+    years: { type: 'term', field: 'work.made.range_year', limit: 5 },
+    stats: { type: 'term_stats', field: 'work.title', value_field: 'work.width', limit: 5 },
+    extent: { type: 'geo_bounds', field: 'work.location' },
+    cells: {
+      type: 'geohash_grid',
+      field: 'work.location',
+      precision: 4,
+      bounds: { top_left: { lat: 60, lon: -10 }, bottom_right: { lat: 40, lon: 20 } },
+    },
+    tiles: { type: 'geotile_grid', field: 'work.location', precision: 8 },
     places: { type: 'linked_object', field: 'work.place', limit: 5 },
     signed: { type: 'term', field: 'work.signed', limit: 5 },
   },
@@ -706,6 +751,44 @@ export const seeds: Record<string, Seed> = {
           limit: 2,
         }),
         cache_seconds: 60,
+      },
+    }),
+  },
+  parseQuery: {
+    make: () => ({
+      body: {
+        query:
+          '(work.title =@ "bridge" || work.made >= "$startOfYear-300y") && !work.place == ?( place.code == "LON" ) ' +
+          '&& work.width <= 200 && work.inventory =^ "N" && work.creator != null',
+        objecttypes: ['work'],
+        search: true,
+        limit: 5,
+        offset: 0,
+        format: 'short',
+        timezone: 'Europe/Berlin',
+        syntax: 'query',
+      },
+    }),
+  },
+  parseQueryCacheable: {
+    make: () => ({
+      query: {
+        query: `"on the" OR 'bridge' -(tyger, \`Wes*\`)`,
+        objecttypes: 'work',
+        search: '1',
+        syntax: 'words',
+        limit: 5,
+      },
+    }),
+  },
+  writeQuery: {
+    make: ({ world }) => ({
+      body: {
+        search: [
+          { type: 'in', fields: ['_tags._id'], in: [world.tags.draft] },
+          { type: 'range', field: 'work.width', from: 10, to: 200 },
+          { type: 'complex', search: [{ type: 'text', string: 'bridge', bool: 'should' }], bool: 'must_not' },
+        ],
       },
     }),
   },

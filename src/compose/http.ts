@@ -42,7 +42,20 @@ export async function composeHttp(
   { baseConfig, datamodel }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
-  { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
+  {
+    index,
+    read,
+    objects,
+    info,
+    invalid,
+    nameInObject,
+    runOnObjects,
+    search,
+    language,
+    events,
+    streams,
+    explain,
+  }: Objects,
 ): Promise<HttpApp> {
   const api = apiSurface({ authenticators: [signIn.bearer], requestTokens: signIn.requestTokens })
   const http = await createHttp({
@@ -120,7 +133,7 @@ export async function composeHttp(
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })
-    registerSearchRoutes(scope, { search })
+    registerSearchRoutes(scope, { search, language })
   })
   return http
 }

@@ -17,7 +17,7 @@ import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
-import { createIndexer, createSearchService } from '../search/service.ts'
+import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -180,6 +180,7 @@ export async function composeObjects(
     tagName: (id) => tags.snapshot().get(id)?.displayname,
   })
   opened.defer(() => search.close())
+  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   const { databaseName } = config
   const seen: Seen = {
     objects: read.told,
@@ -210,6 +211,7 @@ export async function composeObjects(
     renewUniqueForms: () => renewUniqueForms(db, datamodel.current),
     eventRuns,
     search,
+    language,
     events: createEventService({
       db,
       log: events,

@@ -231,7 +231,6 @@ export const catalogue = {
     package: 'query',
     status: 400,
     text: 'The query cannot be read.',
-    coming: 'the query language (/search/parse)',
   },
   QuotaExceeded: {
     package: 'api',

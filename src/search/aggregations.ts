@@ -1,17 +1,31 @@
 /** Counts of an engine to the answers of `aggregations`: sorted, cut, and named as the caller may see it. */
-import type { Localized, Model } from '../datamodel/model.ts'
+import type { Localized } from '../datamodel/model.ts'
 import type { ShownObject } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
+import type { JsonAnswer } from '../platform/http/json-answer.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 import { sortYielding, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { partsOf } from './facet-parts.ts'
-import { type FacetCounts, noCounts, type SearchOutcome } from './plan/plan.ts'
+import type { HitOptions } from './hits.ts'
+import { boundsAnswer, cellBounds, countsOf, statsCounts } from './measured.ts'
+import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from './plan/plan.ts'
 import type { AggregationRequest } from './request/aggregations.ts'
 
 export interface AggregationDeps {
   readonly db: Db
+  readonly engine: Pick<SearchEngine, 'measure'>
+  /** Objects in a format, as hits are answered; those that the actor may not see are left out. */
+  readonly renderHits: (
+    actor: Actor,
+    systemObjectIds: readonly number[],
+    options: HitOptions,
+    context: {
+      readonly additions: (systemObjectId: number) => Readonly<Record<string, unknown>>
+      readonly deadline: Deadline
+    },
+  ) => Promise<JsonAnswer>
   readonly databaseName: string
   /** Which of the objects the actor may read. */
   readonly readable: (
@@ -31,9 +45,9 @@ export interface AggregationDeps {
 
 interface Context {
   readonly deps: AggregationDeps
+  readonly plan: SearchPlan
   readonly actor: Actor
   readonly caller: CallerRights
-  readonly model: Model
   /** Database languages, those that the request asks for first. */
   readonly languages: readonly string[]
   /** The database within the deadline. */
@@ -53,7 +67,8 @@ export async function answerAggregations(
 }
 
 async function answer(context: Context, request: AggregationRequest, outcome: SearchOutcome): Promise<unknown> {
-  const { plan, type, field } = request
+  const { plan, measure, type, field } = request
+  if (plan === null || measure !== null) return measuredAnswer(context, request)
   if (plan.kind === 'ranges' && (type === 'range' || type === 'date_range')) {
     const counts = outcome.ranges.get(request.name) ?? []
     return { type, field, ranges: request.ranges.map((range, index) => ({ ...range, count: counts[index] ?? 0 })) }
@@ -66,9 +81,34 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
   if (type === 'linked_object' && kind === 'field') return linkedObjects(context, request, counted)
   if (type === 'linked_object') return namedIds(context, request, counted, kind === 'pool' ? 'pool' : 'tag')
   const label = (value: number | string): string =>
-    kind === 'objecttype' ? (context.model.tablesById.get(value as number)?.name ?? String(value)) : String(value)
+    kind === 'objecttype' ? (context.plan.model.tablesById.get(value as number)?.name ?? String(value)) : String(value)
   const { count, entries } = await select(context, request, counted, label)
   return { type, field, count, terms: entries.map((entry) => ({ term: entry.label, count: entry.count })) }
+}
+
+async function measuredAnswer(context: Context, request: AggregationRequest): Promise<unknown> {
+  const { type, field, measure, valueField } = request
+  if (measure === null) throw new Error(`${type} is neither counted nor measured`)
+  const measured = await context.deps.engine.measure(context.plan, measure, context.deadline)
+  if (measured.kind === 'bounds') {
+    return { type, field, count: measured.count, bounds: measured.bounds && boundsAnswer(measured.bounds) }
+  }
+  if (measured.kind === 'stats') {
+    const { count, entries } = await select(context, request, statsCounts(measured.terms), String)
+    const byTerm = new Map(measured.terms.map((each) => [each.term, each]))
+    return { type, field, value_field: valueField, count, terms: entries.map(({ label }) => byTerm.get(label)) }
+  }
+  const { counts, label, byValue } = countsOf(measure, measured)
+  const { count, entries } = await select(context, request, counts, label, byValue)
+  if (measure.kind !== 'grid') {
+    return { type, field, count, terms: entries.map((entry) => ({ term: entry.label, count: entry.count })) }
+  }
+  const cells = entries.map((entry) => ({
+    key: entry.label,
+    count: entry.count,
+    bounds: cellBounds(measure, entry.label),
+  }))
+  return { type, field, precision: measure.precision, count, cells }
 }
 
 /** The counts of two columns together. */
@@ -101,17 +141,20 @@ async function select(
   request: AggregationRequest,
   facet: FacetCounts,
   labelOf: (value: number | string) => string,
+  byValue = false,
 ): Promise<{ count: number; entries: Entry[] }> {
   const { languages, q, yielder } = context
   const { include, limit, offset } = request
   const included = include ? await only(context, facet, (value) => include(labelOf(value))) : facet
   const isCandidate =
     request.sort === 'count' ? amongFirst(included.counts, limit + offset, request.descending) : () => true
-  const { compare } = new Intl.Collator(request.language ?? languages[0], { numeric: true })
+  const collator = new Intl.Collator(request.language ?? languages[0], { numeric: true })
+  const compare = (a: Entry, b: Entry): number =>
+    byValue ? Number(a.value) - Number(b.value) : collator.compare(a.label, b.label)
   const direction = request.descending ? -1 : 1
   const inOrder = (a: Entry, b: Entry): number => {
-    const order = request.sort === 'count' ? a.count - b.count : compare(a.label, b.label)
-    return order * direction || compare(a.label, b.label) || (a.value < b.value ? -1 : 1)
+    const order = request.sort === 'count' ? a.count - b.count : compare(a, b)
+    return order * direction || compare(a, b) || (a.value < b.value ? -1 : 1)
   }
   let first: Entry[] = []
   for await (const { from, to, value: valueAt } of partsOf(q, included, isCandidate)) {
@@ -193,6 +236,7 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
     entries.map((entry) => entry.value as number),
   )
   const isReadable = (id: number): boolean => rows.get(id)?.readable === true
+  const whole = await formatted(context, request, entries.map((entry) => entry.value as number).filter(isReadable))
   const show = (id: number): Record<string, unknown> => {
     const row = rows.get(id)
     if (!row) return { _system_object_id: id }
@@ -220,9 +264,32 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
       _path: (isReadable(entry.value as number) ? pathTo(rows, entry.value as number) : [entry.value as number]).map(
         show,
       ),
-      _linked_object: show(entry.value as number),
+      _linked_object: whole.get(entry.value as number) ?? show(entry.value as number),
     })),
   }
+}
+
+/** Linked objects in the format that is asked for. */
+async function formatted(
+  { deps, actor, languages, deadline }: Context,
+  { format, language }: AggregationRequest,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, unknown>> {
+  if (format === null || ids.length === 0) return new Map()
+  const options: HitOptions = {
+    format,
+    languages: language === null ? languages : [language],
+    mergeLinkedObjects: undefined,
+    mergeMaxDepth: undefined,
+    generateRights: false,
+    allFields: false,
+    includeFields: [],
+    fileDays: undefined,
+    excludeFields: [],
+  }
+  const { body } = await deps.renderHits(actor, ids, options, { additions: () => ({}), deadline })
+  const objects = JSON.parse(Buffer.concat([...body]).toString()) as { _system_object_id: number }[]
+  return new Map(objects.map((object) => [object._system_object_id, object]))
 }
 
 function inLanguage(

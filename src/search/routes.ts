@@ -8,9 +8,20 @@ import { sendJson } from '../platform/http/json-answer.ts'
 import { isOn } from '../platform/http/query.ts'
 import { isStrict } from '../platform/http/query-names.ts'
 import { Ok } from '../platform/values/tasks.ts'
+import { notKnown } from './request/known.ts'
 import { lenientRequest } from './request/lenient.ts'
-import { ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
-import { type SearchService, startReindex } from './service.ts'
+import {
+  ReindexQuery,
+  SearchElements,
+  SearchParseOptions,
+  SearchParseQuery,
+  SearchParseResponse,
+  SearchQuery,
+  SearchQueryText,
+  SearchRequest,
+  SearchResponse,
+} from './schema.ts'
+import { type QueryLanguage, type SearchService, startReindex } from './service.ts'
 
 const tags = ['search']
 
@@ -34,7 +45,12 @@ const errors = [
   'WildcardOnlyNotAllowed',
 ] as const
 
-export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchService }): void {
+interface Services {
+  readonly search: SearchService
+  readonly language: QueryLanguage
+}
+
+export function registerSearchRoutes(app: HttpApp, { search, language }: Services): void {
   async function answer(request: FastifyRequest, reply: FastifyReply, body: SearchRequest): Promise<FastifyReply> {
     const { deadline } = request
     const found = await search.search(actorOf(request), body, { deadline, strict: isStrict(request) })
@@ -90,6 +106,73 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
     },
   )
 
+  async function parsed(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { search: run, ...options }: SearchParseOptions & { readonly search?: boolean },
+  ): Promise<FastifyReply> {
+    ignore(request, reply, options, SearchParseOptions.properties)
+    const { request: found, notes } = await language.parse(actorOf(request), options)
+    if (notes.length > 0) reply.header('X-Svc-Query-Notes', notesHeader(notes))
+    if (run) return answer(request, reply, found)
+    return sendJson(reply, { body: [Buffer.from(JSON.stringify(found))], short: 0 })
+  }
+
+  const parse = {
+    summary: 'Turn a query into a search request, or run it',
+    description:
+      'The query language, and what people type in a search bar, are in docs/search.md. How the latter was read, where ' +
+      'that may surprise, stands in `X-Svc-Query-Notes`.',
+    tags,
+    response: { 200: SearchParseResponse },
+  }
+  const parseErrors = [...errors, 'QueryParse'] as const
+
+  app.get(
+    '/api/v1/search/parse',
+    {
+      schema: { operationId: 'parseQueryCacheable', ...parse, querystring: SearchParseQuery },
+      config: { access: 'user', writes: false, errors: parseErrors },
+    },
+    async (request, reply) => {
+      const { query, objecttypes, limit, offset, format, timezone, syntax, search: run } = request.query
+      const options = { query, objecttypes, limit, offset, format, timezone, syntax }
+      return parsed(request, reply as FastifyReply, { ...(options as SearchParseOptions), search: isOn(run) })
+    },
+  )
+
+  app.post(
+    '/api/v1/search/parse',
+    {
+      schema: { operationId: 'parseQuery', ...parse, body: SearchParseOptions },
+      config: { access: 'user', writes: false, errors: parseErrors },
+      preValidation: async (request) => {
+        request.body = lenientRequest(request.body) as typeof request.body
+      },
+    },
+    async (request, reply) => parsed(request, reply as FastifyReply, request.body),
+  )
+
+  app.post(
+    '/api/v1/search/query',
+    {
+      schema: {
+        operationId: 'writeQuery',
+        summary: 'Write the elements of a search request as a query',
+        description:
+          'The way back from `/search/parse` (an extension). What no query can say is refused with its place.',
+        tags,
+        body: SearchElements,
+        response: { 200: SearchQueryText },
+      },
+      config: { access: 'user', writes: false, errors: ['SearchFieldUnknown'] },
+    },
+    async (request, reply) => {
+      ignore(request, reply as FastifyReply, request.body, SearchElements.properties)
+      return { query: language.write(request.body.search) }
+    },
+  )
+
   app.post(
     '/api/v1/system/reindex',
     {
@@ -107,6 +190,24 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
       await search.reindex(actorOf(request), { block: isOn(request.query.blockFrontend) })
       return { status: 'ok' as const }
     },
+  )
+}
+
+/** Names that nobody knows are told, or refused where the caller is strict. */
+function ignore(request: FastifyRequest, reply: FastifyReply, body: object, known: object): void {
+  const ignored = Object.keys(body).filter((name) => !Object.hasOwn(known, name))
+  if (isStrict(request) && ignored[0] !== undefined) throw notKnown(ignored[0])
+  noteIgnored(reply, ignored)
+}
+
+/** Notes in one header: it must pass every proxy. */
+const mostNotes = 10
+
+/** JSON of ASCII characters alone. */
+function notesHeader(notes: readonly object[]): string {
+  return JSON.stringify(notes.slice(0, mostNotes)).replace(
+    /[^\x20-\x7e]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
 

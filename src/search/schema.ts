@@ -27,11 +27,17 @@ export const SearchRequest = Type.Object(
             field: Type.String(),
             order: Type.Optional(Type.String()),
             language: Type.Optional(Type.String()),
-            with_path: Type.Optional(Type.Boolean(refused('hits are not sorted by path'))),
+            with_path: Type.Optional(
+              Type.Boolean({ description: 'By the titles from the top of the hierarchy down.' }),
+            ),
             mode: Type.Optional(Type.String()),
-            numeric: Type.Optional(Type.Boolean()),
-            number_groups: Type.Optional(Type.Array(Type.Integer(), refused('numbers are not sorted in groups'))),
-            width: Type.Optional(Type.String()),
+            numeric: Type.Optional(Type.Boolean({ description: '`false`: digits in texts are letters.' })),
+            number_groups: Type.Optional(
+              Type.Array(Type.Integer(), { description: 'Runs of digits in texts that decide, one after the other.' }),
+            ),
+            width: Type.Optional(
+              Type.String({ description: 'Dates by the `year`, `month`, `week` or `day` that they begin in.' }),
+            ),
           },
           additional,
         ),
@@ -39,8 +45,24 @@ export const SearchRequest = Type.Object(
     ),
     include_deleted: Type.Optional(Type.Boolean()),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Object({}, additional))),
-    fields: Type.Optional(Type.Array(Type.Object({}, additional))),
-    field: Type.Optional(Type.String()),
+    fields: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            key: Type.Optional(Type.String({ description: 'The name in `_fields`; the field when nothing is said.' })),
+            field: Type.String(),
+            with_path: Type.Optional(
+              Type.Boolean({ description: 'Each value as a list from the top of its hierarchy down.' }),
+            ),
+            mode: Type.Optional(Type.String({ description: 'Of ranges of dates: `from`, `to` or `from_to`.' })),
+            language: Type.Optional(Type.String()),
+          },
+          { ...additional, title: 'SearchRequestField' },
+        ),
+        { description: 'Values that are answered with each hit, in `_fields`.' },
+      ),
+    ),
+    field: Type.Optional(Type.String({ description: 'Of a search within another: the link whose targets are meant.' })),
     include_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     exclude_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     point_in_time: Type.Optional(Type.Object({}, { ...additional, ...refused('the index keeps no earlier state') })),
@@ -77,6 +99,51 @@ export const SearchQuery = Type.Object({
   BODY: Type.String({ description: 'The search request as JSON.' }),
   cache_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'How long caches may keep the answer.' })),
 })
+
+const syntax = Type.Optional(
+  Type.Enum(['query', 'words'], {
+    description: '`query` (when nothing is said): the query language. `words`: what people type in a search bar.',
+  }),
+)
+
+const parseOptions = {
+  query: Type.String({ description: 'The query, at most 100,000 characters.' }),
+  objecttypes: Type.Optional(
+    Type.Array(Type.String(), { maxItems: 1000, description: 'Only objects of these types.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ description: 'Hits of a page.' })),
+  offset: Type.Optional(Type.Integer({ description: 'Hits before the page.' })),
+  format: Type.Optional(Type.String({ description: 'The format that hits are answered in.' })),
+  timezone: Type.Optional(
+    Type.String({ description: 'Where times without a zone, and those that are relative to now, are meant.' }),
+  ),
+  syntax,
+}
+
+export const SearchParseQuery = Type.Object({
+  ...parseOptions,
+  search: flag('Runs the search and answers what it finds in place of the request.'),
+})
+
+export const SearchParseOptions = Type.Object(
+  {
+    ...parseOptions,
+    search: Type.Optional(
+      Type.Boolean({ description: 'Runs the search and answers what it finds in place of the request.' }),
+    ),
+  },
+  { ...additional, title: 'SearchParseOptions' },
+)
+export type SearchParseOptions = Omit<Static<typeof SearchParseOptions>, 'search'>
+
+export const SearchParseResponse = Type.Union([SearchRequest, SearchResponse])
+
+export const SearchElements = Type.Object(
+  { search: Elements },
+  { ...additional, title: 'SearchElements', description: 'The elements of a search request.' },
+)
+
+export const SearchQueryText = Type.Object({ query: Type.String() }, { title: 'SearchQueryText' })
 
 export const ReindexQuery = Type.Object({
   blockFrontend: flag('Refuse searches of others than root until it is done.'),

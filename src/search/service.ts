@@ -5,11 +5,9 @@
 import type { Model, Table } from '../datamodel/model.ts'
 import {
   appliedMergeDepth,
-  type FormatName,
   fileAccess,
   formatNames,
   type MaskDeps,
-  type MergeMode,
   maskAccess,
   mergeModes,
 } from '../objects/service.ts'
@@ -26,6 +24,8 @@ import type { World } from '../platform/postgres/snapshot.ts'
 import { createYielder, type Yielder } from '../platform/process/cooperative-yield.ts'
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
+import { type CollectedFields, collectFields } from './collect.ts'
+import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
@@ -38,24 +38,12 @@ import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
+export type { HitOptions } from './hits.ts'
+export { createQueryLanguage, type QueryLanguage } from './language/service.ts'
 export { fieldVisibilityBytes } from './plan/field-visibility.ts'
 export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
 export { createReindexing } from './queue/reindex.ts'
-
-/** How hits are shown; the keys of a request that say so, checked. */
-export interface HitOptions {
-  readonly format: FormatName
-  readonly languages: readonly string[] | null
-  readonly mergeLinkedObjects: MergeMode | undefined
-  readonly mergeMaxDepth: number | undefined
-  readonly generateRights: boolean
-  readonly allFields: boolean
-  readonly includeFields: readonly string[]
-  /** Days that addresses of files hold; undefined: as usual. */
-  readonly fileDays: number | undefined
-  readonly excludeFields: readonly string[]
-}
 
 /** Milliseconds that a search works in the database before it goes on among the heavy ones. */
 const longestQuick = 2000
@@ -83,16 +71,6 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Renders objects for the actor; those that the actor may not see are left out. */
-  readonly renderHits: (
-    actor: Actor,
-    systemObjectIds: readonly number[],
-    options: HitOptions,
-    context: {
-      readonly additions: (systemObjectId: number) => Readonly<Record<string, unknown>>
-      readonly deadline: Deadline
-    },
-  ) => Promise<JsonAnswer>
   /** Where expensive searches take their turn. */
   readonly heavyRequests: RequestLimiter
   /** Milliseconds that other searches work in the database before they go on there. */
@@ -196,26 +174,40 @@ export function createSearchService(deps: SearchServiceDeps) {
   async function answerOf(
     { actor, caller }: { readonly actor: Actor; readonly caller: CallerRights },
     options: HitOptions,
-    { plan, objecttypes, aggregations, languages }: CompiledSearch,
+    { plan, objecttypes, aggregations, fields, languages }: CompiledSearch,
     outcome: SearchOutcome,
     deadline: Deadline,
   ): Promise<JsonAnswer> {
     const yielder = createYielder(() => deadline.check())
+    const ids = outcome.hits.map((hit) => hit.id)
+    const q = db.within(deadline)
+    const { databaseName, withAncestors } = deps
+    const inOrder = preferred(plan, languages)
+    const collected = await collectFields(fields, ids, {
+      engine,
+      q,
+      deadline,
+      actor,
+      plan,
+      languages: inOrder,
+      databaseName,
+      withAncestors,
+    })
     const [hits, answers] = await Promise.all([
       deps.renderHits(
         actor,
-        outcome.hits.map((hit) => hit.id),
+        ids,
         { ...options, languages: languages.length === 0 ? null : languages },
-        { additions: hitAdditions(outcome.hits), deadline },
+        { additions: hitAdditions(outcome.hits, collected), deadline },
       ),
       answerAggregations(
         {
           deps,
           actor,
           caller,
-          model: plan.model,
-          languages: preferred(plan, languages),
-          q: db.within(deadline),
+          plan,
+          languages: inOrder,
+          q,
           deadline,
           yielder,
         },
@@ -226,7 +218,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     const response: Omit<SearchResponse, 'objects'> = {
       type: '',
       objecttypes: objecttypes.map((table: Table) => table.name),
-      language: preferred(plan, languages)[0] ?? '',
+      language: inOrder[0] ?? '',
       count: outcome.count,
       offset: plan.offset,
       limit: plan.limit,
@@ -263,7 +255,8 @@ export function createSearchService(deps: SearchServiceDeps) {
         ignored,
       })
       const whole = async () => answer(await engine.search(plan, deadline))
-      if (isHeavy(cost) || isLargePage(plan, options)) return deps.heavyRequests.run(deadline, whole)
+      const measured = compiled.aggregations.some(({ measure }) => measure !== null)
+      if (isHeavy(cost) || measured || isLargePage(plan, options)) return deps.heavyRequests.run(deadline, whole)
       const quick = shorter(deadline, deps.quickLimit ?? longestQuick)
       let outcome: SearchOutcome
       try {
@@ -274,6 +267,14 @@ export function createSearchService(deps: SearchServiceDeps) {
         return deps.heavyRequests.run(deadline, whole)
       }
       return answer(outcome)
+    },
+
+    /** Whether a search would be taken: throws what it would be refused with. */
+    async check(actor: Actor, request: SearchRequest): Promise<void> {
+      costOf(request as Fields)
+      await assertOpen(actor)
+      hitOptions(request)
+      await compile(actor, await deps.rights.forActor(actor), request)
     },
 
     ...createWalks({
@@ -336,11 +337,16 @@ function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none
   return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
 }
 
-function hitAdditions(hits: readonly Hit[]) {
+function hitAdditions(hits: readonly Hit[], collected: ReadonlyMap<number, CollectedFields>) {
   const byId = new Map(hits.map((hit) => [hit.id, hit]))
   return (systemObjectId: number): Readonly<Record<string, unknown>> => {
     const { score = null, sort } = byId.get(systemObjectId) ?? {}
-    return score === null ? { _sort: sort } : { _score: score, _sort: sort }
+    const fields = collected.get(systemObjectId)
+    return {
+      ...(score === null ? {} : { _score: score }),
+      _sort: sort,
+      ...(fields === undefined ? {} : { _fields: fields }),
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { someRequest } from '../search/requests.ts'
+import { someQuery, someRequest } from '../search/requests.ts'
 import type { Query } from '../support/client.ts'
 import type { Knowledge } from '../support/hidden/knowledge.ts'
 import { masks, type TypeName, tableIds, typeNames } from '../support/hidden/model.ts'
@@ -120,7 +120,7 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
       const path = `/db/${type}/${maskNames(type)[mask % maskNames(type).length]}/list`
       return () => ({ method: 'GET', path, query })
     })
-  const search = someRequest(names, { subsearches: true })
+  const search = someRequest(names, { subsearches: true, more: true })
   const anything = fc.nat(scene.things.length - 1)
   const get = (path: string, query?: Query): TwinRequest => ({ method: 'GET', path, query })
   const typeIds = [...Object.values(tableIds), 90]
@@ -140,6 +140,20 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
         () =>
           get('/search', { BODY: JSON.stringify(body) }),
     ),
+    'POST /search/parse': someQuery.map(
+      (body): Twin =>
+        () => ({ method: 'POST', path: '/search/parse', body: { ...body, search: true } }),
+    ),
+    'GET /search/parse': someQuery.map(
+      (query): Twin =>
+        () =>
+          get('/search/parse', { ...query, search: 'true' }),
+    ),
+    'POST /search/query': fc.constant(() => ({
+      method: 'POST',
+      path: '/search/query',
+      body: { search: [{ type: 'text', string: 'dawn' }] },
+    })),
     'POST /db_info/create': fc
       .record(
         { objecttype: typed, pool_id: fc.constantFrom(...names.pools, nobody), tag_ids: some(null, []) },

@@ -26,7 +26,7 @@ test('what is hidden from a caller shows in no answer to a search', { timeout: 6
     await t.test(`${login}: other hidden values, same answers`, async () => {
       // Both are saved, so that their versions are the same.
       await Promise.all([one.rewrite(scene.things), two.rewrite(otherThings(scene, knowledge, index))])
-      for (const request of draws(someRequest(one, { subsearches: true }), requests, index)) {
+      for (const request of draws(someRequest(one, { subsearches: true, more: true }), requests, index)) {
         const [a, b] = await Promise.all([one, two].map(({ svc }) => svc.as(login).post('/search', request)))
         const sent = JSON.stringify(request)
         assert.equal(a?.status, 200, `${sent} ${JSON.stringify(a?.body)}`)
@@ -46,7 +46,7 @@ test('what is hidden from a caller shows in no answer to a search', { timeout: 6
       await Promise.all([one.rewrite(scene.things), two.rewrite(cleared)])
       // Where no mask may be used a link shows the title, but nothing shows system fields: root sees all of it or none.
       const titlesApart = scene.things.some((_, n) => knowledge.isTitleMasked(n))
-      for (const request of draws(someRequest(one, { subsearches: false }), requests, 100 + index)) {
+      for (const request of draws(someRequest(one, { subsearches: false, more: true }), requests, 100 + index)) {
         // A boolean that root sees cleared is false; one that is hidden is neither.
         if (JSON.stringify(request).includes('work.signed')) continue
         if (titlesApart && apart.test(JSON.stringify(request))) continue

@@ -148,7 +148,7 @@ test('a name that has no effect where it stands is refused, unless it says nothi
     ['aggregations.a.order', { aggregations: { a: { ...range, order: 'asc' } } }],
     ['aggregations.a.include', { aggregations: { a: { ...range, include: 'x' } } }],
     ['aggregations.a.language', { aggregations: { a: { ...range, language: 'de-DE' } } }],
-    ['sort[0].numeric', { sort: [{ field: 'work.inventory', numeric: false }] }],
+    ['sort[0].numeric', { sort: [{ field: 'work.width', numeric: false }] }],
     ['sort[0].mode', { sort: [{ field: 'work.inventory', mode: 'to' }] }],
     ['sort[0].mode', { sort: [{ field: '_created', mode: 'to' }] }],
   ] as const) {

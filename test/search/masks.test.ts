@@ -12,7 +12,12 @@ before(async () => {
   svc = await startService()
   const model = defineModel({
     coin: {
-      columns: { name: 'text_oneline', secret: 'text_oneline', worth: 'number', die: 'link:die' },
+      columns: {
+        name: 'text_oneline',
+        secret: 'text_oneline',
+        worth: 'number',
+        die: 'link:die',
+      },
       nested: { mark: { columns: { name: 'text_oneline' } }, stain: { columns: { name: 'text_oneline' } } },
     },
     die: { columns: { name: 'text_oneline', worn: 'boolean' } },
@@ -97,4 +102,37 @@ test('a table of one column answers row by row where a mask says so, else by one
   assert.equal((await within('coin__stain', 'rust')).body.count, 2)
   const several = await within('coin__stain', 'rust', 'rust')
   assert.deepEqual([several.status, several.body.code], [400, 'SearchFieldNotAllowed'])
+})
+
+test('a column that no mask shows gives no values of hits, and no links of hits to search by', async () => {
+  const { status, body } = await reader.post('/search', {
+    objecttypes: ['coin'],
+    fields: [
+      { field: 'coin.secret' },
+      { field: 'coin.die' },
+      { field: 'coin.name' },
+      { field: 'coin._nested:coin__mark.name' },
+    ],
+    sort: [{ field: '_system_object_id' }],
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.deepEqual(
+    body.objects.map((object: Json) => object._fields),
+    ['two', 'one'].map((secret) => ({
+      'coin.secret': [],
+      'coin.die': [],
+      'coin.name': ['penny'],
+      'coin._nested:coin__mark.name': [`crown of ${secret}`, 'star'],
+    })),
+  )
+  const found = async (who: Client) => {
+    const subsearch = { objecttypes: ['coin'], field: 'coin.die' }
+    return (await who.post('/search', { search: [{ type: 'in', fields: ['_system_object_id'], subsearch }] })).body
+      .count
+  }
+  assert.equal(await found(reader), 0)
+  assert.equal(await found(svc.as('root')), 1)
+  const pattern = { type: 'text', fields: ['coin.secret'], string: 't*', mode: 'exact' }
+  assert.equal((await reader.post('/search', { search: [pattern] })).body.count, 0)
+  assert.equal((await svc.as('root').post('/search', { search: [pattern] })).body.count, 1)
 })

@@ -45,9 +45,48 @@ const string = fc.oneof(
 )
 const bool = fc.constantFrom('must', 'must', 'should', 'must_not')
 
+const quoted = (text: string): string => `"${text}"`
+
+/** Random queries in the query language, and as people type them, over the same scenes. */
+export const someQuery: fc.Arbitrary<{ query: string; syntax: string }> = fc.oneof(
+  fc
+    .array(
+      fc.oneof(
+        word.map(quoted),
+        fc
+          .tuple(fc.constantFrom(...texts), fc.constantFrom('=@', '!@'), fc.oneof(word, pattern))
+          .map(([field, sign, value]) => `${field.name} ${sign} ${quoted(value)}`),
+        fc
+          .tuple(fc.constantFrom(...ofKind(...textKinds)), fc.constantFrom('==', '=^', '=*', '!^'), word)
+          .map(([field, sign, value]) => `${field.name} ${sign} ${quoted(value)}`),
+        fc
+          .tuple(fc.constantFrom(...figures), fc.constantFrom('>=', '<', '=='), fc.constantFrom(...numbers))
+          .map(([field, sign, value]) => `${field.name} ${sign} ${value}`),
+        fc.tuple(fc.constantFrom(...links), word).map(([field, value]) => `${field.name} == ?(${quoted(value)})`),
+      ),
+      { minLength: 1, maxLength: 3 },
+    )
+    .chain((parts) => fc.constantFrom(' && ', ' || ').map((joint) => ({ query: parts.join(joint), syntax: 'query' }))),
+  fc
+    .array(
+      fc.oneof(
+        word,
+        pattern,
+        word.map((each) => `'${each}'`),
+        word.map((each) => `\`${each}*\``),
+      ),
+      { minLength: 1, maxLength: 3 },
+    )
+    .chain((parts) =>
+      fc.constantFrom(' ', ' OR ', ' -').map((joint) => ({ query: parts.join(joint), syntax: 'words' })),
+    ),
+)
+
 export interface RequestOptions {
   /** With searches in searches. */
   readonly subsearches: boolean
+  /** With what the engine in memory does not know: other orders, measures, values of hits, links that hits are joined by. */
+  readonly more?: boolean
 }
 
 export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users'>, options: RequestOptions) {
@@ -69,6 +108,20 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
         ),
       })
       .map(({ text, ...rest }) => ({ type: 'text', ...rest, ...text }))
+  const exactIn = (of: readonly Field[]) =>
+    fc
+      .record({
+        fields: fc.uniqueArray(fc.constantFrom('_fulltext', ...of.map(({ name }) => name)), {
+          minLength: 1,
+          maxLength: 2,
+        }),
+        string: fc.oneof(
+          word,
+          pattern,
+          fc.tuple(word, word).map(([one, other]) => `${one}*${other.slice(2)}`),
+        ),
+      })
+      .map((rest) => ({ type: 'text', mode: 'exact', ...rest }))
   const valueIn = (of: readonly Field[]) =>
     fc.constantFrom(...of).chain((field) => {
       const values =
@@ -125,6 +178,7 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
   })
   const simple = fc.oneof(
     { weight: 6, arbitrary: textIn(texts, ['_fulltext', '_fulltext']) },
+    { weight: 2, arbitrary: exactIn(ofKind(...textKinds)) },
     { weight: 4, arbitrary: valueIn(valued) },
     { weight: 3, arbitrary: rangeIn([...figures, ...outside(dates), ...inRow(dates)]) },
     { weight: 1, arbitrary: systemIn.map((rest) => ({ type: 'in', ...rest })) },
@@ -135,10 +189,14 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
   const subsearch = fc
     .tuple(fc.constantFrom(...links), elements)
     .map(([field, search]) => ({ type: 'in', fields: [field.name], subsearch: { search } }))
+  const joined = fc
+    .tuple(fc.constantFrom('_system_object_id', ...links.map(({ name }) => name)), fc.constantFrom(...links), elements)
+    .map(([name, by, search]) => ({ type: 'in', fields: [name], subsearch: { search, field: by.name } }))
   const element = fc.oneof(
     { weight: 8, arbitrary: simple },
     { weight: 1, arbitrary: elements.map((search) => ({ type: 'complex', search })) },
     ...(options.subsearches ? [{ weight: 1, arbitrary: subsearch }] : []),
+    ...(options.subsearches && options.more ? [{ weight: 1, arbitrary: joined }] : []),
   )
   const facet = fc.oneof(
     fc
@@ -161,18 +219,42 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
       { type: 'range', field: 'work.width', ranges: [{ to: 5 }, { from: 5 }] },
     ),
   )
-  const sort = fc.record({
+  const usual = fc.record({
     field: fc.constantFrom('_score', '_standard', '_objecttype', ...fields.map(({ name }) => name)),
     order: fc.constantFrom('asc', 'desc'),
   })
+  const special = fc.oneof(
+    fc.constantFrom('_standard', ...links.map(({ name }) => name)).map((field) => ({ field, with_path: true })),
+    fc.constantFrom('_standard_parent', '_standard_parents').map((field) => ({ field })),
+    fc.constantFrom(...dates).map(({ name }) => ({ field: name, width: 'year' })),
+    fc.constantFrom(...ofKind(...textKinds)).map(({ name }) => ({ field: name, numeric: false, number_groups: [1] })),
+  )
+  const sort = options.more ? fc.oneof(usual, special) : usual
+  const measure = fc.oneof(
+    fc.constantFrom('work.made.range_year', 'work.period.range_month').map((field) => ({ type: 'term', field })),
+    fc
+      .tuple(fc.constantFrom('work.title', 'work.code', 'work.signed'), fc.constantFrom('work.width', 'work.price'))
+      .map(([field, value]) => ({ type: 'term_stats', field, value_field: value })),
+  )
+  const counts = options.more ? fc.oneof({ weight: 3, arbitrary: facet }, { weight: 1, arbitrary: measure }) : facet
+  const value = fc
+    .constantFrom(...fields)
+    .chain(({ name, kind }) =>
+      fc
+        .tuple(fc.constantFrom('', ...(kind === 'link' ? ['._standard.1.text'] : [])), fc.boolean())
+        .map(([part, path]) => ({ field: `${name}${part}`, with_path: path })),
+    )
   return fc
     .record({
       objecttypes: fc.constantFrom(undefined, ['work'], ['work'], ['person', 'place'], ['topic', 'loan']),
       search: fc.array(withBool(element), { maxLength: 3 }),
       sort: fc.array(sort, { maxLength: 2 }),
       aggregations: fc
-        .array(facet, { maxLength: 3 })
+        .array(counts, { maxLength: 3 })
         .map((list) => Object.fromEntries(list.map((each, n) => [`a${n}`, each]))),
+      fields: options.more
+        ? fc.uniqueArray(value, { maxLength: 3, selector: ({ field }) => field })
+        : fc.constant(undefined),
       format: fc.constantFrom('short', 'standard', 'long', 'full', 'standard_extended'),
       merge_linked_objects: fc.constantFrom(undefined, undefined, 'all'),
     })

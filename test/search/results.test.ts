@@ -180,6 +180,8 @@ describe('pages', () => {
         1000,
         (limit) => root.get('/search', { BODY: `{"limit":${limit}}` }),
       ],
+      ['| `POST /search/parse` | 100 | 1,000 |', 1000, (limit) => root.post('/search/parse', { query: '', limit })],
+      ['| `GET /search/parse` | 100 | 1,000 |', 1000, (limit) => root.get('/search/parse', { query: '', limit })],
       ['| an aggregation of a search | 10 | 10,000 |', 10_000, aggregation],
     ]
     for (const [row, most, ask] of lists) {

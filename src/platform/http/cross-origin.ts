@@ -22,6 +22,7 @@ const exposedHeaders = [
   'X-Svc-Cache-ID',
   'X-Svc-Status',
   'X-Svc-Ignored',
+  'X-Svc-Query-Notes',
   'X-Svc-Truncated',
   'X-Svc-File-Id',
   'Location',

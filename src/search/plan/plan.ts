@@ -6,8 +6,11 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { DeleteCondition, Expression } from '../../rights/service.ts'
+import type { Ring } from '../geo/polygon.ts'
+import type { Rectangle } from '../geo/rectangles.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
+import type { Measure, Measured } from './measures.ts'
 
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -64,6 +67,12 @@ export type Clause =
       readonly below: boolean
     }
   | { readonly is: 'empty'; readonly field: SearchField }
+  /** A stored text is as the pattern says, from its beginning to its end; case counts. `*`, `?`, and a backslash before them. */
+  | {
+      readonly is: 'pattern'
+      readonly of: readonly { readonly field: SearchField; readonly languages: readonly string[] | null }[]
+      readonly pattern: string
+    }
   | {
       readonly is: 'numbers'
       readonly field: SearchField
@@ -73,6 +82,10 @@ export type Clause =
   | { readonly is: 'dates'; readonly field: SearchField; readonly range: MomentRange }
   /** The date spans exactly these moments. */
   | { readonly is: 'sameDate'; readonly field: SearchField; readonly range: MomentRange }
+  /** A geometry shares a point with one of the rectangles. */
+  | { readonly is: 'geoBox'; readonly field: SearchField; readonly boxes: readonly Rectangle[] }
+  /** A geometry lies within the polygon. */
+  | { readonly is: 'geoShape'; readonly field: SearchField; readonly ring: Ring }
   | { readonly is: 'created' | 'modified'; readonly range: MomentRange }
   | { readonly is: 'objecttype' | 'id'; readonly ids: readonly number[] }
   | { readonly is: 'pool'; readonly ids: readonly number[]; readonly below: boolean; readonly none: boolean }
@@ -90,6 +103,13 @@ export type Clause =
   | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
   /** Links to an object that another search finds. */
   | { readonly is: 'linked'; readonly field: SearchField; readonly of: SearchScope }
+  /** What `by` links to in an object that another search finds (null: that object itself) is linked to by `field` (null: it is the object). */
+  | {
+      readonly is: 'joined'
+      readonly field: SearchField | null
+      readonly of: SearchScope
+      readonly by: SearchField | null
+    }
   | ChangeClause
 
 /** Which objects are searched: what they match, and which of them the caller may read. */
@@ -110,14 +130,30 @@ export interface ScoreTerm {
   readonly certain: boolean
 }
 
+/** By what of a date hits are sorted: all that begins in the same period is alike. */
+export type PeriodUnit = 'year' | 'month' | 'week' | 'day'
+
 export type SortField =
   | { readonly by: 'score' | 'id' | 'created' | 'modified' | 'objecttype' }
-  | { readonly by: 'standard'; readonly languages: readonly string[] }
+  | {
+      readonly by: 'standard'
+      readonly languages: readonly string[]
+      /** By the titles from the top of the hierarchy down. */
+      readonly path?: boolean
+    }
+  /** By the title of the object above; `path`: by the titles of all above, from the top down. */
+  | { readonly by: 'parent'; readonly languages: readonly string[]; readonly path: boolean }
   | {
       readonly by: 'field'
       readonly field: SearchField
       readonly languages: readonly string[]
       readonly end: boolean
+      /** Links: by the titles from the top of the hierarchy of the target down. */
+      readonly path?: boolean
+      /** Dates. */
+      readonly width?: PeriodUnit
+      /** Texts: digits are letters, or the run of digits that decides, counted from 1. */
+      readonly digits?: 'letters' | number
       /** Of the same kind: the first of them that an object has a value in counts. */
       readonly others?: readonly SearchField[]
     }
@@ -241,6 +277,8 @@ export interface SearchEngine {
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** The page alone, of any size. Nothing is counted, and nothing kept. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
+  /** Something of all that is found. */
+  measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
   /** What has changed of the objects of a scope. */
   changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>
 }

@@ -17,6 +17,10 @@ export interface Slots {
   facet(field: SearchField): number | undefined
   /** Place of the sort key of a column, for localized ones in a language. */
   sortKey(field: SearchField, language?: string): KeySlot | undefined
+  /** Place of the key by the digits of a text (document/digits.ts), for localized ones in a language. */
+  digitKey(field: SearchField, language?: string): KeySlot | undefined
+  /** Place of the rectangles of geometries. */
+  geoKey(field: SearchField): KeySlot | undefined
   /** Place of the first object that a link column points to, among the sort keys. */
   linked(field: SearchField): KeySlot | undefined
   /** Place of the sort key of `_standard`. */
@@ -57,6 +61,14 @@ function keyKind({ listed, kind, path, file }: SearchField): 's' | 'l' {
   const isShort = ['number', 'date', 'boolean'].includes(kind) && path.length === 0 && file === null
   return listed || isShort ? 's' : 'l'
 }
+
+const digitName = (field: SearchField, language?: string): string => `${keyName(field, language)}#`
+
+/** Columns whose texts are sorted by their digits where a search asks for it. */
+export const hasDigitKeys = ({ kind, file }: SearchField): boolean =>
+  ['text', 'string', 'l10n'].includes(kind) && file?.sorted !== false
+
+const geoName = (field: SearchField): string => `${field.code}*`
 
 const linkedName = (field: SearchField): string => `${field.code}>`
 
@@ -114,7 +126,13 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   const facets = new Map<SearchField, number | undefined>()
   const keys = new Map<SearchField, KeySlot | undefined>()
   const linked = new Map<SearchField, KeySlot | undefined>()
+  const geometries = new Map<SearchField, KeySlot | undefined>()
   const localizedKeys = new Map<SearchField, ReadonlyMap<string, KeySlot | undefined>>()
+  const digits = new Map<SearchField, ReadonlyMap<string | undefined, KeySlot | undefined>>()
+  const findDigits = (table: Table, field: SearchField, language?: string): KeySlot | undefined => {
+    const slot = find(table.id, 'l', digitName(field, language))
+    return slot === undefined ? undefined : -slot
+  }
   const findKey = (table: Table, field: SearchField, language?: string): KeySlot | undefined => {
     const kind = keyKind(field)
     const slot = find(table.id, kind, keyName(field, language))
@@ -124,8 +142,14 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
     for (const field of all) {
       facets.set(field, find(table.id, 'f', field.code))
       keys.set(field, findKey(table, field))
+      const place = field.kind === 'geo' ? find(table.id, 'l', geoName(field)) : undefined
+      if (place !== undefined) geometries.set(field, -place)
       const first = field.kind === 'link' ? find(table.id, 'l', linkedName(field)) : undefined
       if (first !== undefined) linked.set(field, -first)
+      if (hasDigitKeys(field)) {
+        const own = isLocalized(field) ? languages : [undefined]
+        digits.set(field, new Map(own.map((language) => [language, findDigits(table, field, language)])))
+      }
       if (!isLocalized(field)) continue
       const places = languages.map((language) => [language, findKey(table, field, language)] as const)
       localizedKeys.set(field, new Map(places))
@@ -134,6 +158,8 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
   return {
     facet: (field) => facets.get(field),
     sortKey: (field, language) => (language === undefined ? keys.get(field) : localizedKeys.get(field)?.get(language)),
+    digitKey: (field, language) => digits.get(field)?.get(language),
+    geoKey: (field) => geometries.get(field),
     linked: (field) => linked.get(field),
     standardKey: (language) => find(0, 's', standardName(language)),
   }
@@ -175,10 +201,12 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
   for (const { table, all } of fieldsOf(model).types.values()) {
     for (const field of all) {
       if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
+      if (field.kind === 'geo') rows.push({ objecttype: table.id, kind: 'l', field: geoName(field) })
       if (['custom', 'geo', 'files'].includes(field.kind) || field.file?.sorted === false) continue
       if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {
         rows.push({ objecttype: table.id, kind: keyKind(field), field: keyName(field, language) })
+        if (hasDigitKeys(field)) rows.push({ objecttype: table.id, kind: 'l', field: digitName(field, language) })
       }
     }
   }

@@ -1,20 +1,29 @@
 /** `aggregations` of a request: what is counted, and how the counts are answered. */
+import { type FormatName, formatNames } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type PatternBudget, PatternError, patternBudget } from '../../platform/values/patterns.ts'
+import type { Measure } from '../plan/measures.ts'
 import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'
+import { type MeasureType, measureOf, measureTypes, periodsOf } from './measures.ts'
 import { notAllowed, resolveLink, resolveName } from './names.ts'
 import { rangeClause } from './ranges.ts'
-import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
+import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from './read.ts'
 
 /** One requested aggregation: its part of the plan, and what is done with the counts. */
 export interface AggregationRequest {
   readonly name: string
-  readonly type: 'term' | 'linked_object' | 'date_range' | 'range'
+  readonly type: 'term' | 'linked_object' | 'date_range' | 'range' | MeasureType
   /** As written in the request. */
   readonly field: string
-  readonly plan: AggregationPlan
+  /** null: it is measured. */
+  readonly plan: AggregationPlan | null
+  /** null: it is counted with the search. */
+  readonly measure: Measure | null
+  /** Linked objects in this format; null: by what others show them by. */
+  readonly format: FormatName | null
+  readonly valueField: string | null
   /** Of `_linked._asset.…` in several columns: the others. Their counts are added up. */
   readonly more: readonly AggregationPlan[]
   readonly limit: number
@@ -29,6 +38,15 @@ export interface AggregationRequest {
   readonly ranges: readonly { readonly from?: unknown; readonly to?: unknown }[]
   readonly language: string | null
 }
+
+const types = ['term', 'linked_object', 'date_range', 'range', ...measureTypes] as const
+
+function isOneOf<T extends string>(value: string, of: readonly T[]): value is T {
+  return (of as readonly string[]).includes(value)
+}
+
+/** Linked objects of one aggregation that are answered whole. */
+const mostFormatted = 100
 
 const mostAggregations = 100
 const mostRanges = 100
@@ -52,11 +70,8 @@ function aggregation(
   patterns: PatternBudget,
 ): AggregationRequest {
   const type = optional(entry, 'type', 'string', place) ?? ''
-  if (type !== 'term' && type !== 'linked_object' && type !== 'date_range' && type !== 'range') {
+  if (!isOneOf(type, types)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type: type.slice(0, 100) })
-  }
-  for (const option of ['value_field', 'precision', 'bounds'] as const) {
-    if (entry[option] !== undefined && entry[option] !== null) throw unsupported(`${place}.${option}`, option)
   }
   const objecttype = optional(entry, 'objecttype', 'string', place)
   const field = optional(entry, 'field', 'string', place) ?? defaultFields[objecttype ?? '']
@@ -67,16 +82,33 @@ function aggregation(
   const offset = optional(entry, 'offset', 'integer', place) ?? 0
   if (limit < 0 || limit > largestFacet) throw wrong(`${place}.limit`, `an integer from 0 to ${largestFacet}`)
   if (offset < 0) throw wrong(`${place}.offset`, 'an integer that is not negative')
-  const ranges = type === 'term' || type === 'linked_object' ? [] : rangesOf(entry, place)
+  const isRanges = type === 'range' || type === 'date_range'
+  const ranges = isRanges ? rangesOf(entry, place) : []
+  const measure = isOneOf(type, measureTypes)
+    ? measureOf(type, entry, field, place, context)
+    : type === 'term'
+      ? periodsOf(field, place, context)
+      : null
   const [first, ...more] =
-    type === 'term' || type === 'linked_object'
-      ? facetPlans(type, name, field, place, context)
-      : [{ kind: 'ranges', name, clauses: rangeClauses(type, field, ranges, place, context) } as const]
+    measure !== null
+      ? [null]
+      : isRanges
+        ? [{ kind: 'ranges', name, clauses: rangeClauses(type, field, ranges, place, context) } as const]
+        : facetPlans(type as 'term' | 'linked_object', name, field, place, context)
+  const format = optional(entry, 'format', 'string', place)
+  if (format && limit > mostFormatted)
+    throw wrong(`${place}.limit`, `an integer from 0 to ${mostFormatted} with a format`)
+  if (format && !(first?.kind === 'facet' && first.field.kind === 'field')) {
+    throw wrong(`${place}.format`, 'absent where no objects are counted')
+  }
   return {
     name,
     type,
     field,
     plan: first,
+    measure,
+    format: format ? choice(format, formatNames, `${place}.format`) : null,
+    valueField: optional(entry, 'value_field', 'string', place) ?? null,
     more,
     limit,
     offset,

@@ -7,6 +7,7 @@ import type { SearchEngine, SearchPlan, SearchScope } from '../plan/plan.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
+import { type FieldRequest, fieldRequests } from './fields.ts'
 import { ignoredNames } from './known.ts'
 import { timeZoneOf } from './moments.ts'
 import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
@@ -33,6 +34,8 @@ export interface CompiledSearch {
   readonly includeDeleted: boolean
   readonly objecttypes: readonly Table[]
   readonly aggregations: readonly AggregationRequest[]
+  /** Values that are answered beside the hits. */
+  readonly fields: readonly FieldRequest[]
   /** Languages in which the caller wants to read; empty: all. */
   readonly languages: readonly string[]
   /** Places of names in the request that nobody knows. */
@@ -42,7 +45,6 @@ export interface CompiledSearch {
 export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
   const ignored = ignoredNames(request)
   if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
-  if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
   if (request.field) throw unsupported('field', 'a field of a search that is within no other')
   const fields = fieldsOf(context.model)
   const objecttypes = objecttypesOf(request, '', context.model)
@@ -57,6 +59,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     scored: score.length > 0,
   })
   const aggregations = aggregationRequests(request.aggregations, elements)
+  const collected = fieldRequests(request.fields, elements)
   const after = searchAfter(request.search_after, sort, context.isSortValue)
   const plan: SearchPlan = {
     model: context.model,
@@ -68,11 +71,11 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     sort,
     after,
     ...pageOf(request, after !== null),
-    aggregations: aggregations.flatMap(({ plan, more }) => [plan, ...more]),
+    aggregations: aggregations.flatMap(({ plan, more }) => (plan === null ? [] : [plan, ...more])),
     moment: context.moment,
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
-  return { plan, includeDeleted, objecttypes, aggregations, languages, ignored }
+  return { plan, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
 }
 
 function elementContext(
@@ -96,10 +99,6 @@ function elementContext(
 
 /** A search within an `in` element: what it finds are objects that are linked to. */
 function innerScope(request: Fields, place: string, context: CompileContext, depth: number): SearchScope {
-  const field = optional(request, 'field', 'string', place)
-  if (field !== undefined && field !== '' && !field.endsWith('_system_object_id')) {
-    throw wrong(`${place}.field`, '_system_object_id')
-  }
   const objecttypes = objecttypesOf(request, place, context.model)
   const elements = elementContext(request, place, objecttypes, context, depth)
   const { clause } = elementsClause(request.search, `${place}.search`, elements)

@@ -67,7 +67,8 @@ export function costOf(request: Fields): SearchCost {
     const fields = Math.max(1, listOf(element.fields).length)
     add('terms', fields * listOf(element.in).length)
     if (element.type === 'similar') add('pictures', 1)
-    if (typeof element.string === 'string') text(element.string, element.mode === 'wildcard', fields)
+    if (typeof element.string === 'string')
+      text(element.string, element.mode === 'wildcard' || element.mode === 'exact', fields)
     elements(element.search, depth)
     if (!isFields(element.subsearch)) return
     add('subsearches', 1)

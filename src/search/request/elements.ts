@@ -7,9 +7,11 @@ import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts
 import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
+import { boxClause, shapeClause } from './geo.ts'
 import { notAllowed, resolveLink, resolveName, unknownField } from './names.ts'
+import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
-import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, unsupported, wrong } from './read.ts'
+import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
 import { valuesClause } from './values.ts'
 
@@ -91,12 +93,10 @@ const parsers: Record<(typeof types)[number], Parser> = {
     elementsClause(element.search, `${place}.search`, { ...context, depth: context.depth + 1 }),
   nested: nestedElement,
   similar: similarElement,
-  geo_bounding_box: (_, place) => {
-    throw unsupported(`${place}.type`, 'geo_bounding_box')
-  },
-  geo_shape: (_, place) => {
-    throw unsupported(`${place}.type`, 'geo_shape')
-  },
+  geo_bounding_box: (element, place, context) => ({
+    clause: boxClause(element, namesOf(element, place), place, context),
+  }),
+  geo_shape: (element, place, context) => ({ clause: shapeClause(element, namesOf(element, place), place, context) }),
 }
 
 function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
@@ -107,7 +107,7 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   if (text.length > longestText) throw wrong(`${place}.string`, `a string of at most ${longestText} characters`)
   const mode = choice(
     optional(element, 'mode', 'string', place) || 'fulltext',
-    ['fulltext', 'token', 'wildcard'],
+    ['fulltext', 'token', 'wildcard', 'exact'],
     `${place}.mode`,
   )
   const query = choice(
@@ -119,11 +119,16 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
   const names = namesOf(element, place)
   // People type a lone asterisk to see everything there is.
-  if (text.trim() === '*' && mode !== 'token' && names.length === 0 && !context.nested) return { clause: and([]) }
+  if (text.trim() === '*' && mode !== 'token' && mode !== 'exact' && names.length === 0 && !context.nested)
+    return { clause: and([]) }
   const wanted = names.length === 0 && !context.nested ? ['_fulltext'] : expandAssets(names, context)
   const targets = wanted.map((name) => textTarget(name, languages, context))
   if (targets.length === 0 && names.length > 0) return { clause: { is: 'none' }, score: [] }
   if (targets.length === 0) throw wrong(`${place}.fields`, 'a list of the fields of the nested table')
+  if (mode === 'exact') {
+    if (phrase) throw wrong(`${place}.phrase`, 'absent in the mode exact')
+    return { clause: patternClause(text, targets, place, context) }
+  }
   if (mode === 'wildcard') assertWildcards(text, place)
   const clause: Clause = inRows(context, targets, { is: 'text', targets, text, mode, phrase })
   return { clause, score: [{ clause, boost: 1, certain: true }] }
@@ -171,7 +176,8 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       `${place}.subsearch`,
       context.depth + 1,
     )
-    return { clause: or(fields.map((name) => linkedClause(name, scope, context))) }
+    const by = subsearchField(element.subsearch as Fields, `${place}.subsearch`, context)
+    return { clause: or(fields.map((name) => linkedClause(name, scope, by, context))) }
   }
   const values = listAt(element.in, `${place}.in`, mostValues)
   const clauses = fields.map((name): Clause => {
@@ -180,6 +186,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
+    if (named.kind === 'period') return periodsClause(named.field, values, place, context)
     if (named.kind === 'targetId') return targetsById(named.field, { values, below, name, place }, context)
     return valuesClause(named, values, {
       below,
@@ -255,10 +262,34 @@ function targetsById(
   return or([...empty, ...(ids.length > 0 ? [{ is: 'linked', field, of: scope } as const] : [])])
 }
 
-function linkedClause(name: string, scope: SearchScope, context: ElementContext): Clause {
+/** Dates that share a moment with one of the years or months. */
+function periodsClause(field: SearchField, values: readonly unknown[], place: string, context: ElementContext): Clause {
+  return or(
+    values.map((value, index): Clause => {
+      if (value === null) return { is: 'empty', field }
+      if (typeof value !== 'string' && typeof value !== 'number')
+        throw wrong(`${place}.in[${index}]`, 'a year or a month')
+      return rangeClause({ field: field.name, from: value, to: value }, `${place}.in[${index}]`, context)
+    }),
+  )
+}
+
+function linkedClause(name: string, of: SearchScope, by: SearchField | null, context: ElementContext): Clause {
   const named = resolveLink(context.fields, name)
-  if (named.kind !== 'field' || named.field.kind !== 'link' || context.nested) throw notAllowed(name, 'subsearch')
-  return { is: 'linked', field: named.field, of: scope }
+  if (context.nested) throw notAllowed(name, 'subsearch')
+  if (named.kind === 'system' && named.name === '_system_object_id') return { is: 'joined', field: null, of, by }
+  if (named.kind !== 'field' || named.field.kind !== 'link') throw notAllowed(name, 'subsearch')
+  return by === null ? { is: 'linked', field: named.field, of } : { is: 'joined', field: named.field, of, by }
+}
+
+/** The link of the objects that the search within finds whose targets are meant; null: these objects themselves. */
+function subsearchField(subsearch: Fields, place: string, { fields }: ElementContext): SearchField | null {
+  const name = optional(subsearch, 'field', 'string', place)
+  if (name === undefined || name === '' || name === '_system_object_id') return null
+  const named = resolveLink(fields, name)
+  if (named.kind === 'system' && named.name === '_system_object_id') return null
+  if (named.kind !== 'field' || named.field.kind !== 'link') throw notAllowed(name, 'the field of a search within')
+  return named.field
 }
 
 function nestedElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {

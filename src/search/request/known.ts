@@ -37,19 +37,23 @@ const elementNames: Readonly<Record<string, Names>> = {
 const ofAllElements = names('type', 'bool', 'boost')
 const anyElement: Names = new Set([...ofAllElements, ...Object.values(elementNames).flatMap((set) => [...set])])
 
+const fieldNames: Names = new Set(Object.keys(SearchRequest.properties.fields.items.properties))
 const sortNames: Names = new Set(Object.keys(SearchRequest.properties.sort.items.properties))
 
 const facetNames = ['limit', 'offset', 'sort', 'order', 'include', 'language']
+const gridNames = ['limit', 'offset', 'sort', 'order', 'precision', 'bounds']
 const aggregationNames: Readonly<Record<string, Names>> = {
   term: names(...facetNames),
-  linked_object: names(...facetNames, 'filter_parent'),
+  linked_object: names(...facetNames, 'filter_parent', 'format'),
+  term_stats: names(...facetNames, 'value_field'),
   range: names('ranges'),
   date_range: names('ranges'),
+  geo_bounds: names(),
+  geohash_grid: names(...gridNames),
+  geotile_grid: names(...gridNames),
 }
 const ofAllAggregations = names('type', 'field', 'objecttype')
-/** Known and not there yet in aggregations of any type. */
-const unbuilt = ['value_field', 'precision', 'bounds', 'format']
-const anyAggregation = names(...ofAllAggregations, ...facetNames, 'filter_parent', 'ranges', ...unbuilt)
+const anyAggregation = names(...ofAllAggregations, ...Object.values(aggregationNames).flatMap((set) => [...set]))
 
 /**
  * Places of names that have no effect because nobody knows them.
@@ -65,6 +69,7 @@ export function ignoredNames(request: Fields): readonly string[] {
   }
   assertNames(request, requestNames, requestNames, '')
   eachRecord(request.search, 'search', (element, place) => assertElement(element, place, 0))
+  eachRecord(request.fields, 'fields', (entry, place) => assertNames(entry, fieldNames, fieldNames, place))
   eachRecord(request.sort, 'sort', (key, place) => assertNames(key, sortNames, sortNames, place))
   if (!isRecord(request.aggregations)) return ignored
   for (const [name, entry] of Object.entries(request.aggregations)) {

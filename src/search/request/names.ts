@@ -48,6 +48,13 @@ export type Named =
   | { readonly kind: 'parent'; readonly objecttype: number; readonly written: string }
   /** `_id` of the target of a link, which the index does not have: it has its system object id. */
   | { readonly kind: 'targetId'; readonly field: SearchField; readonly written: string }
+  /** `artwork.date.range_year`: the years that dates lie in. */
+  | {
+      readonly kind: 'period'
+      readonly field: SearchField
+      readonly unit: 'year' | 'month'
+      readonly written: string
+    }
   | {
       readonly kind: 'field'
       readonly field: SearchField
@@ -64,6 +71,11 @@ const mostSteps = 10
 /** What may follow a link: it names the linked object, or what it is shown by. */
 const linkParts = /^(?:_system_object_id|_global_object_id|_standard(?:\.1(?:\.text(?:\.(?<language>[\w-]+))?)?)?)$/
 
+const periods: ReadonlyMap<string, 'year' | 'month'> = new Map([
+  ['range_year', 'year'],
+  ['range_month', 'month'],
+])
+
 /** @throws {AppError} `SearchFieldUnknown` */
 export function resolveName(fields: FieldCatalogue, written: string): Named {
   const system = resolveSystem(fields, written)
@@ -79,6 +91,8 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
     const field = fields.byName.get(written.slice(0, dot))
     const rest = field && withoutTarget(field, written.slice(dot + 1))
     if (field?.kind === 'link' && rest === '_id') return { kind: 'targetId', field, written }
+    const unit = field?.kind === 'date' ? periods.get(rest as string) : undefined
+    if (field && unit) return { kind: 'period', field, unit, written }
     const part = field && resolvePart(field, rest as string)
     if (field && part) return { kind: 'field', field, written, ...part }
   }

@@ -1,11 +1,12 @@
 /** `sort` and `search_after` of a request. */
 import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
+import { mostRuns } from '../document/digits.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
 import type { SearchEngine, SortField, SortKey } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import { notAllowed, resolveLink } from './names.ts'
-import { choice, type Fields, fieldsAt, languageAt, listAt, optional, unsupported, wrong } from './read.ts'
+import { choice, type Fields, fieldsAt, integerOf, languageAt, listAt, optional, wrong } from './read.ts'
 
 interface SortContext {
   readonly fields: FieldCatalogue
@@ -31,25 +32,45 @@ function sortKeysOf(entry: unknown, place: string, context: SortContext): readon
   const key = fieldsAt(entry, place)
   const name = optional(key, 'field', 'string', place) ?? ''
   const order = optional(key, 'order', 'string', place)
-  if (optional(key, 'with_path', 'boolean', place)) throw unsupported(`${place}.with_path`, 'sorting by path')
-  if (optional(key, 'width', 'string', place)) throw unsupported(`${place}.width`, 'sorting by a width')
-  if (
-    key.number_groups !== undefined &&
-    key.number_groups !== null &&
-    listAt(key.number_groups, `${place}.number_groups`, 10).length > 0
-  ) {
-    throw unsupported(`${place}.number_groups`, 'sorting by groups of numbers')
-  }
-  // Numbers in texts always sort as numbers: the collation of the sort keys says so.
-  if (optional(key, 'numeric', 'boolean', place) === false) {
-    throw unsupported(`${place}.numeric`, 'sorting numbers in texts by their digits')
-  }
   const language = languageAt(key, place)
   const direction = order ? choice(order.toLowerCase(), ['asc', 'desc'], `${place}.order`) : undefined
-  return ends(key, place).map((end) => {
-    const field = sortField(name, language, end, place, context)
-    return { field, descending: direction === undefined ? field.by === 'score' : direction === 'desc' }
+  const fields = ends(key, place).map((end) => sortField(name, language, end, place, context))
+  return fields
+    .flatMap((field) => refined(field, key, place))
+    .map((field) => ({ field, descending: direction === undefined ? field.by === 'score' : direction === 'desc' }))
+}
+
+const units = ['year', 'month', 'week', 'day'] as const
+
+/** The field with what else the key asks for; groups of numbers come before the text that they are in. */
+function refined(field: SortField, key: Fields, place: string): readonly SortField[] {
+  const path = optional(key, 'with_path', 'boolean', place) ?? false
+  const width = optional(key, 'width', 'string', place)
+  const numeric = optional(key, 'numeric', 'boolean', place) ?? true
+  const groups = listAt(key.number_groups ?? [], `${place}.number_groups`, mostRuns).map((group, index) => {
+    const run = integerOf(group)
+    if (run !== null && run >= 1 && run <= mostRuns) return run
+    throw wrong(`${place}.number_groups[${index}]`, `an integer from 1 to ${mostRuns}`)
   })
+  const kind = field.by === 'field' ? field.field.kind : null
+  if (path && field.by !== 'standard' && kind !== 'link')
+    throw wrong(`${place}.with_path`, 'absent where there is no path')
+  if (width && kind !== 'date') throw wrong(`${place}.width`, 'absent where the field is no date')
+  const isText = kind === 'text' || kind === 'string' || kind === 'l10n'
+  if (!numeric && !isText) throw wrong(`${place}.numeric`, 'absent where the field is no column of texts')
+  if (groups.length > 0 && !isText)
+    throw wrong(`${place}.number_groups`, 'absent where the field is no column of texts')
+  if (field.by === 'standard') return [path ? { ...field, path } : field]
+  if (field.by !== 'field') return [field]
+  return [
+    ...groups.map((digits) => ({ ...field, digits })),
+    {
+      ...field,
+      ...(path ? { path } : {}),
+      ...(width ? { width: choice(width, units, `${place}.width`) } : {}),
+      ...(numeric ? {} : { digits: 'letters' as const }),
+    },
+  ]
 }
 
 type End = 'from' | 'to'
@@ -77,6 +98,12 @@ function sortField(
     if (others.length === 0) return first
     return { ...first, others: others.flatMap((each) => (each.by === 'field' ? each.field : [])) }
   }
+  const parent = parents.get(name)
+  if (parent) {
+    if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
+    const own = wanted ? [wanted, ...languages.filter((each) => each !== wanted)] : languages
+    return { by: 'parent', languages: own, path: parent.path }
+  }
   const named = resolveLink(fields, name)
   const language = wanted ?? ('language' in named ? named.language : null)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
@@ -98,6 +125,11 @@ function sortField(
   }
   return { by: 'field', field: named.field, languages: preferred, end: (end ?? named.part ?? 'from') === 'to' }
 }
+
+const parents: ReadonlyMap<string, { readonly path: boolean }> = new Map([
+  ['_standard_parent', { path: false }],
+  ['_standard_parents', { path: true }],
+])
 
 const systemKeys = {
   _score: 'score',

@@ -21,7 +21,7 @@ interface ValueContext {
 
 /** null among the values stands for "has none". */
 export function valuesClause(
-  named: Exclude<Named, { kind: 'targetId' }>,
+  named: Exclude<Named, { kind: 'targetId' | 'period' }>,
   values: readonly unknown[],
   context: ValueContext,
 ): Clause {

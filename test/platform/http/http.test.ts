@@ -353,7 +353,11 @@ suite('HTTP', () => {
       // Pages for people are no part of the interface: they are never kept.
       if (method !== 'GET' || /^\/(api\/page|docs|health|favicon)\b/.test(url)) continue
       const path = url.replaceAll(/:(version|mask)/g, 'CURRENT').replaceAll(/:\w+|\*/g, '1')
-      const more = path.endsWith('/search') ? `BODY=${encodeURIComponent('{}')}` : 'x'
+      const more = path.endsWith('/search')
+        ? `BODY=${encodeURIComponent('{}')}`
+        : path.endsWith('/parse')
+          ? 'query='
+          : 'x'
       const { statusCode } = await svc.inject({ url: `${path}?${more}`, headers: { authorization: root } })
       if (statusCode !== 200) continue
       answered.push(path)

@@ -22,6 +22,8 @@ const readsByPost = [
   'POST /api/v1/db_info/create',
   'POST /api/v1/db_info/update',
   'POST /api/v1/search',
+  'POST /api/v1/search/parse',
+  'POST /api/v1/search/query',
   ...['auth', 'introspect', 'logout', 'refresh', 'revoke', 'token', 'userinfo'].map(
     (name) => `POST /api/oauth2/${name}`,
   ),
@@ -160,6 +162,7 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/right/{context}/presets': '/api/v1/right/object/presets',
       'GET /api/v1/right/{context}/presets/{presetId}': `/api/v1/right/object/presets/${preset._id}`,
       'GET /api/v1/search': '/api/v1/search?BODY={}',
+      'GET /api/v1/search/parse': '/api/v1/search/parse?query=',
       'GET /api/v1/transitions/manual': `/api/v1/transitions/manual?objecttype_id=${work._id}&pool_id=${museum.pool}`,
       'GET /api/v1/event/poll/{fromEventId}': '/api/v1/event/poll/0',
       'GET /api/v1/eas': `/api/v1/eas?ids=[${file._id}]`,

@@ -79,6 +79,8 @@ const reading = [
   'POST /api/v1/db_info/create',
   'POST /api/v1/db_info/update',
   'POST /api/v1/search',
+  'POST /api/v1/search/parse',
+  'POST /api/v1/search/query',
 ]
 
 /** Decision 3, and signing in: what works in read-only mode although it changes stored data. */

@@ -49,6 +49,7 @@ const withoutStatements = [
   'listTags',
   'readLocation',
   'streamEvents',
+  'writeQuery',
 ]
 
 /** Valid requests of operations that write, and log nothing: they ask first, change nothing, or only the working copy. */

@@ -61,6 +61,9 @@ export function createMemoryEngine(held: Held): SearchEngine {
       const asked = { plan, all: held.documents }
       return pageOf(plan, found(plan, asked), asked)
     },
+    async measure() {
+      throw new Error('this engine measures nothing')
+    },
     async changes(plan, window, deadline) {
       deadline.check()
       return changesOf(window, { plan, all: held.documents }, held.former, held.changedAt)

@@ -44,6 +44,14 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
       return hasOneOf(clause, spot, asked)
     case 'empty':
       return clause.field.kind !== 'boolean' && isOfType(clause.field, spot) && values(clause.field).length === 0
+    case 'pattern': {
+      const wanted = patternOf(clause.pattern)
+      return clause.of.some(({ field, languages }) =>
+        values(field)
+          .flatMap((value) => textsOf(field, value, languages))
+          .some((value) => wanted.test(value)),
+      )
+    }
     case 'numbers':
       return values(clause.field).some((value) => isBetween(value as number, clause))
     case 'dates':
@@ -53,6 +61,9 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         const interval = intervalOf(value)
         return interval !== null && interval.from === clause.range.from && interval.to === clause.range.to
       })
+    case 'geoBox':
+    case 'geoShape':
+      throw new Error('this engine knows no places')
     case 'created':
     case 'modified': {
       const at = clause.is === 'created' ? source.createdAt : source.modifiedAt
@@ -109,6 +120,20 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         const target = asked.all.get(id as number)
         return target !== undefined && isInScope(clause.of, target, asked)
       })
+    case 'joined': {
+      const own = clause.field === null ? [document.id] : values(clause.field)
+      return own.some((id) =>
+        [...asked.all.values()].some((found) => {
+          if (clause.by === null && found.id !== id) return false
+          if (!isInScope(clause.of, found, asked)) return false
+          if (clause.by === null) return true
+          const by = isSeen(fieldVisibility.column(clause.by), found)
+            ? valuesAt({ document: found, row: null }, clause.by)
+            : []
+          return by.includes(id)
+        }),
+      )
+    }
     case 'changed':
       return (
         table !== undefined &&
@@ -122,6 +147,25 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         )
       )
   }
+}
+
+function textsOf(field: SearchField, value: unknown, languages: readonly string[] | null): readonly string[] {
+  if (field.kind === 'custom') return [(value as { conceptName?: string }).conceptName ?? []].flat()
+  if (field.kind !== 'l10n') return [value as string]
+  return Object.entries(value as Record<string, string>).flatMap(([language, text]) =>
+    !languages || languages.includes(language) ? [text] : [],
+  )
+}
+
+function patternOf(pattern: string): RegExp {
+  const pieces = pattern.match(/\\[\s\S]|[\s\S]/gu) ?? []
+  const source = pieces.map((piece) => {
+    if (piece === '*') return '.*'
+    return piece === '?'
+      ? '.'
+      : (piece.length > 1 && piece.startsWith('\\') ? piece.slice(1) : piece).replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&')
+  })
+  return new RegExp(`^${source.join('')}$`, 'su')
 }
 
 /** Whether it could have the field at all. */
@@ -233,7 +277,7 @@ const mostWords = 1024
 export function assertFewWords(clause: Clause, documents: readonly MemoryDocument[], asked: Asked): void {
   if (clause.is === 'and' || clause.is === 'or') for (const each of clause.of) assertFewWords(each, documents, asked)
   else if (clause.is === 'not' || clause.is === 'row') assertFewWords(clause.of, documents, asked)
-  else if (clause.is === 'linked') assertFewWords(clause.of.where, documents, asked)
+  else if (clause.is === 'linked' || clause.is === 'joined') assertFewWords(clause.of.where, documents, asked)
   else if (clause.is === 'text' && clause.mode === 'wildcard') assertFewWordsOf(clause, documents, asked)
 }
 

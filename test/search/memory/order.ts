@@ -84,9 +84,13 @@ function sortValue(field: SortField, document: MemoryDocument, asked: Asked): Va
       if (!table || !isSeen(plan.fieldVisibility.any(table), document)) return null
       return field.by === 'created' ? source.createdAt : source.modifiedAt
     }
+    case 'parent':
+      throw new Error('this engine knows no order by parents')
     case 'standard':
+      if (field.path) throw new Error('this engine knows no order by paths')
       return inOneOf(source.standard['1']?.text, field.languages)
     case 'field':
+      if (field.path || field.width || field.digits !== undefined) throw new Error('this engine knows no such order')
       for (const each of [field.field, ...(field.others ?? [])]) {
         const seen = isSeen(plan.fieldVisibility.column(each), document)
         const value = seen ? ofColumn({ ...field, field: each }, document, asked) : null

@@ -1,8 +1,11 @@
 /** The lexemes of one value of a column. */
 import type { Localized } from '../../../datamodel/model.ts'
+import { readExact } from '../../../platform/values/exact-json.ts'
 import { token } from '../../document/analyze.ts'
 import { orderedNumber } from '../../document/ordered.ts'
 import { customTexts, orderedInterval, wordsOf } from '../../document/values.ts'
+import { cellsOf } from '../../geo/cells.ts'
+import { mostRectangles, rectangleBytes, rectanglesOf } from '../../geo/rectangles.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { Draft } from './draft.ts'
 import { labelOf } from './facets.ts'
@@ -12,6 +15,7 @@ import {
   dateStart,
   exactValue,
   fulltextWords,
+  geoCell,
   groupWords,
   hasValue,
   type LexemeSet,
@@ -78,11 +82,22 @@ export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, r
       break
     case 'geo':
       add(hasValue(code))
+      addGeometries(draft, field, value)
   }
   if (exactByLexeme(field)) {
     const label = labelOf(field, value, context.languages)
     if (label !== null) add(exactValue(code, label))
   }
+}
+
+/** The cells, for the index, and the rectangles: of all values of the column together. */
+function addGeometries({ lexemes, farKeys, context }: Draft, field: SearchField, value: unknown): void {
+  const place = context.slots.geoKey(field)
+  if (place === undefined) return
+  const before = farKeys[-place] ?? Buffer.alloc(0)
+  const found = rectanglesOf(readExact(value)).slice(0, mostRectangles - before.length / 16)
+  for (const rectangle of found) for (const cell of cellsOf(rectangle)) lexemes.add(geoCell(field.code, cell))
+  farKeys[-place] = Buffer.concat([before, rectangleBytes(found)])
 }
 
 function addText(draft: Draft, field: SearchField, code: string, text: string, row: LexemeSet | null): void {

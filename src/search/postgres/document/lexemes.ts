@@ -41,6 +41,9 @@ export const numberValue = (code: string, text: string): string => `${code}#${te
 export const dateStart = (code: string, text: string): string => `${code}<${text}`
 export const dateEnd = (code: string, text: string): string => `${code}>${text}`
 
+/** A cell that a geometry lies in (geo/cells.ts). */
+export const geoCell = (code: string, cell: string): string => `${code}*${cell}`
+
 export const ofObjecttype = (id: number): string => `_t${id}`
 export const inPool = (id: number): string => `_p${id}`
 /** In the pool or in one below it. */

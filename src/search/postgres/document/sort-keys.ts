@@ -1,6 +1,7 @@
 /** Binary sort keys of values: bytes in the order of the values. */
 import type { Localized } from '../../../datamodel/model.ts'
 import { collation } from '../../document/collation.ts'
+import { digitKey } from '../../document/digits.ts'
 import { intervalOf } from '../../document/values.ts'
 import type { SearchField } from '../../plan/fields.ts'
 import type { KeySlot } from '../slots.ts'
@@ -19,7 +20,10 @@ export function setSortKey(draft: Draft, field: SearchField, value: unknown): vo
     if (target) setTexts(draft, field, target.texts)
   } else {
     const place = freePlace(draft, context.slots.sortKey(field))
-    if (place) place.keys[place.at] = keyOf(field, value, context.languages[0] ?? 'und')
+    const language = context.languages[0] ?? 'und'
+    if (!place) return
+    place.keys[place.at] = keyOf(field, value, language)
+    if (field.kind === 'text' || field.kind === 'string') setDigits(draft, field, value as string, language)
   }
 }
 
@@ -38,8 +42,17 @@ function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
     if (text === undefined || text === first) continue
     first ??= text
     const place = freePlace(draft, context.slots.sortKey(field, language))
-    if (place) place.keys[place.at] = collation(language).key(text, { numeric: true })
+    if (!place) continue
+    place.keys[place.at] = collation(language).key(text, { numeric: true })
+    setDigits(draft, field, text, language, language)
   }
+}
+
+/** `own`: the language that the key is kept for, where there is one for each. */
+function setDigits(draft: Draft, field: SearchField, text: string, language: string, own?: string): void {
+  const place = freePlace(draft, draft.context.slots.digitKey(field, own))
+  const key = place && digitKey(text, language)
+  if (key) place.keys[place.at] = key
 }
 
 /** Where the key goes; null when there is one already, or no place. */

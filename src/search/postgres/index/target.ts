@@ -16,7 +16,7 @@ import { createTerms } from './terms.ts'
 import * as tombstones from './tombstones.ts'
 
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
-const documentsVersion = 10
+const documentsVersion = 11
 
 /** What builds documents: the version of our code and that of ICU, on which sort keys depend. */
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`

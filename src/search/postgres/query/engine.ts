@@ -28,6 +28,7 @@ import { isSortValue } from './order/sort-values.ts'
 import { type Counts, createCachedResults, type Page, type Part, type Renewed } from './results/cached-results.ts'
 import { countsKey, pageKey } from './results/plan-key.ts'
 import { readChanges } from './statements/changes.ts'
+import { runMeasure } from './statements/measures.ts'
 import * as statements from './statements/statements.ts'
 import { expandWildcards } from './words/wildcards.ts'
 
@@ -55,6 +56,8 @@ const longestStatement = 60_000
 const farOffset = 1000
 /** A search that finds so many times fewer than a large result is worth columns. */
 const columnGain = 15
+
+const byId: SearchPlan['sort'] = [{ field: { by: 'id' }, descending: false }]
 
 export type PostgresEngine = SearchEngine & { close(): Promise<void> }
 
@@ -268,6 +271,10 @@ export function createPostgresEngine({
       const { hits } = await statements.runPage(target, first)
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
+    },
+    async measure(asked, measure, deadline) {
+      const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
+      return runMeasure(target, first, measure)
     },
     async changes(asked, window, deadline) {
       const { first } = await prepare({ ...asked, moment: null }, deadline)

@@ -5,6 +5,7 @@
 import type { SystemFieldName } from '../../../../datamodel/model.ts'
 import { type Expression, isEverything } from '../../../../rights/service.ts'
 import { openEnd, openStart, orderedMoment, orderedNumber, rangePieces } from '../../../document/ordered.ts'
+import type { Rectangle } from '../../../geo/rectangles.ts'
 import type { Visibility } from '../../../plan/field-visibility.ts'
 import type { SearchField, TypeFields } from '../../../plan/fields.ts'
 import type { ChangeClause, Clause, MomentRange, SearchScope } from '../../../plan/plan.ts'
@@ -41,8 +42,9 @@ import type { Parameters } from '../sql/sql.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from '../sql/tsquery.ts'
 import { linkNode } from '../words/sources.ts'
 import { datesNode, type Expansions, piecesNode, textNode } from '../words/text.ts'
+import { boxSql, cellsNode, shapeSql } from './geo.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
-import { storedValueSql } from './stored-values.ts'
+import { storedPatternSql, storedValueSql } from './stored-values.ts'
 
 export interface ConditionContext {
   readonly plan: PostgresPlan
@@ -164,6 +166,8 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       return valueCondition(clause, place, context)
     case 'empty':
       return absent(clause.field, place, context)
+    case 'pattern':
+      return patternCondition(clause, place, context)
     case 'numbers': {
       const bound = (each: typeof clause.from) => each && { text: orderedNumber(each.value), inclusive: each.inclusive }
       const pieces = rangePieces('number', bound(clause.from), bound(clause.to), {
@@ -184,6 +188,14 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       )
     case 'sameDate':
       return seen(clause.field, sameDate(clause.field.code, clause.range), context)
+    case 'geoBox': {
+      const sql = boxSql(clause.field, clause.boxes, place.root, context.plan, parameters)
+      return geoCondition(clause.field, clause.boxes, sql, context)
+    }
+    case 'geoShape': {
+      const sql = shapeSql(clause.field, clause.ring, place.root, context.plan, parameters)
+      return geoCondition(clause.field, clause.ring.around, sql, context)
+    }
     case 'created':
       return conjunction([ofSql(momentSql(`${alias}.created_at`, clause.range, parameters)), anyMask(context)])
     case 'modified':
@@ -219,6 +231,8 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       return rowCondition(clause, place, context)
     case 'linked':
       return linkedCondition(clause, place, context)
+    case 'joined':
+      return joinedCondition(clause, place, context)
     case 'changed':
       return conjunction([ofSql(changedSql(clause, alias, parameters)), anyMask(context)])
   }
@@ -344,6 +358,43 @@ function storedValueCondition(
   }
 }
 
+/** The cells find candidates, the rectangles decide. */
+function geoCondition(
+  field: SearchField,
+  areas: readonly Rectangle[],
+  sql: Sql | null,
+  { plan }: ConditionContext,
+): Condition {
+  const node = whereSeen(plan.fieldVisibility.column(field), cellsNode(field, areas))
+  return node && sql ? { never: false, node, sql } : never
+}
+
+/** Texts as they are stored, where the caller sees them. What is not well-formed cannot be stored. */
+function patternCondition(
+  { of, pattern }: Extract<Clause, { is: 'pattern' }>,
+  { alias, root }: RowScope,
+  { plan, parameters }: ConditionContext,
+): Condition {
+  const columns = of.flatMap(({ field, languages }) => {
+    const visibility = plan.fieldVisibility.column(field)
+    if (visibility === 'never') return []
+    const where = visibilityNode(visibility)
+    return [{ field, languages, where: where ? String(accessSql(where, root)) : null }]
+  })
+  if (columns.length === 0 || pattern.includes('\0') || !pattern.isWellFormed()) return never
+  return ofSql(storedPatternSql(columns, likeOf(pattern), alias, parameters))
+}
+
+/** The pattern as `like` has it. */
+function likeOf(pattern: string): string {
+  return pattern.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
+    if (piece === '*') return '%'
+    if (piece === '?') return '_'
+    const char = piece.length > 1 ? piece.slice(1) : piece
+    return /[\\%_]/.test(char) ? `\\${char}` : char
+  })
+}
+
 /** Whatever could have the field: objects of its type, or rows of its table. */
 function ofType(field: SearchField, { rows }: RowScope): Node {
   return lexeme(rows ? rowOf(field.column.table.id) : ofObjecttype(field.column.table.root.id))
@@ -434,6 +485,35 @@ function linkedCondition(
     node,
     sql: `${alias}.id in (select link.from_id from search_document ${target}
       join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
+  }
+}
+
+/** Objects that what another search finds links to, or that link to the same. */
+function joinedCondition(
+  { field, of, by }: Extract<Clause, { is: 'joined' }>,
+  { alias }: RowScope,
+  context: ConditionContext,
+): Condition {
+  const { plan, parameters } = context
+  const target = `${alias}j`
+  const inner = scopeSql(of, target, context)
+  const visibility = by === null ? 'always' : plan.fieldVisibility.column(by)
+  const node = field === null ? null : whereSeen(plan.fieldVisibility.column(field), lexeme(hasValue(field.code)))
+  if (inner === null || visibility === 'never' || (field !== null && node === null)) return never
+  const where = visibilityNode(visibility)
+  const found = where ? `${inner} and ${accessSql(where, target)}` : String(inner)
+  const ids =
+    by === null
+      ? `select ${target}.id from search_document ${target} where ${found}`
+      : `select sought.to_id from search_document ${target} join object_link sought on sought.from_id = ${target}.id
+          and sought.column_id = ${parameters.add(by.column.id, 'int')} where ${found}`
+  if (field === null) return ofSql(`${alias}.id in (${ids})`)
+  const column = parameters.add(field.column.id, 'int')
+  return {
+    never: false,
+    node,
+    sql: `${alias}.id in (select link.from_id from object_link link where link.column_id = ${column}
+      and link.to_id in (${ids}))`,
   }
 }
 

@@ -10,16 +10,47 @@ export function storedValueSql(
   alias: string,
   parameters: Parameters,
 ): string {
-  const paths =
-    languages && field.kind === 'l10n'
-      ? languages.map((language) => valuePath(field, language))
-      : [valuePath(field, null)]
+  const paths = pathsOf(field, languages)
   const given = parameters.add(JSON.stringify({ v: values.filter(isStorable) }), 'jsonb')
   const tests = paths.map(
     (path) => `jsonb_path_exists(sv.content, ${parameters.add(`${path} ? (@ == $v[*])`, 'jsonpath')}, ${given})`,
   )
   return `exists (select from object so join object_version sv on sv.system_object_id = so.system_object_id
     and sv.version = so.version where so.system_object_id = ${alias}.id and (${tests.join(' or ')}))`
+}
+
+/** True for objects with a stored text that matches a pattern of `like`; `where`: where the caller sees the column. */
+export function storedPatternSql(
+  columns: readonly {
+    readonly field: SearchField
+    readonly languages: readonly string[] | null
+    readonly where: string | null
+  }[],
+  pattern: string,
+  alias: string,
+  parameters: Parameters,
+): string {
+  const like = parameters.add(pattern, 'text')
+  const types = Map.groupBy(columns, ({ field }) => field.column.table.root.id)
+  const tests = [...types].map(([type, own]) => {
+    const each = own.map(({ field, languages, where }) => {
+      const paths = pathsOf(field, languages).map((path) => parameters.add(path, 'jsonpath'))
+      const found = paths.map(
+        (path) =>
+          `exists (select from jsonb_path_query(sv.content, ${path}) as t(value) where t.value #>> '{}' like ${like})`,
+      )
+      return where === null ? found.join(' or ') : `${where} and (${found.join(' or ')})`
+    })
+    return `so.objecttype = ${Number(type)} and (${each.join(' or ')})`
+  })
+  return `exists (select from object so join object_version sv on sv.system_object_id = so.system_object_id
+    and sv.version = so.version where so.system_object_id = ${alias}.id and (${tests.join(' or ')}))`
+}
+
+function pathsOf(field: SearchField, languages: readonly string[] | null): readonly string[] {
+  return languages && field.kind === 'l10n'
+    ? languages.map((language) => valuePath(field, language))
+    : [valuePath(field, null)]
 }
 
 /** What jsonb could not hold cannot be stored either. */

@@ -11,6 +11,7 @@ import { type ConditionContext, clauseSql, scoreNode } from '../conditions/condi
 import { type DocumentSql, documentSql, isOfDocument, madeOf, type Sql } from '../sql/of-document.ts'
 import { atMicroseconds, microseconds, type Parameters } from '../sql/sql.ts'
 import { allOf, anyOf, lexeme, type Node, prefix, tsquery } from '../sql/tsquery.ts'
+import { digitsSql, linkPathSql, ownPathSql, parentSql, periodKeySql } from './order-variants.ts'
 import { carriedKeySql, headSql, shownKeySql } from './sort-values.ts'
 
 export interface OrderColumn {
@@ -50,8 +51,11 @@ function orderColumn(key: SortKey, context: ConditionContext): OrderColumn {
         parameter: (value, parameters) => atMicroseconds(parameters.add(value, 'bigint')),
       }
     case 'standard':
+      return keyColumn(key, field.path ? ownPathSql(field, context.plan) : sortKeySql(field, context.plan))
+    case 'parent':
+      return keyColumn(key, parentSql(field, context.plan))
     case 'field':
-      return keyColumn(key, field.by === 'field' ? seenKeySql(field, context) : sortKeySql(field, context.plan))
+      return keyColumn(key, seenKeySql(field, context))
   }
 }
 
@@ -70,7 +74,7 @@ function keyColumn(key: SortKey, sql: Sql): OrderColumn {
 
 /** Keys of texts are as long as the texts; those of numbers, dates and truth values are short. */
 export function isLong(field: SortField): boolean {
-  if (field.by === 'standard') return true
+  if (field.by === 'standard' || field.by === 'parent') return true
   return field.by === 'field' && ['text', 'string', 'l10n', 'link'].includes(field.field.kind)
 }
 
@@ -97,7 +101,7 @@ function seenKeySql({ others = [], ...by }: ByField, context: ConditionContext):
   const { field } = by
   const { target } = field.column
   const known = target === null || linked.knowsAll(target)
-  const sql = known ? sortKeySql(by, plan) : titleKeySql(by, plan)
+  const sql = by.path ? linkPathSql(by, plan) : known ? sortKeySql(by, plan) : titleKeySql(by, plan)
   return seenSql(plan.fieldVisibility.column(field), sql, 'd')
 }
 
@@ -132,7 +136,9 @@ function keyText(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: 
   if (keys.length === 0) return 'null::bytea'
   let sql = keys.length === 1 ? (keys[0] as string) : `coalesce(${keys.join(', ')})`
   if (field.by === 'standard') return sql
+  if (field.digits !== undefined) sql = digitsSql(field, plan)
   if (field.end) sql = `substring(${sql} from 9)`
+  if (field.width) sql = periodKeySql(sql, field.width)
   const type = field.field.column.table.root.id
   const only = plan.scope.objecttypes?.length === 1 && plan.scope.objecttypes[0] === type
   return only ? sql : `case when d.objecttype = ${type} then ${sql} end`

@@ -30,7 +30,7 @@ export function carriedKeySql(
 
 /** Texts go by their sort keys (`shownKeySql`), null last; moments by microseconds. */
 export function isSortValue({ field: { by } }: SortKey, value: unknown): boolean {
-  if (by === 'standard' || by === 'field') {
+  if (by === 'standard' || by === 'field' || by === 'parent') {
     return (
       value === null || (typeof value === 'string' && value.length <= longest && /^(?:[0-9a-f]{2})*\+?$/.test(value))
     )

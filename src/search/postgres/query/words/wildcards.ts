@@ -115,6 +115,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
         collect(clause.of, types)
         break
       case 'linked':
+      case 'joined':
         collect(clause.of.where, typesOf(clause.of))
         break
       case 'text':

@@ -1,0 +1,30 @@
+/**
+ * Keys of texts with digits beside those that count digits as numbers: one in which they are letters, and the runs of
+ * digits by themselves. Texts without digits need none: there all of this is the same, or there is nothing.
+ */
+import { collation } from './collation.ts'
+
+/** Runs of digits in a text that can be sorted by. */
+export const mostRuns = 10
+/** Bytes of a run: how many digits count, and eighteen of them. */
+const runBytes = 10
+const runDigits = 18
+
+/** Number of runs, the runs, the key of the text; null: there are no digits. */
+export function digitKey(text: string, language: string): Buffer | null {
+  const runs: string[] = []
+  for (const [run] of text.matchAll(/[0-9]+/g)) {
+    if (runs.length === mostRuns) break
+    runs.push(run)
+  }
+  if (runs.length === 0) return null
+  const key = Buffer.alloc(1 + runs.length * runBytes)
+  key[0] = runs.length
+  for (const [index, run] of runs.entries()) {
+    const digits = run.replace(/^0+/, '')
+    const at = 1 + index * runBytes
+    key[at] = Math.min(digits.length, 255)
+    key.write(digits.slice(0, runDigits).padEnd(runDigits, '0'), at + 1, 'hex')
+  }
+  return Buffer.concat([key, collation(language).key(text, { numeric: false })])
+}

@@ -1,0 +1,44 @@
+/** What a search measures of all that it finds, beside facets. */
+import type { Rectangle } from '../geo/rectangles.ts'
+import type { SearchField } from './fields.ts'
+
+export type Measure =
+  /** In how many objects dates lie in each year or month. */
+  | { readonly kind: 'periods'; readonly field: SearchField; readonly unit: 'year' | 'month' }
+  /** Numbers of a column by the values of another one. */
+  | { readonly kind: 'stats'; readonly field: SearchField; readonly value: SearchField }
+  /** Cells of a map that middles of geometries lie in; `bounds`: of those in there alone, where there are any. */
+  | {
+      readonly kind: 'grid'
+      readonly field: SearchField
+      readonly grid: 'geohash' | 'tile'
+      readonly precision: number
+      readonly bounds: readonly Rectangle[]
+    }
+  | { readonly kind: 'bounds'; readonly field: SearchField }
+
+export interface TermStats {
+  readonly term: string
+  /** Objects. */
+  readonly count: number
+  /** Numbers that were added up. */
+  readonly values: number
+  readonly min: number | null
+  readonly max: number | null
+  readonly sum: number | null
+  readonly avg: number | null
+}
+
+export type Measured =
+  /** Years, or twelve for each year and one for each month. */
+  | { readonly kind: 'counts'; readonly counts: readonly { readonly value: number; readonly count: number }[] }
+  | { readonly kind: 'stats'; readonly terms: readonly TermStats[] }
+  | {
+      readonly kind: 'cells'
+      readonly cells: readonly { readonly x: number; readonly y: number; readonly count: number }[]
+    }
+  /** West may be behind east, which is over the date line. */
+  | { readonly kind: 'bounds'; readonly bounds: Rectangle | null; readonly count: number }
+
+/** Different values of one measure, at most. */
+export const mostCells = 65_536

@@ -1,3 +1,4 @@
+import { registerCollectionRoutes } from '../collections/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
 import { registerEventRoutes } from '../events/routes.ts'
@@ -42,7 +43,20 @@ export async function composeHttp(
   { baseConfig, datamodel }: Kept,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
-  { index, read, objects, info, invalid, nameInObject, runOnObjects, search, events, streams, explain }: Objects,
+  {
+    index,
+    read,
+    objects,
+    collections,
+    info,
+    invalid,
+    nameInObject,
+    runOnObjects,
+    search,
+    events,
+    streams,
+    explain,
+  }: Objects,
 ): Promise<HttpApp> {
   const api = apiSurface({ authenticators: [signIn.bearer], carriers: signIn.carriers })
   const http = await createHttp({
@@ -119,6 +133,7 @@ export async function composeHttp(
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })
+    registerCollectionRoutes(scope, { collections })
     registerSearchRoutes(scope, { search })
   })
   return http

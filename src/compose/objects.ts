@@ -1,3 +1,4 @@
+import { createCollectionService } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
@@ -8,7 +9,13 @@ import { createRenderPages, type ReadDeps } from '../objects/read/render-pages.t
 import { createSavedAnswers } from '../objects/save/answers.ts'
 import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
-import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
+import {
+  createObjectService,
+  findNamedObjects,
+  type ObjectDeps,
+  readNamedObject,
+  refreshStandards,
+} from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { grantStores, grantTables, namesInGrants } from '../objects/upkeep/grant-stores.ts'
 import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
@@ -123,6 +130,22 @@ export async function composeObjects(
     awaitIndexed: indexer.awaitIndexed,
     clock: () => new Date(),
   }
+  const collections = createCollectionService({
+    db,
+    events,
+    rights,
+    datamodel,
+    pools,
+    tags,
+    conventionOf,
+    databaseName: config.databaseName,
+    clock: objectDeps.clock,
+    objects: {
+      find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
+      readLookup: (lookup, path) => readNamedObject(objectDeps, lookup, path),
+      readable: read.readable,
+    },
+  })
   const trashJanitor = createTrashJanitor({
     objects: objectDeps,
     log,
@@ -194,6 +217,7 @@ export async function composeObjects(
     index,
     indexer,
     read,
+    collections,
     objects: createObjectService(objectDeps, saved.renderSaved),
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,

@@ -20,7 +20,14 @@ import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
-export type { ContainerRight, ObjectRight, RightContext, TagRight } from './catalogue.ts'
+export {
+  type ContainerRight,
+  containerRights,
+  type ObjectRight,
+  type RightContext,
+  type TagRight,
+  waitingRights,
+} from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
 export {
@@ -39,7 +46,17 @@ export {
 export { type FilePrincipal, filePrincipals } from './file-grants.ts'
 export { coversFile } from './file-items.ts'
 export { requireGivingEverywhere } from './giving.ts'
-export { inForce, inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
+export {
+  inForce,
+  inForceSql,
+  type MaskId,
+  mergeItems,
+  poolFits,
+  type ReadPrincipal,
+  readPrincipals,
+  tagsFit,
+  typeFits,
+} from './grants.ts'
 export { createInvalidGrantService } from './invalid/service.ts'
 export type {
   CallerRights,

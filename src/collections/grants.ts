@@ -1,0 +1,50 @@
+/** Grants on collections as they may be made today. */
+import { badRequest } from '../platform/errors.ts'
+import { type RightsService, type StoredGrant, waitingRights } from '../rights/service.ts'
+import type { SaveContext } from './save.ts'
+
+type Change = Parameters<RightsService['validateAcls']>[3][number]
+
+/**
+ * The lists in stored form; undefined where nothing is said. Rights on objects do not come with a collection yet, so a grant
+ * that gives one is refused: nobody shares what the other cannot see.
+ * @throws {AppError} naming right and place
+ */
+export async function checkedAcls(
+  { tx, actor, grants }: Pick<SaveContext, 'tx' | 'actor' | 'grants'>,
+  changes: readonly Change[],
+): Promise<(readonly StoredGrant[] | undefined)[]> {
+  const said = changes.flatMap((change, index) => (change.wire === undefined ? [] : [{ change, index }]))
+  for (const { change } of said) refuseMails(change)
+  const lists =
+    said.length === 0
+      ? []
+      : await grants.validateAcls(
+          tx,
+          actor,
+          'collection',
+          said.map(({ change }) => change),
+        )
+  const all = new Array<readonly StoredGrant[] | undefined>(changes.length).fill(undefined)
+  for (const [place, { change, index }] of said.entries()) {
+    const list = lists[place] ?? []
+    for (const [entry, { rights }] of list.entries()) {
+      const waiting = Object.keys(rights).find((name) => waitingRights('collection').has(name))
+      if (waiting === undefined) continue
+      const path = `${change.place}[${entry}].rights.${waiting}`
+      throw badRequest(`${path}: a collection does not give this right yet`, { path, right: waiting })
+    }
+    all[index] = list
+  }
+  return all
+}
+
+function refuseMails({ wire, place }: Change): void {
+  if (!Array.isArray(wire)) return
+  const index = wire.findIndex((entry) =>
+    Boolean((entry as { send_email_notification?: unknown } | null)?.send_email_notification),
+  )
+  if (index < 0) return
+  const path = `${place}[${index}].send_email_notification`
+  throw badRequest(`${path}: nobody is told of shares by mail yet`, { path })
+}

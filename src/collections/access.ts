@@ -25,6 +25,8 @@ export interface Access {
   may(right: ContainerRight): boolean
   /** Whether the caller can know that there is such a collection. */
   readonly known: boolean
+  /** The caller owns it, or is root. */
+  readonly whole: boolean
   /** Whether the list may be changed so; null: an object of another instance, or one of which nothing is known. */
   mayList(right: ListRight, object: Guarded | null): boolean
   /** Whether there is any object at all with which the list may be changed so. */
@@ -66,6 +68,7 @@ export function accessTo(
   return {
     may: (right) => whole || held.has(right),
     known: whole || grants.length > 0,
+    whole,
     mayList: (right, object) => whole || grants.some(fits(right, object)),
     mayListSome: (right) => whole || grants.some(({ rights }) => rights[right] !== undefined),
     rights: whole ? everything(owns) : merged(grants),
@@ -75,6 +78,7 @@ export function accessTo(
 const nothing: Access = {
   may: () => false,
   known: false,
+  whole: false,
   mayList: () => false,
   mayListSome: () => false,
   rights: {},

@@ -184,6 +184,7 @@ async function fill(context: SaveContext, works: readonly Work[], accesses: Acce
       wire: input._acl,
       previous: current?.acl ?? null,
       shown: !current || accesses(current.id).may('bag_acl'),
+      own: !current || accesses(current.id).whole,
       place: `${place}._acl`,
     })),
   )

@@ -107,6 +107,8 @@ export interface AclChange {
   readonly previous: readonly StoredGrant[] | null
   /** Whether the actor may see the list as stored, and so may name again whom it names. */
   readonly shown: boolean
+  /** Whether the actor clears sticky grants: it is the actor's own that they open. */
+  readonly own?: boolean
   /** Where it stands in the request, for errors; `_acl` when not said. */
   readonly place?: string
 }
@@ -159,7 +161,7 @@ export function createRightsService({
     const lists = changes.map(({ wire, place = '_acl' }) => parseAcl(context, wire, place))
     const drafts = lists.flat()
     if (drafts.length === 0)
-      return changes.map(({ previous }) => keepSticky(callerOf(actor), previous ?? [], [], now()))
+      return changes.map(({ previous, own }) => keepSticky(clearing(actor, own), previous ?? [], [], now()))
     const principals = await resolveWho(
       tx,
       findPeople,
@@ -183,7 +185,7 @@ export function createRightsService({
         const before = changes[index]?.previous?.find((one) => one.id === id)
         return said ? madeFrom(said, grant, before, draft.path, now()) : grant
       })
-      return keepSticky(callerOf(actor), changes[index]?.previous ?? [], sent, now())
+      return keepSticky(clearing(actor, changes[index]?.own), changes[index]?.previous ?? [], sent, now())
     })
   }
 
@@ -264,4 +266,8 @@ export function createRightsService({
 
 function callerOf(actor: Actor): Caller {
   return { userId: actor.userId, groupIds: actor.groupIds, root: actor.isRoot }
+}
+
+function clearing(actor: Actor, own = false): Caller {
+  return own ? { ...callerOf(actor), root: true } : callerOf(actor)
 }

@@ -209,9 +209,12 @@ describe('saving', () => {
       [{ collection: { 'lookup:_id_parent': { reference: 'nothing' } } }, 'body.collection.lookup:_id_parent'],
       [{ collection: { _id_parent: 2 } }, 'body.collection._id_parent'],
       [{ collection: {}, _owner: toUser(it.ids.stranger) }, 'body._owner'],
-      [{ collection: {}, _acl: [wireGrant(toUser(1), 'bag_read read')] }, 'body._acl[0].rights.read'],
+      [{ collection: {}, _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read read')] }, 'body._acl[0].rights.read'],
       [
-        { collection: {}, _acl: [wireGrant(toUser(1), 'bag_read', { send_email_notification: { text: 'x' } })] },
+        {
+          collection: {},
+          _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read', { send_email_notification: { text: 'x' } })],
+        },
         'body._acl[0].send_email_notification',
       ],
       [{ collection: { _id: own.collection._id, _version: 1, _id_parent: _id } }, 'body.collection._id_parent'],

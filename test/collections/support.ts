@@ -26,6 +26,12 @@ export async function startScene(options: TestServiceOptions = {}): Promise<Scen
   await commitModel(svc, model)
   const people = await seedPeople(svc)
   const { root, ids } = people
+  // They know each other, so that they can share.
+  for (const id of [ids.reader, ids.editor, ids.stranger]) {
+    const [{ user }] = ok(await root.get(`/user/${id}`))
+    const _acl = [wireGrant({ group: { 'lookup:_id': { reference: ':all' } } }, 'bag_read')]
+    ok(await root.post('/user', [{ user: { _id: id, _version: user._version }, _acl }]))
+  }
   const standard = await standardPool(svc)
   const _acl = [
     wireGrant(toUser(ids.reader), 'bag_read read link mask create'),

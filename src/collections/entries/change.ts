@@ -33,12 +33,17 @@ export async function splice(
   return { added: ids.filter((id) => !known.has(id)), removed }
 }
 
-/** Ranks for new entries in a gap; where it is too narrow, the entries around it move. */
+/** Ranks for new entries in a gap; where it is too narrow, the entries around it move: a few, many, or all of the list. */
 async function roomIn(tx: Tx, { id, objectCount }: Listed, gap: Gap, count: number): Promise<Spread> {
   const narrow = spread(gap, count)
   if (narrow) return narrow
-  const windows = await store.windowsAround(tx, id, gap, objectCount)
-  const wide = widen(windows, count)
+  const wide =
+    widen(await store.windowsAround(tx, id, gap, [64, 1024]), count) ??
+    widen(
+      [...(await store.windowsAround(tx, id, gap, [16_384])), { after: null, before: null, entries: objectCount }],
+      count,
+    )
+  if (!wide) throw new Error('a whole list has no room')
   const front = await store.spreadWindow(tx, id, { ...wide, behind: gap.after, count })
   return { first: wide.spread.first + wide.spread.step * front, step: wide.spread.step }
 }

@@ -42,11 +42,14 @@ export interface Window extends Gap {
   readonly entries: number
 }
 
-/** How the first of the windows is spread that has room for its entries and `count` more; the last one is the whole list. */
-export function widen(windows: readonly Window[], count: number): { readonly window: Window; readonly spread: Spread } {
+/** How the first of the windows is spread that has room for its entries and `count` more; null: none has. */
+export function widen(
+  windows: readonly Window[],
+  count: number,
+): { readonly window: Window; readonly spread: Spread } | null {
   for (const window of windows) {
     const found = spread(window, window.entries + count)
     if (found && found.step >= least) return { window, spread: found }
   }
-  throw new Error('a whole list has no room')
+  return null
 }

@@ -33,40 +33,38 @@ export async function entriesPage(
   return rows
 }
 
+/** Ends of a range of ranks, so that the index finds it. */
+const from = (rank: string): string => `coalesce(${rank}, ${-(2 ** 53)})`
+const to = (rank: string): string => `coalesce(${rank}, ${2 ** 53})`
+
 /** The ranks around a range of a list of `count` entries. */
 export async function gapOf(
   tx: Tx,
   collectionId: number,
   { index, length, count }: { readonly index: number; readonly length: number; readonly count: number },
 ): Promise<Gap> {
-  const rankAt = (position: string) => `(select rank from (
-      (select rank from collection_object where ${position} < $4 / 2 and collection_id = $1
-       order by rank limit 1 offset greatest(${position}, 0))
-      union all
-      (select rank from collection_object where ${position} >= $4 / 2 and collection_id = $1
-       order by rank desc limit 1 offset greatest($4 - 1 - ${position}, 0))) r)`
   const { rows } = await tx.query<{ after: number | null; before: number | null }>(
-    `select case when $2 > 0 then ${rankAt('($2 - 1)')} end as after,
-       case when $2 + $3 < $4 then ${rankAt('($2 + $3)')} end as before
-     from (values ($2::bigint, $3::bigint, $4::bigint)) as given (i, l, n)`,
+    `select a.after, case when $2::bigint + $3 < $4 then (
+         select rank from collection_object where collection_id = $1 and rank > ${from('a.after')}
+         order by rank limit 1 offset $3) end as before
+     from (select case when $2 > 0 then (select rank from (
+         (select rank from collection_object where $2 - 1 < $4 / 2 and collection_id = $1
+          order by rank limit 1 offset greatest($2 - 1, 0))
+         union all
+         (select rank from collection_object where $2 - 1 >= $4 / 2 and collection_id = $1
+          order by rank desc limit 1 offset greatest($4 - $2, 0))) r) end as after) a`,
     [collectionId, index, length, count],
     'entries-gap',
   )
   return rows[0] ?? { after: null, before: null }
 }
 
-/** Ends of a range of ranks, so that the index finds it. */
-const from = (rank: string): string => `coalesce(${rank}, ${-(2 ** 53)})`
-const to = (rank: string): string => `coalesce(${rank}, ${2 ** 53})`
-
-/** Entries on both sides of a gap in ever larger windows, the whole list last. */
-const windowSizes = [64, 1024, 16_384]
-
+/** The entries around a gap, as many on both sides as each of the sizes says. */
 export async function windowsAround(
   tx: Tx,
   collectionId: number,
   { after, before }: Gap,
-  count: number,
+  sizes: readonly number[],
 ): Promise<Window[]> {
   const { rows } = await tx.query<Window>(
     `select w.after, w.before, (select count(*) from collection_object e where e.collection_id = $1
@@ -79,10 +77,10 @@ export async function windowsAround(
            as before
        from unnest($4::int[]) as s (size)
      ) w order by w.size`,
-    [collectionId, after, before, numbersText(windowSizes)],
+    [collectionId, after, before, numbersText(sizes)],
     'entries-windows',
   )
-  return [...rows, { after: null, before: null, entries: count }]
+  return rows
 }
 
 /**
@@ -178,7 +176,8 @@ export async function removeFrom(
 /** Which of the objects are in the list. */
 export async function entriesAmong(q: Queryable, collectionId: number, ids: readonly number[]): Promise<Set<number>> {
   const { rows } = await q.query<{ id: number }>(
-    'select object_id as id from collection_object where collection_id = $1 and object_id = any($2::bigint[])',
+    `select n.id from unnest($2::bigint[]) as n (id) cross join lateral (
+       select from collection_object e where e.object_id = n.id and e.collection_id = $1 limit 1) found`,
     [collectionId, numbersText(ids)],
     'entries-among',
   )

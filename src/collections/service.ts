@@ -175,6 +175,14 @@ export function createCollectionService(deps: CollectionDeps) {
       return wire as CollectionOutput
     },
 
+    /** Those of the collections that a caller may see, for any number of callers. */
+    async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
+      const collections = await store.findCollections(db, ids)
+      const chains = await store.findChains(db, ids)
+      return (actor) =>
+        new Set(collections.flatMap((one) => (accessTo(actor, one, chains, now()).may('bag_read') ? one.id : [])))
+    },
+
     /** Creates or changes one; `id` is that of the address. @throws {AppError} as `saveAll` */
     async save(actor: Actor, input: CollectionInput, id?: number): Promise<CollectionOutput> {
       const [wire] = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body')

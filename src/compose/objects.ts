@@ -212,6 +212,7 @@ export async function composeObjects(
     users: users.readable,
     groups: groups.readable,
     messages: messages.readable,
+    collections: collections.readable,
   }
   return {
     index,

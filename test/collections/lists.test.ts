@@ -213,6 +213,40 @@ describe('lists', () => {
   })
 })
 
+describe('limits of link and unlink', () => {
+  test('limits of link and unlink: each alone keeps out what it does not name', async () => {
+    const types = ok(await it.root.get('/objecttype')).map(({ objecttype }: Json) => objecttype)
+    const [note, other] = ['note', 'link'].map(
+      (name) => types.find((one: Json) => one.objecttype === name || one.name === name)._id,
+    )
+    const [first, second, third] = entries(0, 1, 2) as [Json, Json, Json]
+    for (const [within, beyond] of [
+      [{ objecttype_ids: [note] }, { objecttype_ids: [other] }],
+      [{ pool_ids: [it.pool] }, { pool_ids: [it.vault] }],
+    ]) {
+      const allowed = async (item: object | undefined) => {
+        const rights = { bag_read: {}, link: item, unlink: item }
+        const { _id } = await createCollection(
+          it.root,
+          {},
+          { _acl: [{ who: toUser(it.ids.editor), rights }], objects: [first, second] },
+        )
+        const added = await it.editor.post(`/collection/push/${_id}`, { objects: [third] })
+        const removed = await it.editor.post(`/collection/remove/${_id}`, [first])
+        return [added.status, removed.status]
+      }
+      assert.deepEqual(
+        [await allowed(within), await allowed(beyond)],
+        [
+          [200, 200],
+          [403, 403],
+        ],
+        JSON.stringify(within),
+      )
+    }
+  })
+})
+
 type Command =
   | { readonly kind: 'push' | 'replace' | 'remove'; readonly objects: readonly number[] }
   | { readonly kind: 'splice'; readonly index: number; readonly count: number; readonly objects: readonly number[] }

@@ -15,7 +15,7 @@ export async function checkedAcls(
   changes: readonly Change[],
 ): Promise<(readonly StoredGrant[] | undefined)[]> {
   const said = changes.flatMap((change, index) => (change.wire === undefined ? [] : [{ change, index }]))
-  for (const { change } of said) refuseMails(change)
+  for (const { change } of said) refuseShares(change)
   const lists =
     said.length === 0
       ? []
@@ -39,12 +39,20 @@ export async function checkedAcls(
   return all
 }
 
-function refuseMails({ wire, place }: Change): void {
+/** What grants say of shares. */
+const ofShares = {
+  send_email_notification: 'nobody is told of shares by mail yet',
+  _right_preset: 'there are no presets for shares yet',
+} as const
+
+function refuseShares({ wire, place }: Change): void {
   if (!Array.isArray(wire)) return
-  const index = wire.findIndex((entry) =>
-    Boolean((entry as { send_email_notification?: unknown } | null)?.send_email_notification),
-  )
-  if (index < 0) return
-  const path = `${place}[${index}].send_email_notification`
-  throw badRequest(`${path}: nobody is told of shares by mail yet`, { path })
+  for (const [index, entry] of wire.entries()) {
+    const said = entry as Readonly<Record<string, unknown>> | null
+    for (const [name, reason] of Object.entries(ofShares)) {
+      if (!said?.[name]) continue
+      const path = `${place}[${index}].${name}`
+      throw badRequest(`${path}: ${reason}`, { path })
+    }
+  }
 }

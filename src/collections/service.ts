@@ -16,9 +16,13 @@ import { createListService, type FoundEntry, type ListDeps } from './entries/ser
 import { collectionEvent } from './events.ts'
 import type { Collection } from './model.ts'
 import { renderCollections } from './render.ts'
+
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
 import * as store from './store.ts'
+
+export { collectionsOf, leaveCollections } from './memberships.ts'
+export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly rights: Pick<RightsService, 'forActor' | 'validateAcls' | 'resolveWho' | 'whoNames' | 'renderAcls'>
@@ -26,6 +30,8 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly pools: Pick<KeptPools, 'snapshot'>
   readonly tags: Pick<KeptTags, 'existing'>
   readonly conventionOf: ConventionOf
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
 }
 
 export type CollectionService = ReturnType<typeof createCollectionService>
@@ -157,6 +163,15 @@ export function createCollectionService(deps: CollectionDeps) {
 
   return {
     lists,
+
+    /** A new collection of objects below the own top collection, named with the date; its id (decision 44). */
+    async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {
+      const today = deps.clock().toISOString().slice(0, 10)
+      const displayname = Object.fromEntries(deps.languages().map((language) => [language, today]))
+      const [id] = await saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy')
+      if (systemObjectIds.length > 0) await lists.add(tx, actor, id as number, systemObjectIds, 'delete_policy')
+      return id as number
+    },
 
     /** The collections that the caller may see, parents before their children. */
     async list(actor: Actor, page: store.Page): Promise<CollectionOutput[]> {

@@ -100,6 +100,15 @@ function callerValues(actor: Actor): [number, string] {
 /** For root everything is seen. */
 const everything = `with seen (id) as (select id from collection where $1::bigint is not null and $2::text[] is not null)`
 
+/** `seen (id)` for statements of others, with its parameters and a part of their names. */
+export function seenBy(actor: Actor): {
+  readonly sql: string
+  readonly values: readonly unknown[]
+  readonly name: string
+} {
+  return { sql: actor.isRoot ? everything : seen, values: callerValues(actor), name: actor.isRoot ? '-root' : '' }
+}
+
 export interface Page {
   readonly limit: number
   readonly offset: number
@@ -120,11 +129,11 @@ export async function listSeen(
         : 'c.parent_id = $5::bigint'
   const kind = parentId === undefined ? 'all' : parentId === null ? 'tops' : 'below'
   const { rows } = await q.query<Collection>(
-    `${actor.isRoot ? everything : seen}
+    `${seenBy(actor).sql}
      select ${columns} from ${from} where c.id in (select id from seen) and ${where}
      order by c.path limit $3 offset $4`,
     [...callerValues(actor), limit, offset, parentId ?? null],
-    `collections-list-${kind}${actor.isRoot ? '-root' : ''}`,
+    `collections-list-${kind}${seenBy(actor).name}`,
   )
   return rows
 }
@@ -142,12 +151,12 @@ export async function figuresOf(
 ): Promise<ReadonlyMap<number, Figures>> {
   if (ids.length === 0) return new Map()
   const { rows } = await q.query<Figures & { id: number }>(
-    `${actor.isRoot ? everything : seen}
+    `${seenBy(actor).sql}
      select p.id, bool_or(d.parent_id is not distinct from p.id) as "hasChildren", sum(d.object_count) as "countRecursive"
      from unnest($3::bigint[]) as p (id) join collection d on d.path @> array[p.id]
      where d.id in (select id from seen) group by p.id`,
     [...callerValues(actor), numbersText(ids)],
-    `collections-figures${actor.isRoot ? '-root' : ''}`,
+    `collections-figures${seenBy(actor).name}`,
   )
   return new Map(
     rows.map(({ id, hasChildren, countRecursive }) => [id, { hasChildren, countRecursive: Number(countRecursive) }]),
@@ -158,9 +167,9 @@ export async function figuresOf(
 export async function seenOf(q: Queryable, actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await q.query<{ id: number }>(
-    `${actor.isRoot ? everything : seen} select id from seen where id = any($3::bigint[])`,
+    `${seenBy(actor).sql} select id from seen where id = any($3::bigint[])`,
     [...callerValues(actor), numbersText(ids)],
-    `collections-seen${actor.isRoot ? '-root' : ''}`,
+    `collections-seen${seenBy(actor).name}`,
   )
   return new Set(rows.map(({ id }) => id))
 }
@@ -266,6 +275,11 @@ export async function updateCollections(tx: Tx, written: readonly Written[]): Pr
     [JSON.stringify(written.map(toRow))],
     'collections-update',
   )
+}
+
+/** The top collection of a user becomes one like others. */
+export async function releaseTop(tx: Tx, id: number): Promise<void> {
+  await tx.query('update collection set user_id = null, is_system = false where id = $1', [id])
 }
 
 /** Gives moved collections, and all below them, their new place and owner. */

@@ -1,4 +1,4 @@
-import { createCollectionService } from '../collections/service.ts'
+import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
@@ -97,10 +97,29 @@ export async function composeObjects(
     limits: { bytes: config.answerLimit, embedded: 50_000 },
     heavy,
     world: snapshots.world,
+    collectionsOf,
   }
   const render = createRenderPages(readDeps)
   const read = createReadService(readDeps, render)
   const saved = createSavedAnswers(readDeps, render)
+  const clock = (): Date => new Date()
+  const collections = createCollectionService({
+    db,
+    events,
+    rights,
+    datamodel,
+    pools,
+    tags,
+    conventionOf,
+    languages,
+    databaseName: config.databaseName,
+    clock,
+    objects: {
+      find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
+      readLookup: (lookup, path) => readNamedObject({ datamodel }, lookup, path),
+      readable: read.readable,
+    },
+  })
   const objectDeps: ObjectDeps = {
     db,
     config,
@@ -119,6 +138,7 @@ export async function composeObjects(
       },
     },
     files,
+    collections: { add: collections.lists.add, collect: collections.collect, leave: leaveCollections },
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
@@ -128,24 +148,8 @@ export async function composeObjects(
     heavy,
     wakeIndex: queued.raise,
     awaitIndexed: indexer.awaitIndexed,
-    clock: () => new Date(),
+    clock,
   }
-  const collections = createCollectionService({
-    db,
-    events,
-    rights,
-    datamodel,
-    pools,
-    tags,
-    conventionOf,
-    databaseName: config.databaseName,
-    clock: objectDeps.clock,
-    objects: {
-      find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
-      readLookup: (lookup, path) => readNamedObject(objectDeps, lookup, path),
-      readable: read.readable,
-    },
-  })
   const trashJanitor = createTrashJanitor({
     objects: objectDeps,
     log,

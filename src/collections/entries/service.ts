@@ -157,29 +157,45 @@ export function createListService(deps: ListDeps) {
     return counts
   }
 
+  type Work = (tx: Tx, list: Collection, entries: readonly FoundEntry[]) => Promise<Changed>
+
   /** One change of one list. */
-  async function change(
+  function change(actor: Actor, id: number, sent: readonly SentEntry[], work: Work): Promise<ListChanged> {
+    return db.transaction((tx) => changeIn(tx, actor, id, sent, work))
+  }
+
+  async function changeIn(
+    tx: Tx,
     actor: Actor,
     id: number,
     sent: readonly SentEntry[],
-    work: (tx: Tx, list: Collection, access: Access, entries: readonly FoundEntry[]) => Promise<Changed>,
+    work: Work,
   ): Promise<ListChanged> {
-    return db.transaction(async (tx) => {
-      const [seen] = await findCollections(tx, [id])
-      const before = await accessible(tx, actor, seen, id)
-      if (sent.length > 0) requireList(before, 'link', id)
-      // Objects before collections, as deletions of objects lock them.
-      const [entries = []] = await findAll(tx, actor, [sent])
-      const [list] = await lockCollections(tx, [id])
-      const access = await accessible(tx, actor, list, id)
-      const changed = await work(tx, list as Collection, access, entries)
-      const counts = await settle(tx, actor, [{ list: list as Collection, access, entries, changed }])
-      await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
-      return { _version: (list as Collection).version, count: counts.get(id) as number }
-    })
+    const [seen] = await findCollections(tx, [id])
+    const before = await accessible(tx, actor, seen, id)
+    if (sent.length > 0) requireList(before, 'link', id)
+    // Objects before collections, as deletions of objects lock them.
+    const [entries = []] = await findAll(tx, actor, [sent])
+    const [list] = await lockCollections(tx, [id])
+    const access = await accessible(tx, actor, list, id)
+    const changed = await work(tx, list as Collection, entries)
+    const counts = await settle(tx, actor, [{ list: list as Collection, access, entries, changed }])
+    await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
+    return { _version: (list as Collection).version, count: counts.get(id) as number }
   }
 
+  const append: Work = (tx, list, entries) => splice(tx, list, { index: list.objectCount, length: 0, entries })
+
   return {
+    /** Appends objects of this instance, in the transaction that has made them. */
+    async add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void> {
+      const [list] = await findCollections(tx, [id])
+      requireList(await accessible(tx, actor, list, id), 'link', id)
+      if (systemObjectIds.length === 0) return
+      const sent = systemObjectIds.map((one) => ({ path, named: { by: 'system' as const, id: one }, props: undefined }))
+      await changeIn(tx, actor, id, sent, append)
+    },
+
     readSent,
     findAll,
 
@@ -236,7 +252,7 @@ export function createListService(deps: ListDeps) {
           expected: sent.length,
         })
       }
-      return change(actor, id, sent, async (tx, list, _, entries) => {
+      return change(actor, id, sent, async (tx, list, entries) => {
         const [changed] = await replace(tx, [{ list, entries }])
         return changed as Changed
       })
@@ -247,9 +263,7 @@ export function createListService(deps: ListDeps) {
       const said = (['index', 'count'] as const).find((name) => input[name] !== undefined)
       if (said) throw badRequest(`${said} says nothing where objects go to the end`, { path: said, value: input[said] })
       const sent = await readSent(input.objects, 'objects')
-      return change(actor, id, sent, (tx, list, _, entries) =>
-        splice(tx, list, { index: list.objectCount, length: 0, entries }),
-      )
+      return change(actor, id, sent, append)
     },
 
     /** Takes `count` entries at `index` out and puts others there. */
@@ -257,7 +271,7 @@ export function createListService(deps: ListDeps) {
       const { index, count = 0 } = input
       if (index === undefined) throw badRequest('index says where to splice', { path: 'index' })
       const sent = await readSent(input.objects, 'objects')
-      return change(actor, id, sent, (tx, list, _, entries) => {
+      return change(actor, id, sent, (tx, list, entries) => {
         const most = list.objectCount - index
         if (most < 0)
           throw badRequest('index is beyond the end of the list', {

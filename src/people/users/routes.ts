@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Actor } from '../../platform/actor.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
-import { unasked } from '../../platform/http/query.ts'
+import { flag, isOn } from '../../platform/http/query.ts'
 import { TaskList } from '../../platform/values/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
 import { type LookAtPictures, withPictures } from './pictures.ts'
@@ -22,7 +22,14 @@ const DeleteQuery = Type.Object({
     Type.Enum(['delete', 'archive', 'unarchive'], { description: 'What to do with the user.' }),
   ),
   confirm: Type.Optional(
-    Type.String({ maxLength: 100, ...unasked('clients send it with an answered 202, where `delete_policy` decides') }),
+    Type.String({
+      maxLength: 100,
+      description:
+        '`collections`: the user goes although it has collections (202 asks). Anything else answers nothing.',
+    }),
+  ),
+  _transfer_collections: flag(
+    'Collections of a user that is deleted come to the caller, instead of being deleted too.',
   ),
 })
 
@@ -164,7 +171,9 @@ export function registerUserRoutes(
     },
     async (request, reply) => {
       const actor = actorOf(request)
-      return answer(reply, actor, await users.remove(actor, request.params.id, request.query.delete_policy))
+      const { delete_policy: policy, confirm, _transfer_collections: transfer } = request.query
+      const removal = { policy, confirmed: confirm === 'collections', transfer: isOn(transfer) }
+      return answer(reply, actor, await users.remove(actor, request.params.id, removal))
     },
   )
 }

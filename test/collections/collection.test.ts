@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { onStatement } from '../../src/platform/postgres/db.ts'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { createCollection, createNotes, entriesOf, globalId, listed, ok, type Scene, startScene } from './support.ts'
@@ -385,5 +386,120 @@ describe('counts', () => {
     assert.deepEqual(counts(ok(await it.stranger.get(`/collection/${parent._id}`))), [3, 5, false])
     assert.deepEqual(await listed(it.reader, parent._id), notes)
     assert.ok(globalId(it.svc, 1))
+  })
+})
+
+describe('the interface', () => {
+  test('REC-011 READ-014 READ-016 the record of a collection has its fields beside the stated ones', async () => {
+    const sent = {
+      collection: {
+        reference: 'fields',
+        shortname: 'fields-short',
+        type: 'search',
+        displayname: { 'en-US': 'Fields' },
+        description: { 'en-US': 'All of them' },
+        webfrontend_props: { query: 'a' },
+        create_object: { objecttype: 'note', tags: [], recognize_version: true },
+        children_allowed: true,
+        objects_allowed: true,
+        uuid: crypto.randomUUID(),
+      },
+      _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read')],
+      _private_acl: true,
+    }
+    const made = ok(await it.reader.post('/collection', sent))
+    const { _id, _version, _id_parent, is_system_collection, ...fields } = made.collection
+    assert.deepEqual(fields, sent.collection)
+    assert.deepEqual([_version, _id_parent, is_system_collection], [1, (await top('reader')).collection._id, false])
+    assert.deepEqual(Object.keys(made).toSorted(), [
+      '_acl',
+      '_basetype',
+      '_count',
+      '_count_recursive',
+      '_create_object_compiled',
+      '_created_at',
+      '_generated_rights',
+      '_has_acl',
+      '_has_children',
+      '_has_pin',
+      '_has_remote_objects',
+      '_level',
+      '_owner',
+      '_path',
+      '_private_acl',
+      '_updated_at',
+      'collection',
+    ])
+    assert.deepEqual([made._private_acl, made._has_acl, made._has_pin], [true, true, false])
+    // It can be sent back as it was read, and says nothing that is ignored.
+    for (const [method, path] of [
+      ['post', '/collection'],
+      ['put', '/collection'],
+      ['post', `/collection/${_id}`],
+    ] as const) {
+      const stored = ok(await it.reader.get(`/collection/${_id}`))
+      const answer = await it.reader[method](path, stored, { strict: 1 })
+      const again = ok(answer)
+      assert.equal(answer.headers['x-svc-ignored'], undefined)
+      assert.equal(again.collection._version, stored.collection._version + 1)
+      assert.deepEqual({ ...again.collection, _version: 1 }, made.collection)
+    }
+    const cleared = { reference: null, shortname: null, type: null, description: null, create_object: null }
+    const { _version: last } = ok(await it.reader.get(`/collection/${_id}`)).collection
+    const { collection } = ok(
+      await it.reader.post(`/collection/${_id}`, { collection: { _version: last, ...cleared } }),
+    )
+    assert.deepEqual(
+      Object.keys(collection).filter((name) => name in cleared),
+      ['description'],
+    )
+    // The parameters of the interface, as long as no grant of a collection can become invalid.
+    for (const param of ['allow_invalid_acl', 'background_invalid_acl']) {
+      const answer = await it.reader.put('/collection/list', [], { [param]: 'true' })
+      assert.deepEqual([answer.status, answer.headers['x-svc-ignored']], [200, param])
+    }
+    assert.deepEqual(ok(await it.reader.delete(`/collection/${_id}`)), { status: { acknowledged: 'ok' } })
+  })
+
+  test('a batch costs as many statements as one', async () => {
+    // Connections look after themselves at any time.
+    const own = (text: string) => !text.includes('transition_event_cursor') && /collection|object|into event/.test(text)
+    const count = async (work: () => Promise<unknown>): Promise<string[]> => {
+      const statements: string[] = []
+      const stop = onStatement((text) => statements.push(...(own(text) ? [text] : [])))
+      await work()
+      stop()
+      return statements.toSorted()
+    }
+    const save = (many: number) => () =>
+      it.reader.put(
+        '/collection/list',
+        Array.from({ length: many }, () => ({
+          collection: {},
+          objects: entriesOf(it.svc, notes),
+          _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read')],
+        })),
+      )
+    const notes = await createNotes(it.root, it.pool, 60, 'statement')
+    const lists = [await createCollection(it.reader), await createCollection(it.reader)]
+    const push = (list: Json, many: number) => () =>
+      it.reader.post(`/collection/push/${list._id}`, { objects: entriesOf(it.svc, notes.slice(0, many)) })
+    await it.svc.drain()
+    await count(save(1))
+    assert.deepEqual(await count(save(20)), await count(save(1)))
+    assert.deepEqual(await count(push(lists[0], 60)), await count(push(lists[1], 1)))
+    const list20 = () => it.reader.get('/collection/list', { limit: 20 })
+    assert.deepEqual(await count(list20), await count(() => it.reader.get('/collection/list', { limit: 1 })))
+  })
+
+  test('users who are made at once have one top collection each', async () => {
+    const logins = Array.from({ length: 6 }, (_, index) => `together${index}`)
+    const made = await Promise.all(logins.map((login) => it.root.post('/user', [{ user: { login } }])))
+    const ids = new Set(made.map((answer) => ok(answer)[0].user._id))
+    const { rows } = await it.svc.db.query<{ id: number }>(
+      'select user_id as id from collection where user_id = any($1)',
+      [[...ids]],
+    )
+    assert.deepEqual(rows.map(({ id }) => id).toSorted(), [...ids].toSorted())
   })
 })

@@ -247,9 +247,12 @@ describe('limits of link and unlink', () => {
   })
 })
 
-type Command =
-  | { readonly kind: 'push' | 'replace' | 'remove'; readonly objects: readonly number[] }
-  | { readonly kind: 'splice'; readonly index: number; readonly count: number; readonly objects: readonly number[] }
+interface Command {
+  readonly kind: 'push' | 'replace' | 'remove' | 'splice'
+  readonly index?: number
+  readonly count?: number
+  readonly objects: readonly number[]
+}
 
 /** The same on a list in memory. */
 function carriedOut(list: readonly number[], command: Command): number[] | null {
@@ -258,7 +261,7 @@ function carriedOut(list: readonly number[], command: Command): number[] | null 
   if (command.kind === 'replace') return [...objects]
   if (command.kind === 'push') return [...others(list), ...objects]
   if (command.kind === 'remove') return objects.every((each) => list.includes(each)) ? others(list) : null
-  const { index, count } = command
+  const { index = 0, count = 0 } = command
   if (index > list.length || count > list.length - index) return null
   const end = count === -1 ? list.length : index + count
   return [...others(list.slice(0, index)), ...objects, ...others(list.slice(end))]

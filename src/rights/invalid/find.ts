@@ -10,7 +10,7 @@ export interface GrantStore {
   readonly context: RightContext
 }
 
-export const grantPlaces = ['pool', 'objecttype', 'object', 'tag', 'user', 'group'] as const
+export const grantPlaces = ['pool', 'objecttype', 'object', 'collection', 'tag', 'user', 'group'] as const
 export type GrantPlace = (typeof grantPlaces)[number]
 
 /** What a grant names. */

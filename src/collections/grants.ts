@@ -1,7 +1,8 @@
 /** Grants on collections as they may be made today. */
+import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import { type RightsService, type StoredGrant, waitingRights } from '../rights/service.ts'
-import type { SaveContext } from './save.ts'
 
 type Change = Parameters<RightsService['validateAcls']>[3][number]
 
@@ -11,7 +12,7 @@ type Change = Parameters<RightsService['validateAcls']>[3][number]
  * @throws {AppError} naming right and place
  */
 export async function checkedAcls(
-  { tx, actor, grants }: Pick<SaveContext, 'tx' | 'actor' | 'grants'>,
+  { tx, actor, grants }: { tx: Tx; actor: Actor; grants: Pick<RightsService, 'validateAcls'> },
   changes: readonly Change[],
 ): Promise<(readonly StoredGrant[] | undefined)[]> {
   const said = changes.flatMap((change, index) => (change.wire === undefined ? [] : [{ change, index }]))

@@ -8,10 +8,6 @@ import type { StoredGrant } from '../rights/service.ts'
 
 export type Localized = Readonly<Record<string, string>>
 
-/** Collections that every instance has. */
-export const rootId = 1
-export const usersId = 2
-
 /** What uploads into a collection make of files; wire form, checked by create-object.ts. */
 export type CreateObject = Readonly<Record<string, unknown>>
 

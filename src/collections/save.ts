@@ -17,7 +17,7 @@ import { readCreateObject } from './create-object.ts'
 import { checkedAcls } from './grants.ts'
 import { assertStoredVersion, type Draft, identify, ownTop } from './identify.ts'
 import type { Collection, CollectionFields } from './model.ts'
-import type { CollectionInput } from './schema.ts'
+import { type CollectionInput, mostLevels } from './schema.ts'
 import * as store from './store.ts'
 
 export interface SaveContext {
@@ -62,11 +62,21 @@ export async function saveCollections(
   const updated = written.filter((one) => !one.created)
   await store.insertCollections(tx, created)
   await store.updateCollections(tx, updated)
-  await store.moveCollections(
+  const lowest = await store.moveCollections(
     tx,
     updated.filter((one) => !isDeepStrictEqual(one.path, one.previousPath)),
   )
+  assertLevels(Math.max(lowest, ...created.map(({ path }) => path.length)))
   return written
+}
+
+/** @throws {AppError} for a tree that is too high: a path is read wherever a collection is */
+function assertLevels(level: number): void {
+  if (level > mostLevels)
+    throw badRequest(`There are ${mostLevels} collections above each other at most.`, {
+      value: level,
+      most: mostLevels,
+    })
 }
 
 function mayMove({ id, parent }: Draft): boolean {

@@ -13,6 +13,8 @@ function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
 
 /** Collections of one request. */
 export const mostCollections = 1000
+/** Collections above each other. */
+export const mostLevels = 100
 /** Objects of one request, and in one collection. */
 export const mostObjects = 100_000
 export const mostEntries = 1_000_000

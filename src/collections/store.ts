@@ -282,25 +282,27 @@ export async function releaseTop(tx: Tx, id: number): Promise<void> {
   await tx.query('update collection set user_id = null, is_system = false where id = $1', [id])
 }
 
-/** Gives moved collections, and all below them, their new place and owner. */
-export async function moveCollections(tx: Tx, moved: readonly Written[]): Promise<void> {
-  if (moved.length === 0) return
-  const rows = moved.map(({ id, path, previousPath, ownerId }) => ({
+/** Gives moved collections, and all below them, their new place and owner. Returns the level of the lowest one. */
+export async function moveCollections(tx: Tx, moved: readonly Written[]): Promise<number> {
+  if (moved.length === 0) return 0
+  const places = moved.map(({ id, path, previousPath, ownerId }) => ({
     id,
     path,
     depth: previousPath?.length ?? 0,
     owner: ownerId,
   }))
   // Where one is moved out of another that is moved as well, the lower one counts for what is below it.
-  await tx.query(
-    `update collection c set path = f.path || c.path[f.depth + 1:], owner_user = f.owner
+  const { rows } = await tx.query<{ deepest: number }>(
+    `with moved as (update collection c set path = f.path || c.path[f.depth + 1:], owner_user = f.owner
      from (select distinct on (d.id) d.id, m.path, m.depth, m.owner
        from jsonb_to_recordset($1) as m (id bigint, path bigint[], depth int, owner bigint)
        join collection d on d.path @> array[m.id] order by d.id, m.depth desc) f
-     where c.id = f.id`,
-    [JSON.stringify(rows)],
+     where c.id = f.id returning cardinality(c.path) as level)
+     select coalesce(max(level), 0) as deepest from moved`,
+    [JSON.stringify(places)],
     'collections-move',
   )
+  return rows[0]?.deepest ?? 0
 }
 
 export async function deleteCollections(tx: Tx, ids: readonly number[]): Promise<void> {

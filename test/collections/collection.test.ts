@@ -3,14 +3,28 @@ import { after, before, describe, test } from 'node:test'
 import { onStatement } from '../../src/platform/postgres/db.ts'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Json } from '../support/client.ts'
-import { createCollection, createNotes, entriesOf, globalId, listed, ok, type Scene, startScene } from './support.ts'
+import {
+  assertInvariants,
+  createCollection,
+  createNotes,
+  entriesOf,
+  globalId,
+  listed,
+  ok,
+  type Scene,
+  startScene,
+} from './support.ts'
 
 let it: Scene
 
 before(async () => {
   it = await startScene()
 })
-after(() => it?.[Symbol.asyncDispose]())
+after(async () => {
+  if (!it) return
+  await assertInvariants(it.svc)
+  await it[Symbol.asyncDispose]()
+})
 
 const missing = (answer: Answer): [number, string] => [answer.status, answer.body.code]
 const ids = (answer: Answer): number[] => ok(answer).map((one: Json) => one.collection._id)
@@ -299,6 +313,30 @@ describe('moving', () => {
       _path.slice(-3).map((one: Json) => one.collection._id),
       [c._id, b._id, a._id],
     )
+  })
+})
+
+describe('the height of the tree', () => {
+  test('is limited, for new collections and for moved ones', async () => {
+    const chain = (name: string, length: number) =>
+      Array.from({ length }, (_, index) => ({
+        collection: {
+          reference: `${name}${index}`,
+          ...(index === 0 ? {} : { 'lookup:_id_parent': { reference: `${name}${index - 1}` } }),
+        },
+      }))
+    const high = ok(await it.reader.put('/collection/list', chain('high', 97)))
+    assert.equal(high.at(-1)._level, 100)
+    const beyond = { collection: { _id_parent: high.at(-1).collection._id } }
+    const refused = await it.reader.post('/collection', beyond)
+    assert.deepEqual([refused.status, refused.body.parameters], [400, { value: 101, most: 100 }])
+    const low = ok(await it.reader.put('/collection/list', chain('low', 2)))
+    const moved = await it.reader.post('/collection', {
+      collection: { _id: low[0].collection._id, _version: 1, _id_parent: high.at(-2).collection._id },
+    })
+    assert.deepEqual([moved.status, moved.body.parameters], [400, { value: 101, most: 100 }])
+    assert.equal(ok(await it.reader.get(`/collection/${low[1].collection._id}`))._level, 5)
+    ok(await it.reader.delete(`/collection/${high[0].collection._id}`))
   })
 })
 

@@ -3,7 +3,17 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
-import { createCollection, createNotes, entriesOf, globalId, listed, ok, type Scene, startScene } from './support.ts'
+import {
+  assertInvariants,
+  createCollection,
+  createNotes,
+  entriesOf,
+  globalId,
+  listed,
+  ok,
+  type Scene,
+  startScene,
+} from './support.ts'
 
 let it: Scene
 let notes: number[]
@@ -12,7 +22,11 @@ before(async () => {
   it = await startScene()
   notes = await createNotes(it.root, it.pool, 12)
 })
-after(() => it?.[Symbol.asyncDispose]())
+after(async () => {
+  if (!it) return
+  await assertInvariants(it.svc)
+  await it[Symbol.asyncDispose]()
+})
 
 const push = (id: number, objects: Json[]) => it.reader.post(`/collection/push/${id}`, { objects })
 const splice = (id: number, body: object) => it.reader.post(`/collection/splice/${id}`, body)

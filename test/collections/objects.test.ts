@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
-import { createCollection, createNotes, entriesOf, listed, ok, type Scene, startScene } from './support.ts'
+import {
+  assertInvariants,
+  createCollection,
+  createNotes,
+  entriesOf,
+  listed,
+  ok,
+  type Scene,
+  startScene,
+} from './support.ts'
 
 let it: Scene
 let free = 0
@@ -14,7 +23,11 @@ before(async () => {
   const _acl = [wireGrant(toUser(it.ids.reader), 'read mask create write delete link')]
   ok(await it.root.post('/objecttype', [{ objecttype: { _id, _version: _version + 1 }, _acl }]))
 })
-after(() => it?.[Symbol.asyncDispose]())
+after(async () => {
+  if (!it) return
+  await assertInvariants(it.svc)
+  await it[Symbol.asyncDispose]()
+})
 
 const noteOf = (more: object = {}) => {
   free++
@@ -39,7 +52,7 @@ async function linked(client: Client, count: number): Promise<{ note: Json; link
 }
 
 describe('objects that are created', () => {
-  test('DB-013 LIM-007 come to the end of the collection that the request names by its id', async () => {
+  test('DB-013 DB-014 LIM-007 come to the end of the collection that the request names by its id', async () => {
     const [first] = (await createNotes(it.root, it.pool, 1, 'first')) as [number]
     const { _id } = await createCollection(it.reader, {}, { objects: entriesOf(it.svc, [first]) })
     const made = ok(await it.reader.post('/db/note', [noteOf(), noteOf()], { collection: _id }))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type People, seedPeople, toUser, wireGrant } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
+import { invariants } from '../support/invariants.ts'
 import { commitModel, defineModel, standardPool } from '../support/seed/model.ts'
 import { startService, type TestService, type TestServiceOptions } from '../support/service.ts'
 
@@ -83,4 +84,12 @@ export async function listed(client: Client, id: number): Promise<Json[]> {
     const keys = Object.keys(entry)
     return keys.length === 1 ? Number(entry._global_object_id.split('@')[0]) : entry
   })
+}
+
+/** What is stored agrees with itself. */
+export async function assertInvariants(svc: TestService): Promise<void> {
+  for (const [broken, sql] of Object.entries(invariants)) {
+    const { rows } = await svc.db.query(sql)
+    assert.deepEqual(rows, [], broken)
+  }
 }

@@ -51,14 +51,19 @@ type SentPool = NonNullable<CreateObjectInput['pool']>
 function poolId({ pool }: SentPool, path: string, deps: CreateObjectDeps, beside: number | null | undefined): number {
   const lookup = pool['lookup:_id']
   const id = pool._id ?? (lookup ? deps.pools.byReference.get(lookup.reference)?.id : undefined)
-  if (id === undefined) throw new AppError('PoolNotFound', { path, ...lookup })
+  if (id === undefined || !isKnown(id, deps))
+    throw new AppError('PoolNotFound', { path, ...(pool._id ? { _id: pool._id } : lookup) })
   if (beside && beside !== id) throw badRequest(`${path} and ${path}_id name two pools`, { path })
   return id
 }
 
-function requirePool(id: unknown, path: string, { pools, rights }: CreateObjectDeps): void {
-  if (typeof id !== 'number') return
-  if (!pools.has(id) || !(rights.root || rights.knowsPool(id))) throw new AppError('PoolNotFound', { path, _id: id })
+/** One that the caller cannot know of is not there, by whatever it is named. */
+function isKnown(id: number, { pools, rights }: CreateObjectDeps): boolean {
+  return pools.has(id) && (rights.root || rights.knowsPool(id))
+}
+
+function requirePool(id: unknown, path: string, deps: CreateObjectDeps): void {
+  if (typeof id === 'number' && !isKnown(id, deps)) throw new AppError('PoolNotFound', { path, _id: id })
 }
 
 function requireTags({ tags }: CreateObjectInput, path: string, deps: CreateObjectDeps): void {

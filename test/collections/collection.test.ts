@@ -98,6 +98,12 @@ describe('saving', () => {
         plugin_config: { quality: 3 },
         mapping: 'standard',
         recognize_series: true,
+        linked_pool: { pool: { 'lookup:_id': { reference: 'open' } } },
+        linked_object_pools: { place: { pool_id: 2 } },
+        hierarchy_linked_object: { field: 'note.parent' },
+        eas_field: 'note.image',
+        mapping_recipe_configs: { recipe: { params: { quality: 3 } } },
+        update_search_field: 'note.code',
       },
     }
     const sent = { _basetype: 'collection', collection: { _version: 1, ...fields } }
@@ -108,8 +114,8 @@ describe('saving', () => {
     assert.equal(made._owner.user._id, it.ids.reader)
     const { create_object: uploads, ...plain } = fields
     for (const [name, value] of Object.entries(plain)) assert.deepEqual(collection[name], value, name)
-    const { pool: _, ...rest } = uploads
-    assert.deepEqual(collection.create_object, { ...rest, pool_id: it.pool })
+    const { pool: _, linked_pool: __, ...rest } = uploads
+    assert.deepEqual(collection.create_object, { ...rest, pool_id: it.pool, linked_pool_id: it.pool })
     assert.deepEqual(made._create_object_compiled, collection.create_object)
     assert.deepEqual(ok(await it.reader.get(`/collection/${collection._id}`)), made)
     assert.ok('bag_delete' in made._generated_rights && 'owner' in made._generated_rights)
@@ -220,6 +226,13 @@ describe('saving', () => {
       [{ collection: { create_object: { objecttype: 'nothing' } } }, 'body.collection.create_object.objecttype'],
       [{ collection: { create_object: { pool_id: it.vault } } }, 'body.collection.create_object.pool_id'],
       [{ collection: { create_object: { mapping: 7 } } }, 'body.collection.create_object.mapping'],
+      [
+        { collection: { create_object: { pool: { pool: { 'lookup:_id': { reference: 'vault' } } } } } },
+        'body.collection.create_object.pool',
+      ],
+      [{ collection: { create_object: { mask_id: 1 } } }, 'body.collection.create_object.mask_id'],
+      [{ collection: { create_object: { linked_pool_id: it.vault } } }, 'body.collection.create_object.linked_pool_id'],
+      [{ collection: { create_object: { tags: [{ _id: 999 }] } } }, 'body.collection.create_object.tags[0]._id'],
       [{ collection: { 'lookup:_id': { reference: 'nothing' } } }, 'body.collection.lookup:_id'],
       [{ collection: { 'lookup:_id_parent': { reference: 'nothing' } } }, 'body.collection.lookup:_id_parent'],
       [{ collection: { _id_parent: 2 } }, 'body.collection._id_parent'],

@@ -39,8 +39,8 @@ export async function startScene(options: TestServiceOptions = {}): Promise<Scen
     wireGrant(toUser(ids.editor), 'bag_read read link mask create'),
   ]
   const made = await root.post('/pool', [
-    { pool: { _id_parent: standard, name: { 'en-US': 'Open' } }, _acl },
-    { pool: { _id_parent: standard, name: { 'en-US': 'Vault' } }, _private_acl: true },
+    { pool: { _id_parent: standard, reference: 'open', name: { 'en-US': 'Open' } }, _acl },
+    { pool: { _id_parent: standard, reference: 'vault', name: { 'en-US': 'Vault' } }, _private_acl: true },
   ])
   assert.equal(made.status, 200, JSON.stringify(made.body))
   const [pool, vault] = made.body.map((one: Json) => one.pool._id)

@@ -22,10 +22,15 @@ export async function collectionsOf(
     version: number
     displayname: Readonly<Record<string, string>>
   }>(
-    `${sql} select n.id as "objectId", c.* from unnest($3::bigint[]) as n (id) cross join lateral (
-       select c.id, c.parent_id as "parentId", c.version, c.displayname
-       from collection_object e join collection c on c.id = e.collection_id
-       where e.object_id = n.id and c.id in (select id from seen) order by c.id limit $4) c`,
+    `${sql} select e.object_id as "objectId", c.* from (
+       select e.object_id, e.collection_id, row_number() over (partition by e.object_id order by e.collection_id) as place
+       from unnest($3::bigint[]) as n (id) cross join lateral (
+         select object_id, collection_id from collection_object where object_id = n.id order by collection_id
+         ${actor.isRoot ? 'limit $4' : 'offset 0'}) e
+       ${actor.isRoot ? '' : 'join seen s on s.id = e.collection_id'}) e
+     cross join lateral (
+       select id, parent_id as "parentId", version, displayname from collection where id = e.collection_id limit 1) c
+     where e.place <= $4 order by e.object_id, e.place`,
     [...values, numbersText(systemObjectIds), mostTold],
     `collections-of-objects${name}`,
   )

@@ -75,22 +75,24 @@ export async function topOfUser(q: Queryable, userId: number): Promise<number | 
 /**
  * `seen (id)`: the collections that the caller may see by owning them, or by a grant on them or above; those of archived
  * users are left out. Parameters 1 and 2 are `callerValues`. A private collection stops all grants from above but sticky ones.
+ * What is below is looked up one by one (`offset 0`): a recursion is expected to find millions, and the whole table was read
+ * for five hundred shares (1 s of 93,000 collections, 15 ms now).
  */
-const seen = `with recursive granted (id, sticky) as (
-    select c.id, bool_or(coalesce((g->>'sticky')::boolean, false))
+const seen = `with recursive granted (id, sticky, owner) as (
+    select c.id, bool_or(coalesce((g->>'sticky')::boolean, false)), c.owner_user
     from collection c cross join lateral jsonb_array_elements(c.acl) as a (g)
     where jsonb_path_query_array(c.acl, '$[*].who') ?| $2::text[] and c.acl <> '[]'
       and g->>'who' = any($2::text[]) and g->'rights' ? 'bag_read' and not g ? 'tagfilter' and ${inForceSql('g')}
     group by c.id
-  ), reach (id, sticky) as (
-    select id, sticky from granted
+  ), reach (id, sticky, owner) as (
+    select id, sticky, owner from granted
     union
-    select c.id, r.sticky from reach r join collection c on c.parent_id = r.id where r.sticky or not c.private_acl
+    select c.id, r.sticky, c.owner_user from reach r cross join lateral (
+      select id, owner_user from collection where parent_id = r.id and (r.sticky or not private_acl) offset 0) c
   ), seen (id) as (
     select id from collection where owner_user = $1
     union
-    select c.id from reach r join collection c on c.id = r.id join "user" o on o.id = c.owner_user
-    where o.archived_at is null
+    select r.id from reach r where not exists (select from "user" o where o.id = r.owner and o.archived_at is not null)
   )`
 
 function callerValues(actor: Actor): [number, string] {
@@ -121,21 +123,26 @@ export async function listSeen(
   { limit, offset }: Page,
   parentId?: number | null,
 ): Promise<Collection[]> {
-  const where =
+  const { sql, values, name } = seenBy(actor)
+  const [where, kind] =
     parentId === undefined
-      ? '$5::bigint is null'
+      ? ['$5::bigint is null', 'all']
       : parentId === null
-        ? 'c.parent_id is null and $5::bigint is null'
-        : 'c.parent_id = $5::bigint'
-  const kind = parentId === undefined ? 'all' : parentId === null ? 'tops' : 'below'
-  const { rows } = await q.query<Collection>(
-    `${seenBy(actor).sql}
-     select ${columns} from ${from} where c.id in (select id from seen) and ${where}
-     order by c.path limit $3 offset $4`,
-    [...callerValues(actor), limit, offset, parentId ?? null],
-    `collections-list-${kind}${seenBy(actor).name}`,
+        ? ['parent_id is null and $5::bigint is null', 'tops']
+        : ['parent_id = $5::bigint', 'below']
+  const { rows } = await q.query<{ id: number }>(
+    actor.isRoot
+      ? `select id from collection where ${where} and $1::bigint is not null and $2::text[] is not null
+         order by path limit $3 offset $4`
+      : `${sql} select c.id from seen s cross join lateral (
+           select id, path from collection where id = s.id and ${where} limit 1) c
+         order by c.path limit $3 offset $4`,
+    [...values, limit, offset, parentId ?? null],
+    `collections-list-${kind}${name}`,
   )
-  return rows
+  const ids = rows.map(({ id }) => id)
+  const found = new Map((await findCollections(q, ids)).map((one) => [one.id, one]))
+  return ids.flatMap((id) => found.get(id) ?? [])
 }
 
 /** What a caller is told of what is below a collection: of those that it may not see not even their number. */
@@ -150,13 +157,15 @@ export async function figuresOf(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Figures>> {
   if (ids.length === 0) return new Map()
+  const { sql, values, name } = seenBy(actor)
   const { rows } = await q.query<Figures & { id: number }>(
-    `${seenBy(actor).sql}
+    `${sql}
      select p.id, bool_or(d.parent_id is not distinct from p.id) as "hasChildren", sum(d.object_count) as "countRecursive"
-     from unnest($3::bigint[]) as p (id) join collection d on d.path @> array[p.id]
-     where d.id in (select id from seen) group by p.id`,
-    [...callerValues(actor), numbersText(ids)],
-    `collections-figures${seenBy(actor).name}`,
+     from unnest($3::bigint[]) as p (id) cross join lateral (
+       select id, parent_id, object_count from collection where path @> array[p.id] offset 0) d
+     ${actor.isRoot ? '' : 'join seen s on s.id = d.id'} group by p.id`,
+    [...values, numbersText(ids)],
+    `collections-figures${name}`,
   )
   return new Map(
     rows.map(({ id, hasChildren, countRecursive }) => [id, { hasChildren, countRecursive: Number(countRecursive) }]),

@@ -84,10 +84,10 @@ create table collection (
   constraint collection_user_key UNIQUE (user_id),
   constraint collection_uuid_key UNIQUE (uuid)
 );
-CREATE INDEX collection_grantees_idx ON public.collection USING gin (jsonb_path_query_array(acl, '$[*]."who"'::jsonpath)) WHERE (acl <> '[]'::jsonb);
+CREATE INDEX collection_grantees_idx ON public.collection USING gin (jsonb_path_query_array(acl, '$[*]."who"'::jsonpath)) WITH (fastupdate=off) WHERE (acl <> '[]'::jsonb);
 CREATE INDEX collection_owner_idx ON public.collection USING btree (owner_user);
 CREATE INDEX collection_parent_idx ON public.collection USING btree (parent_id);
-CREATE INDEX collection_path_idx ON public.collection USING gin (path);
+CREATE INDEX collection_path_idx ON public.collection USING gin (path) WITH (fastupdate=off);
 
 -- The lists, by rank. An object_id is a system object id, or below 0 that of a foreign object.
 create table collection_object (
@@ -1308,6 +1308,7 @@ create table "user" (
   constraint user_picture_fkey FOREIGN KEY (picture_id) REFERENCES file(id),
   constraint user_reference_key UNIQUE (reference)
 );
+CREATE INDEX user_archived_idx ON public."user" USING btree (id) WHERE (archived_at IS NOT NULL);
 CREATE INDEX user_picture_idx ON public."user" USING btree (picture_id) WHERE (picture_id IS NOT NULL);
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
 

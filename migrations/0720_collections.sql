@@ -62,6 +62,23 @@ create table collection_object (
 );
 create index collection_object_rank_idx on collection_object (collection_id, rank);
 
+-- Collections and all below them; a private one stops it, but where it goes `through`. A function, since of a recursion in a
+-- statement the planner expects millions, and makes room for them.
+create function collections_below(roots bigint[], through boolean[]) returns table (id bigint, owner_user bigint)
+language plpgsql stable rows 100 as $$
+#variable_conflict use_column
+begin
+  return query
+  with recursive reach (id, through, owner_user) as (
+    select c.id, r.through, c.owner_user from unnest(roots, through) as r (id, through) cross join lateral (
+      select id, owner_user from collection where id = r.id limit 1) c
+    union all
+    select c.id, r.through, c.owner_user from reach r cross join lateral (
+      select id, owner_user from collection where parent_id = r.id and (r.through or not private_acl) offset 0) c
+  )
+  select r.id, r.owner_user from reach r;
+end $$;
+
 comment on table collection is 'Lists of objects, in a tree: the path has the ids from the root down to and including the collection.';
 comment on table foreign_object is 'Objects of other instances that are in lists: known by their global ids only.';
 comment on table collection_object is 'The lists, by rank. An object_id is a system object id, or below 0 that of a foreign object.';

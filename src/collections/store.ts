@@ -75,24 +75,21 @@ export async function topOfUser(q: Queryable, userId: number): Promise<number | 
 /**
  * `seen (id)`: the collections that the caller may see by owning them, or by a grant on them or above; those of archived
  * users are left out. Parameters 1 and 2 are `callerValues`. A private collection stops all grants from above but sticky ones.
- * What is below is looked up one by one (`offset 0`): a recursion is expected to find millions, and the whole table was read
- * for five hundred shares (1 s of 93,000 collections, 15 ms now).
+ * With 93,000 collections of 3,000 users and no statistics, a list took 1.5 s where the recursion stood in the statement.
  */
-const seen = `with recursive granted (id, sticky, owner) as (
-    select c.id, bool_or(coalesce((g->>'sticky')::boolean, false)), c.owner_user
+const seen = `with granted (id, sticky) as (
+    select c.id, bool_or(coalesce((g->>'sticky')::boolean, false))
     from collection c cross join lateral jsonb_array_elements(c.acl) as a (g)
     where jsonb_path_query_array(c.acl, '$[*].who') ?| $2::text[] and c.acl <> '[]'
       and g->>'who' = any($2::text[]) and g->'rights' ? 'bag_read' and not g ? 'tagfilter' and ${inForceSql('g')}
     group by c.id
-  ), reach (id, sticky, owner) as (
-    select id, sticky, owner from granted
-    union
-    select c.id, r.sticky, c.owner_user from reach r cross join lateral (
-      select id, owner_user from collection where parent_id = r.id and (r.sticky or not private_acl) offset 0) c
   ), seen (id) as (
-    select id from collection where owner_user = $1
-    union
-    select r.id from reach r where not exists (select from "user" o where o.id = r.owner and o.archived_at is not null)
+    select distinct id from (
+      select id from collection where owner_user = $1
+      union all
+      select b.id from (select array_agg(id) as ids, array_agg(sticky) as sticky from granted) g
+      cross join lateral collections_below(g.ids, g.sticky) b
+      where not exists (select from "user" o where o.id = b.owner_user and o.archived_at is not null)) s
   )`
 
 function callerValues(actor: Actor): [number, string] {

@@ -48,7 +48,7 @@ async function fill({ svc, pool }: Museum): Promise<Json[]> {
     ]),
   ]
   for (const { status, body } of done) assert.equal(status, 200, JSON.stringify(body))
-  const [, tower] = done.at(-1)?.body as Json[]
+  const [, tower] = (done.at(-1)?.body ?? []) as Json[]
   const objects = [{ _global_object_id: tower._global_object_id }, { _global_object_id: '7@elsewhere' }]
   const list = await root.post('/collection', { collection: { displayname: en('Spring') }, objects })
   assert.equal(list.status, 200, JSON.stringify(list.body))

@@ -38,6 +38,7 @@ const reading = ['ObjectNotFound', 'RightRequired'] as const satisfies readonly 
 const saving = [
   ...reading,
   'VersionMismatch',
+  'InvalidValue',
   'LookupNotFound',
   'LookupFoundTooMany',
   'UnknownObjecttype',

@@ -24,6 +24,7 @@ const ChangeQuery = Type.Object(collectionListQuery, { additionalProperties: tru
 const reading = ['ObjectNotFound', 'RightRequired'] as const satisfies readonly ErrorCode[]
 const changing = [
   ...reading,
+  'InvalidValue',
   'LookupNotFound',
   'LookupFoundTooMany',
   'CollectionObjectInsufficientRights',

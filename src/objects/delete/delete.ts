@@ -255,7 +255,6 @@ async function policyTask(context: SaveContext, objects: readonly StoredObject[]
   const linkers = await knownLinkers(context, await findLinkers(tx, [...roots]))
   const open = new Set<number>()
   const follow = new Set<number>()
-  const all = new Set(linkers.map(({ from }) => from).filter((id) => !roots.has(id)))
   for (const linker of linkers) {
     if (roots.has(linker.from)) continue
     const fate = fateOf(model, linker)
@@ -276,7 +275,7 @@ async function policyTask(context: SaveContext, objects: readonly StoredObject[]
           { text: `clear their links (${open.size})`, value: 'setnull', disabled: false },
           { text: `move them to the trash as well (${open.size})`, value: 'remove', disabled: false },
           {
-            text: `delete nothing, and collect them in a new collection (${all.size})`,
+            text: 'delete nothing, and collect them in a new collection',
             value: 'create_collection',
             disabled: false,
           },

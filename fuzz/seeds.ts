@@ -295,6 +295,39 @@ const savePool = async ({ world, fresh }: Scene) => ({
   ],
 })
 
+const collectionOf = ({ world, fresh }: Scene) => ({
+  _basetype: 'collection',
+  collection: {
+    displayname: en('Press kit'),
+    description: en('For the papers'),
+    reference: `kit${fresh()}`,
+    shortname: `k${fresh()}`,
+    type: 'workfolder',
+    webfrontend_props: { view: 'table' },
+    create_object: {
+      objecttype: 'work',
+      pool_id: world.pools.open,
+      update_mode: 'insert',
+      tags: [{ _id: world.tags.draft }],
+    },
+  },
+  _acl: [{ who: { _basetype: 'group', group: { _id: world.groups.staff } }, rights: { bag_read: {}, link: {} } }],
+  _private_acl: false,
+})
+
+const entriesOf = ({ world }: Scene): Json[] => [
+  { 'lookup:_global_object_id': { _objecttype: 'work', _system_object_id: world.objects.dawn } },
+  { _global_object_id: '7@another', webfrontend_props: { slide: 1 } },
+]
+
+async function addCollection(scene: Scene): Promise<number> {
+  const { collection } = await scene.root.call('POST', '/collection', {
+    ...collectionOf(scene),
+    objects: entriesOf(scene),
+  })
+  return collection._id
+}
+
 /** The stored document of the working copy or of settings, sent back as it is. */
 const echoed = (path: string): Seed => ({ make: async ({ root }) => ({ body: await root.call('GET', path) }) })
 
@@ -616,6 +649,44 @@ export const seeds: Record<string, Seed> = {
       const [made] = await scene.root.call('POST', '/pool', (await savePool(scene)).body)
       return { path: { poolID: made.pool._id } }
     },
+  },
+
+  listCollections: { make: () => ({ query: { limit: 10, offset: 0 } }) },
+  listChildCollections: { make: () => ({ path: { parentId: 'null' }, query: { limit: 10 } }) },
+  saveCollections: { make: (scene) => ({ body: [collectionOf(scene)] }) },
+  saveCollection: { make: (scene) => ({ body: { ...collectionOf(scene), objects: entriesOf(scene) } }) },
+  putCollection: { make: (scene) => ({ body: collectionOf(scene) }) },
+  getCollection: { make: async (scene) => ({ path: { collectionId: await addCollection(scene) } }) },
+  updateCollection: {
+    make: async (scene) => ({
+      path: { collectionId: await addCollection(scene) },
+      body: { collection: { _version: 1, type: 'search', webfrontend_props: { slides: [1] } } },
+    }),
+  },
+  deleteCollection: { make: async (scene) => ({ path: { collectionId: await addCollection(scene) } }) },
+  getCollectionObjects: {
+    make: async (scene) => ({ path: { collectionId: await addCollection(scene) }, query: { limit: 2, offset: 0 } }),
+  },
+  replaceCollectionObjects: {
+    make: async (scene) => ({
+      path: { collectionId: await addCollection(scene) },
+      body: { objects: entriesOf(scene) },
+    }),
+  },
+  pushCollectionObjects: {
+    make: async (scene) => ({
+      path: { collectionId: await addCollection(scene) },
+      body: { objects: entriesOf(scene) },
+    }),
+  },
+  spliceCollectionObjects: {
+    make: async (scene) => ({
+      path: { collectionId: await addCollection(scene) },
+      body: { index: 0, count: -1, objects: entriesOf(scene) },
+    }),
+  },
+  removeCollectionObjects: {
+    make: async (scene) => ({ path: { collectionId: await addCollection(scene) }, body: entriesOf(scene).slice(1) }),
   },
 
   listTags: nothing,

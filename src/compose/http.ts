@@ -1,3 +1,4 @@
+import { registerCollectionRoutes } from '../collections/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
 import { registerEventRoutes } from '../events/routes.ts'
@@ -46,6 +47,7 @@ export async function composeHttp(
     index,
     read,
     objects,
+    collections,
     info,
     invalid,
     nameInObject,
@@ -133,6 +135,7 @@ export async function composeHttp(
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })
+    registerCollectionRoutes(scope, { collections })
     registerSearchRoutes(scope, { search, language })
   })
   return http

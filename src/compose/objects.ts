@@ -1,3 +1,4 @@
+import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
@@ -8,7 +9,13 @@ import { createRenderPages, type ReadDeps } from '../objects/read/render-pages.t
 import { createSavedAnswers } from '../objects/save/answers.ts'
 import { findOwners } from '../objects/save/owners.ts'
 import { runTransition } from '../objects/save/run-transition.ts'
-import { createObjectService, type ObjectDeps, refreshStandards } from '../objects/service.ts'
+import {
+  createObjectService,
+  findNamedObjects,
+  type ObjectDeps,
+  readNamedObject,
+  refreshStandards,
+} from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { grantStores, grantTables, namesInGrants } from '../objects/upkeep/grant-stores.ts'
 import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
@@ -91,10 +98,29 @@ export async function composeObjects(
     memory,
     heavyRequests,
     world: snapshots.world,
+    collectionsOf,
   }
   const render = createRenderPages(readDeps)
   const read = createReadService(readDeps, render)
   const saved = createSavedAnswers(readDeps, render)
+  const clock = (): Date => new Date()
+  const collections = createCollectionService({
+    db,
+    events,
+    rights,
+    datamodel,
+    pools,
+    tags,
+    conventionOf,
+    languages,
+    databaseName: config.databaseName,
+    clock,
+    objects: {
+      find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
+      readLookup: (lookup, path) => readNamedObject({ datamodel }, lookup, path),
+      readable: read.readable,
+    },
+  })
   const objectDeps: ObjectDeps = {
     db,
     config,
@@ -113,6 +139,7 @@ export async function composeObjects(
       },
     },
     files,
+    collections: { add: collections.lists.add, collect: collections.collect, leave: leaveCollections },
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
@@ -122,7 +149,7 @@ export async function composeObjects(
     heavyRequests,
     wakeIndex: queued.raise,
     awaitIndexed: indexer.awaitIndexed,
-    clock: () => new Date(),
+    clock,
   }
   const trashJanitor = createTrashJanitor({
     objects: objectDeps,
@@ -191,11 +218,13 @@ export async function composeObjects(
     users: users.readable,
     groups: groups.readable,
     messages: messages.readable,
+    collections: collections.readable,
   }
   return {
     index,
     indexer,
     read,
+    collections,
     objects: createObjectService(objectDeps, saved.renderSaved),
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,

@@ -1,3 +1,4 @@
+import { collectionsOfUsers } from '../collections/service.ts'
 import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
@@ -91,6 +92,7 @@ export function composePeople(
         await replacePerson(tx, 'group', from, to)
         await messages.replaceGroup(tx, from, to)
       },
+      collections: collectionsOfUsers({ events }),
     },
     conventionOf,
   }

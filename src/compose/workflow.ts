@@ -1,3 +1,4 @@
+import { collectionTagUses } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
@@ -130,7 +131,13 @@ export async function composeWorkflow(
     pools: poolService,
     tags: createTagService({
       ...shared,
-      uses: [...poolService.tagUses, ...objecttypeService.tagUses, objectTagUse(queued.raise), transitions.tagUse],
+      uses: [
+        ...poolService.tagUses,
+        ...objecttypeService.tagUses,
+        ...collectionTagUses,
+        objectTagUse(queued.raise),
+        transitions.tagUse,
+      ],
     }),
     presets: createPresetService({ ...shared, existingTags: tags.existing, use: objectPresetUse(queued.raise) }),
     baseConfig: createBaseConfigAdministration({

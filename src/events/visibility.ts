@@ -15,6 +15,7 @@ export interface Seen {
   users(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   groups(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   messages(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
+  collections(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
 }
 
 /** Asks the database for nothing. */
@@ -27,9 +28,9 @@ export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'objec
 export type EventVisibility = 'none' | 'subject' | 'all'
 
 /**
- * What callers may know of the subject of each event. Objects, pools, users and groups are told to those who may see
- * them, messages to those whom they are for, all else (the datamodel, tags, the configuration, the index) to everybody.
- * Purged objects and deleted pools can be seen by nobody but root. What is needed is read when it is asked for first, for
+ * What callers may know of the subject of each event. Objects, pools, collections, users and groups are told to those who may
+ * see them, messages to those whom they are for, all else (the datamodel, tags, the configuration, the index) to everybody.
+ * Purged objects, deleted pools and collections can be seen by nobody but root. What is needed is read when it is asked for first, for
  * all callers together.
  */
 export function visibilityOf(
@@ -39,7 +40,7 @@ export function visibilityOf(
   const ids = (basetype: string) => [
     ...new Set(events.flatMap((event) => (event.basetype === basetype ? (event.object_id ?? []) : []))),
   ]
-  const records = ['pool', 'user', 'group', 'message'] as const
+  const records = ['pool', 'user', 'group', 'message', 'collection'] as const
   const load = () => {
     const objectIds = [...new Set(events.flatMap((event) => event.system_object_id ?? []))]
     const nobody = () => new Set<number>()

@@ -135,7 +135,7 @@ const Format = Type.Union(
 
 const Wait = Type.Integer({ minimum: 0, maximum: 3600, description: 'Most seconds to wait until indexed; 0: no wait.' })
 
-const noCollections = refused('there are no collections yet')
+const noCollections = refused('no collection gives rights on objects yet, so no place in one becomes invalid')
 
 export const FileUrlExpire = Type.Optional(
   Type.Integer({
@@ -151,7 +151,13 @@ export const SaveQuery = Type.Object({
   format: Type.Optional(Format),
   dry_run: flag('Check everything, write nothing.'),
   strict: flag('Refuse what else would be ignored and only named.'),
-  collection: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...noCollections })),
+  collection: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Id of a collection: objects that are created are appended to it.',
+    }),
+  ),
   collection_policy: Type.Optional(Type.Enum(['setinvalid', 'remove'], noCollections)),
   file_url_expire: FileUrlExpire,
   skip_reverse_nested: flag('Leave reverse-nested objects as they are.'),

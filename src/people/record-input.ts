@@ -108,6 +108,16 @@ export interface RemovalHooks {
   /** Whatever `from` owns or wrote belongs to `to` now. */
   replaceUser(tx: Tx, from: number, to: number): Promise<void>
   replaceGroup(tx: Tx, from: number, to: number): Promise<void>
+  readonly collections: {
+    /** What a user has that others could miss. */
+    heldBy(tx: Queryable, userId: number): Promise<{ readonly collections: number; readonly shares: number }>
+    /** The collections of a user that is deleted go as well, or come to the actor. */
+    ownerGoes(
+      tx: Tx,
+      actor: Actor,
+      gone: { readonly userId: number; readonly name: string; readonly transfer: boolean },
+    ): Promise<void>
+  }
 }
 
 /** Another unique value is in the way: says which, in place of the name of the constraint. */

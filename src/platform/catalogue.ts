@@ -21,13 +21,11 @@ export const catalogue = {
     package: 'ferrors',
     status: 403,
     text: 'The right on an object of the collection is missing.',
-    coming: 'collections',
   },
   CollectionRemoveNotAllObjectsFound: {
     package: 'objects',
     status: 400,
     text: 'Some of the objects to be removed are not in the collection.',
-    coming: 'collections',
   },
   ColumnCanNotBeUpdated: { package: 'acl', status: 400, text: 'This field cannot be changed.' },
   ColumnNeedsSystemRoot: { package: 'acl', status: 400, text: 'Only root may change this field.' },

@@ -100,7 +100,7 @@ const recordRights = [
   right('read', 'object', 'Read objects.', objecttypeIds, poolIds, maskIds),
   right('write', 'object', 'Change objects.', objecttypeIds, poolIds, maskIds),
   right('delete', 'object', 'Delete objects.', objecttypeIds, poolIds),
-  coming('collections', right('link', 'object', 'Add objects to collections.', objecttypeIds, poolIds)),
+  right('link', 'object', 'Add objects to collections.', objecttypeIds, poolIds),
   right('unlink', 'object', 'Take objects out of the pool or collection.', objecttypeIds, poolIds),
   right('acl', 'object', 'See and change the grants of objects.', objecttypeIds, poolIds),
   right('change_owner', 'object', 'Give objects another owner.', objecttypeIds, poolIds),
@@ -372,13 +372,18 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
     })),
   },
   collection: {
-    coming: 'collections',
     capabilities: { ...everything, preset: true },
     principals: ['owner'],
     rights: [
       ...bagRights,
-      right('create_in_collection', 'object', 'Create objects in the collection.', objecttypeIds, maskIds),
-      ...recordRights,
+      coming(
+        'uploads into collections',
+        right('create_in_collection', 'object', 'Create objects in the collection.', objecttypeIds, maskIds),
+      ),
+      // The list is the collection's own; what its entries show is still a matter of the pools.
+      ...recordRights.map((one) =>
+        one.name === 'link' || one.name === 'unlink' ? one : coming('rights through collections', one),
+      ),
     ],
   },
   tag: {
@@ -404,4 +409,10 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
     principals: ['owner'],
     rights: [...personRights('group'), right('link', 'container', 'Change which users are in the group.')],
   },
+}
+
+/** Rights of a context that nothing asks for yet. */
+export function waitingRights(context: RightContext): ReadonlySet<string> {
+  const isWaiting = ({ asker }: RightDefinition): boolean => asker !== undefined && asker !== 'frontend'
+  return new Set(rightsCatalogue[context].rights.filter(isWaiting).map(({ name }) => name))
 }

@@ -20,7 +20,14 @@ import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
-export type { ContainerRight, ObjectRight, RightContext, TagRight } from './catalogue.ts'
+export {
+  type ContainerRight,
+  containerRights,
+  type ObjectRight,
+  type RightContext,
+  type TagRight,
+  waitingRights,
+} from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'
 export {
@@ -39,7 +46,17 @@ export {
 export { type FilePrincipal, filePrincipals } from './file-grants.ts'
 export { coversFile } from './file-items.ts'
 export { requireGivingEverywhere } from './giving.ts'
-export { inForce, inForceSql, type MaskId, type ReadPrincipal, readPrincipals, tagsFit } from './grants.ts'
+export {
+  inForce,
+  inForceSql,
+  type MaskId,
+  mergeItems,
+  poolFits,
+  type ReadPrincipal,
+  readPrincipals,
+  tagsFit,
+  typeFits,
+} from './grants.ts'
 export { createInvalidGrantService } from './invalid/service.ts'
 export type {
   CallerRights,
@@ -90,6 +107,8 @@ export interface AclChange {
   readonly previous: readonly StoredGrant[] | null
   /** Whether the actor may see the list as stored, and so may name again whom it names. */
   readonly shown: boolean
+  /** Whether the actor clears sticky grants: it is the actor's own that they open. */
+  readonly own?: boolean
   /** Where it stands in the request, for errors; `_acl` when not said. */
   readonly place?: string
 }
@@ -145,7 +164,7 @@ export function createRightsService({
     const lists = changes.map(({ wire, place = '_acl' }) => parseAcl(context, wire, place))
     const drafts = lists.flat()
     if (drafts.length === 0)
-      return changes.map(({ previous }) => keepSticky(callerOf(actor), previous ?? [], [], now()))
+      return changes.map(({ previous, own }) => keepSticky(clearing(actor, own), previous ?? [], [], now()))
     const principals = await resolveWho(
       tx,
       findPeople,
@@ -169,7 +188,7 @@ export function createRightsService({
         const before = changes[index]?.previous?.find((one) => one.id === id)
         return said ? madeFrom(said, grant, before, draft.path, now()) : grant
       })
-      return keepSticky(callerOf(actor), changes[index]?.previous ?? [], sent, now())
+      return keepSticky(clearing(actor, changes[index]?.own), changes[index]?.previous ?? [], sent, now())
     })
   }
 
@@ -250,4 +269,8 @@ export function createRightsService({
 
 function callerOf(actor: Actor): Caller {
   return { userId: actor.userId, groupIds: actor.groupIds, root: actor.isRoot }
+}
+
+function clearing(actor: Actor, own = false): Caller {
+  return own ? { ...callerOf(actor), root: true } : callerOf(actor)
 }

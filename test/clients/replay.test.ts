@@ -334,9 +334,9 @@ const entries: readonly Entry[] = [
   },
   { what: 'one object instead of a list', send: ['post', '/db/person', object('person', { name: 'x' })], status: 400 },
   {
-    what: 'a collection that cannot be',
+    what: 'a collection that is not there',
     send: ['post', '/db/person', [object('person', { name: 'x' })], { collection: 5 }],
-    status: 400,
+    status: 404,
   },
   {
     what: 'triple without comment',

@@ -272,6 +272,25 @@ test('EVENT-032 EVENT-033 changes of pools, of which those above hear, and what 
   )
 })
 
+test('EVENT-037 changes of collections', async () => {
+  const info = { displayname: { 'en-US': 'Spring' }, shortname: 'sp', reference: 'c:1' }
+  const events = await logged(async () => {
+    const { collection } = await save('/collection', { collection: info })
+    await save('/collection', { collection: { _id: collection._id, _version: 1, type: 'search' } })
+    await save(`/collection/push/${collection._id}`, { objects: [{ _global_object_id: '1@elsewhere' }] })
+    await remove(`/collection/${collection._id}`)
+  })
+  assert.deepEqual(typesOf(events), [
+    'COLLECTION_INSERT',
+    'COLLECTION_UPDATE',
+    'COLLECTION_UPDATE',
+    'COLLECTION_DELETE',
+  ])
+  assertTold(events, 'displayname shortname reference')
+  for (const { event } of events) assert.deepEqual(event.info, info)
+  for (const { type, user, polled } of events) assert.deepEqual([user, polled], [1, true], type)
+})
+
 test('EVENT-034 changes of tags', async () => {
   const info = { displayname: { 'en-US': 'Public' }, shortname: 'pub', reference: 'public' }
   const events = await logged(async () => {

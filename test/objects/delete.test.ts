@@ -201,7 +201,6 @@ test('wrong triples, versions and policies are refused', async () => {
     [[[987654, 1, null]], 'setnull', 404, 'ObjectNotFound'],
     [[[id, 1, null]], 'undelete', 400, 'NotInTrash'],
     [[[id, 1, null]], 'explode', 400, 'ServerGeneric'],
-    [[[id, 1, null]], 'create_collection', 400, 'UrlParameterNotSupported'],
     [{}, 'setnull', 400, 'ServerGeneric'],
   ]
   for (const [body, policy, status, code] of cases) {

@@ -19,6 +19,7 @@ const files = 'files/objects.test.ts'
 const limits = 'rights/catalogue.test.ts: limits of rights on files'
 const pools = 'pools/access.test.ts'
 const tags = 'tags/grants.test.ts'
+const lists = 'collections/lists.test.ts'
 
 const shown: Readonly<Record<string, string>> = {
   'system.root': 'objects/rights.test.ts: RIGHTS-001',
@@ -58,10 +59,23 @@ const shown: Readonly<Record<string, string>> = {
   'objects.unlink': 'objects/rights.test.ts: an object leaves its pool only with the right unlink',
   'objects.acl': 'objects/read-rights.test.ts: grants are shown to those who may change them',
   'objects.change_owner': 'objects/rights.test.ts: the owner is who created it',
+  'objects.link': `${lists}: to add takes link on the collection and on the object`,
+  ...Object.fromEntries(
+    ['collection.link', 'collection.unlink'].flatMap((name) => [
+      [`${name}.objecttype_ids`, `${lists}: limits of link and unlink`],
+      [`${name}.pool_ids`, `${lists}: limits of link and unlink`],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['bag_read', 'bag_write', 'bag_acl', 'bag_create', 'bag_delete', 'link', 'unlink'].map((name) => [
+      `collection.${name}`,
+      'collections/collection.test.ts: each change asks for its right',
+    ]),
+  ),
   'objects.mask': byMask,
   'objects.mask.mask_ids': byMask,
   ...Object.fromEntries(
-    ['create', 'read', 'write', 'delete', 'unlink', 'acl', 'change_owner'].flatMap((name) => [
+    ['create', 'read', 'write', 'delete', 'link', 'unlink', 'acl', 'change_owner'].flatMap((name) => [
       [`objects.${name}.objecttype_ids`, byType],
       [`objects.${name}.pool_ids`, byPool],
     ]),
@@ -101,12 +115,13 @@ const shown: Readonly<Record<string, string>> = {
 /** Capabilities that are not there: what is for them has no effect, which `GET /right` says of each. */
 const coming = [
   'backups over the interface',
-  'collections',
   'exports',
   'mappings of metadata',
   'plugins',
   'publish records',
+  'rights through collections',
   'tasks',
+  'uploads into collections',
 ]
 
 const ofObjects = new Set(['pool', 'object', 'objecttype-without-pool'])

@@ -35,4 +35,14 @@ export const invariants: Readonly<Record<string, string>> = {
   'the sums of files are not what was counted': `select * from (select * from file_count_sum where count <> 0 or size <> 0) s full join (
        select usage_id, v.kind_id, count(*) as n, sum(v.size) as bytes from file_counted cross join unnest(kinds, sizes) as v(kind_id, size) group by 1, 2
      ) c using (usage_id, kind_id) where s.count is distinct from c.n or s.size is distinct from c.bytes`,
+  'a collection has the wrong place or owner': `select c.* from collection c left join collection p on p.id = c.parent_id
+     where c.path <> coalesce(p.path, '{}') || c.id or (p.id is null) <> (c.parent_id is null)
+       or (c.user_id is null and p.id is not null and not c.is_system and c.owner_user <> p.owner_user)
+       or (c.user_id is not null and c.user_id <> c.owner_user)`,
+  'a collection is not counted as it is': `select c.id from collection c left join collection_object e on e.collection_id = c.id
+     group by c.id having c.object_count <> count(e.object_id) or c.remote_count <> count(*) filter (where e.object_id < 0)`,
+  'a list has an object that is not live': `select e.* from collection_object e
+     left join object o on o.system_object_id = e.object_id left join foreign_object f on f.id = -e.object_id
+     where case when e.object_id > 0 then o.deleted_at is not null or o.system_object_id is null else f.id is null end`,
+  'two entries of a list are at one place': `select collection_id, rank from collection_object group by 1, 2 having count(*) > 1`,
 }

@@ -48,6 +48,10 @@ async function fill({ svc, pool }: Museum): Promise<Json[]> {
     ]),
   ]
   for (const { status, body } of done) assert.equal(status, 200, JSON.stringify(body))
+  const [, tower] = (done.at(-1)?.body ?? []) as Json[]
+  const objects = [{ _global_object_id: tower._global_object_id }, { _global_object_id: '7@elsewhere' }]
+  const list = await root.post('/collection', { collection: { displayname: en('Spring') }, objects })
+  assert.equal(list.status, 200, JSON.stringify(list.body))
   await svc.drain()
   return done.at(-1)?.body
 }
@@ -71,7 +75,14 @@ async function stored(svc: TestService): Promise<Record<string, Json[]>> {
     if (['instance', 'search_slot', 'oauth_session', 'oauth_token', 'event', 'known_source'].includes(name)) continue
     const { rows } = await svc.db.query<{ row: string }>(
       `select (to_jsonb(t) - $1::text[])::text as row from ${JSON.stringify(name)} t order by 1`,
-      [[...hidden, ...(name === 'user_name' ? [] : counted), ...(name === 'file_key' ? ['id'] : [])]],
+      [
+        [
+          ...hidden,
+          ...(name === 'user_name' ? [] : counted),
+          ...(name === 'file_key' ? ['id'] : []),
+          ...(name === 'collection' ? ['uuid'] : []),
+        ],
+      ],
     )
     result[name] = rows.map(({ row }) => JSON.parse(row))
   }

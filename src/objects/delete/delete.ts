@@ -102,11 +102,7 @@ export async function deleteObjects(
       )
       return { kind: 'confirm', tasks: [await policyTask(context, named.objects)] }
     case 'create_collection':
-      throw new AppError(
-        'UrlParameterNotSupported',
-        { param: 'delete_policy', value: 'create_collection' },
-        { message: 'delete_policy=create_collection needs collections, which this instance does not have.' },
-      )
+      return collectLinking(context, named.objects, options)
   }
   const prepared = await prepare(context, named, policy)
   const { deleted, cleared } = prepared
@@ -224,6 +220,34 @@ async function assertMayDelete(context: SaveContext, items: readonly Item[]): Pr
   await mapYielding(items, (item) => assertMay(context, 'delete', item, guarded(guardBefore(item))), context.yielder)
 }
 
+/** Deletes nothing: the objects that link to those of the request come into a new collection (decision 44). */
+async function collectLinking(
+  context: SaveContext,
+  objects: readonly StoredObject[],
+  { dryRun }: DeleteOptions,
+): Promise<DeleteResult> {
+  const { deps, tx, actor } = context
+  await assertMayDelete(
+    context,
+    objects.map((object) => itemOf(object, 'delete')),
+  )
+  const linking = await linkingObjects(context, objects)
+  // A dry run draws no id.
+  const id = dryRun ? 0 : await deps.collections.collect(tx, actor, linking)
+  return {
+    kind: 'done',
+    answer: { policy: 'create_collection', removed: [], setnull: [], create_collection: id },
+    written: [],
+  }
+}
+
+/** Objects besides those of the request that link to one of them, as far as the caller may know of that. */
+async function linkingObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<number[]> {
+  const roots = new Set(objects.map((object) => object.systemObjectId))
+  const linkers = await knownLinkers(context, await findLinkers(context.tx, [...roots]))
+  return [...new Set(linkers.map(({ from }) => from))].filter((id) => !roots.has(id)).sort((a, b) => a - b)
+}
+
 /** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */
 async function policyTask(context: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
   const { tx, model } = context
@@ -250,7 +274,11 @@ async function policyTask(context: SaveContext, objects: readonly StoredObject[]
         options: [
           { text: `clear their links (${open.size})`, value: 'setnull', disabled: false },
           { text: `move them to the trash as well (${open.size})`, value: 'remove', disabled: false },
-          { text: `collect them in a new collection (${open.size})`, value: 'create_collection', disabled: true },
+          {
+            text: 'delete nothing, and collect them in a new collection',
+            value: 'create_collection',
+            disabled: false,
+          },
         ],
       },
     ],

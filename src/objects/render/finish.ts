@@ -101,7 +101,7 @@ async function fillDetails(run: Run): Promise<void> {
     run.deps.publishedOf?.(run.q, ids),
   ])
   for (const { object, holder } of run.details) {
-    holder._collections = collections?.get(object.systemObjectId) ?? []
+    if (holder._collections !== undefined) holder._collections = collections?.get(object.systemObjectId) ?? []
     if (holder._published === undefined) continue
     const records = published?.get(object.systemObjectId) ?? []
     holder._published = records

@@ -292,10 +292,11 @@ function setDetails(run: Run, wire: Wire, object: Loaded, mask: Mask, format: Fo
   if (!format.full) return
   wire._changelog = []
   run.history.push({ object, holder: wire })
-  wire._collections = []
+  const inCollections = shows(mask, 'collections')
+  if (inCollections) wire._collections = []
   if (shows(mask, 'publish')) {
     wire._published = []
     wire._published_count = 0
   }
-  run.details.push({ object, holder: wire })
+  if (inCollections || wire._published !== undefined) run.details.push({ object, holder: wire })
 }

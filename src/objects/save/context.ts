@@ -71,6 +71,16 @@ export interface Files {
   renewMarks(tx: Tx, systemObjectIds: readonly number[]): Promise<void>
 }
 
+/** The lists that objects are put into beside a change of theirs. */
+export interface Collections {
+  /** Appends objects that were just made to a collection; `path` is where the request names it. */
+  add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void>
+  /** Makes a collection of objects for the actor; its id. */
+  collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number>
+  /** Objects that go to the trash leave all collections. */
+  leave(tx: Tx, systemObjectIds: readonly number[]): Promise<void>
+}
+
 export interface ObjectDeps {
   readonly db: Db
   readonly config: Pick<Config, 'allowPurge' | 'databaseName'>
@@ -85,6 +95,7 @@ export interface ObjectDeps {
   readonly maskFilters: (tableId: number) => MaskFilters
   readonly tags: Tags
   readonly files: Files
+  readonly collections: Collections
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions
   readonly afterRefusal: AfterRefusal

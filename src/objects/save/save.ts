@@ -50,6 +50,8 @@ export interface SaveOptions {
   /** `revoke=yes`: the caller knows that it loses access. */
   readonly revoke: boolean
   readonly confirmTransition: string | undefined
+  /** The collection that new objects are put into. */
+  readonly collection: number | undefined
   readonly reversePoolChangedMode: 'reverse_pool_changed_always' | 'reverse_pool_changed_never' | undefined
 }
 
@@ -180,6 +182,7 @@ async function save(context: SaveContext, request: SaveRequest, callbackOutcome:
     write: options,
   })
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
+  await collect(context, sent, options)
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
   const saved = await mapYielding(sent, (item) => ({ item, object: asStored(context, item) }), yielder)
   const around = () => knownAfter(context, items, sent, attached)
@@ -243,6 +246,18 @@ function assertRowUuids(table: Table, item: Item, content: Item['content'], seen
       assertRowUuids(nested, item, row, seen)
     }
   }
+}
+
+/** Puts those that the client has created into the collection that it names. */
+async function collect(
+  { deps, tx, actor }: SaveContext,
+  sent: readonly Item[],
+  { collection, dryRun }: SaveOptions,
+): Promise<void> {
+  if (collection === undefined) return
+  // A dry run takes no ids: it asks for the rights on the collection alone.
+  const created = dryRun ? [] : sent.flatMap(({ mode, systemObjectId }) => (mode === 'create' ? systemObjectId : []))
+  await deps.collections.add(tx, actor, collection, created, 'collection')
 }
 
 /** Which reverse objects follow their master into its new pool, by the parameter or by the mode of the mask. */

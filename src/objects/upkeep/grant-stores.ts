@@ -13,6 +13,7 @@ export const grantStores = [
     from: '(select system_object_id as id, acl from object where acl is not null) as object',
     context: 'object',
   },
+  { kind: 'collection', from: 'collection', context: 'collection' },
   { kind: 'tag', from: 'tag', context: 'tag' },
   { kind: 'user', from: '"user"', context: 'user' },
   { kind: 'group', from: '"group"', context: 'group' },

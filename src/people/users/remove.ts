@@ -2,6 +2,7 @@ import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { requireRight } from '../../platform/http/system-right.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
 import { cancelButton, type Task } from '../../platform/values/tasks.ts'
 import { principalsOfUser, reachOf } from '../escalation.ts'
 import { deletedUserId, type StoredUser } from '../model.ts'
@@ -20,6 +21,14 @@ export type DeletePolicy = 'delete' | 'archive' | 'unarchive'
 
 export type RemoveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; policy: DeletePolicy; user: StoredUser }
 
+export interface RemoveOptions {
+  readonly policy: DeletePolicy | undefined
+  /** The caller knows of the collections that the user has. */
+  readonly confirmed: boolean
+  /** They come to the caller. */
+  readonly transfer: boolean
+}
+
 /**
  * Deletes a user, archives it (it cannot sign in; everything stays but what its groups say), or takes it back from the archive. Without a
  * policy the base configuration decides; `ask` answers with the choices and changes nothing. What the user owned or
@@ -29,7 +38,7 @@ export function removeUser(
   deps: UserDependencies,
   actor: Actor,
   id: number,
-  given: DeletePolicy | undefined,
+  { policy: given, confirmed, transfer }: RemoveOptions,
 ): Promise<RemoveResult> {
   return deps.db.transaction(async (tx) => {
     const held = (await rightsById(tx, 'user', [id], actor)).get(id) ?? noRights
@@ -52,8 +61,13 @@ export function removeUser(
     if (policy === null) return { kind: 'confirm', tasks: [choices(user)] }
     if (policy !== 'unarchive' && id === actor.userId) throw new AppError('UserDeleteSelf', { _id: id })
     assertPossible(user, policy)
+    if (policy !== 'unarchive' && !confirmed) {
+      const tasks = await questions(deps, tx, user, policy)
+      if (tasks.length > 0) return { kind: 'confirm', tasks }
+    }
     if (policy === 'delete') {
       await deps.sessions.endOfUsers(tx, [{ userId: id, reason: 'deleted' }], actor.remoteAddr)
+      await deps.removal.collections.ownerGoes(tx, actor, { userId: id, name: user.generatedDisplayname, transfer })
       await deps.removal.replaceUser(tx, id, deletedUserId)
       await store.deleteUser(tx, id, deletedUserId)
       if (user.pictureId !== null) await deps.pictures.givenUp(tx, [user.pictureId])
@@ -78,6 +92,43 @@ export function removeUser(
     await deps.principals.changed(tx)
     return { kind: 'done', policy, user: after }
   })
+}
+
+/** What becomes of collections (decision 46). The policy that was chosen, or that is usual, is carried over. */
+async function questions(
+  deps: UserDependencies,
+  tx: Tx,
+  { id, generatedDisplayname: name }: StoredUser,
+  policy: 'delete' | 'archive',
+): Promise<Task[]> {
+  const { collections, shares } = await deps.removal.collections.heldBy(tx, id)
+  if (collections === 0) return []
+  const held = `${name} has ${collections} collections with ${shares} shares.`
+  const confirm = { name: 'confirm', value: 'collections' }
+  const carried = { text: policy, hidden: true, name: 'delete_policy', value: policy }
+  if (policy === 'archive') {
+    const message = `${held} Nobody reaches them while the user is archived.`
+    return [{ title: 'Collections', message, buttons: [{ text: 'Archive', ...confirm }, carried, cancelButton] }]
+  }
+  return [
+    {
+      title: 'Collections',
+      message: `${held} They are deleted with the user, unless you take them over.`,
+      form: [
+        {
+          label: 'Collections',
+          type: 'select',
+          name: '_transfer_collections',
+          horizontal: false,
+          options: [
+            { text: 'delete them', value: '0', disabled: false },
+            { text: 'make them mine', value: '1', disabled: false },
+          ],
+        },
+      ],
+      buttons: [{ text: 'Delete', ...confirm }, carried, cancelButton],
+    },
+  ]
 }
 
 function defaultPolicy({ user }: BaseConfig): DeletePolicy | null {

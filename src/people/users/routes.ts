@@ -1,7 +1,11 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
-import { unasked } from '../../platform/http/query.ts'
+import { noteIgnored } from '../../platform/http/ignored.ts'
+import { flag, isOn } from '../../platform/http/query.ts'
+import { isStrict } from '../../platform/http/query-names.ts'
 import { TaskList } from '../../platform/values/tasks.ts'
 import { IdParams, UserBatch, UserOutput, UserQuery } from '../schema.ts'
 import { type LookAtPictures, withPictures } from './pictures.ts'
@@ -22,13 +26,30 @@ const DeleteQuery = Type.Object({
     Type.Enum(['delete', 'archive', 'unarchive'], { description: 'What to do with the user.' }),
   ),
   confirm: Type.Optional(
-    Type.String({ maxLength: 100, ...unasked('clients send it with an answered 202, where `delete_policy` decides') }),
+    Type.String({
+      maxLength: 100,
+      description:
+        '`collections`: the user goes although it has collections (202 asks). Anything else answers nothing, and is named in `X-Svc-Ignored`.',
+    }),
+  ),
+  _transfer_collections: flag(
+    'Collections of a user that is deleted come to the caller, instead of being deleted too.',
   ),
 })
 
 const OnlyOne = Type.Object({
   include_password: Type.Optional(Type.Boolean({ description: 'refused: password hashes never leave the service' })),
 })
+
+/** Clients send `confirm` with every answered 202: what is no answer is named, and refused where that is asked for. */
+function assertAnswer(request: FastifyRequest, reply: FastifyReply, confirm: string | undefined): void {
+  if (confirm === undefined || confirm === 'collections') return
+  if (isStrict(request)) {
+    const param = { param: 'confirm', value: confirm }
+    throw new AppError('UrlParameterNotSupported', param, { message: 'confirm: the only answer is collections' })
+  }
+  noteIgnored(reply, ['confirm'])
+}
 
 export function registerUserRoutes(
   app: HttpApp,
@@ -164,7 +185,10 @@ export function registerUserRoutes(
     },
     async (request, reply) => {
       const actor = actorOf(request)
-      return answer(reply, actor, await users.remove(actor, request.params.id, request.query.delete_policy))
+      const { delete_policy: policy, confirm, _transfer_collections: transfer } = request.query
+      assertAnswer(request, reply, confirm)
+      const removal = { policy, confirmed: confirm === 'collections', transfer: isOn(transfer) }
+      return answer(reply, actor, await users.remove(actor, request.params.id, removal))
     },
   )
 }

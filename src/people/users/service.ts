@@ -13,7 +13,7 @@ import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
 import { principalsOf, readsAllUsers } from '../readable.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { UserDependencies } from './deps.ts'
-import { type DeletePolicy, forgetJob, removeUser } from './remove.ts'
+import { forgetJob, type RemoveOptions, removeUser } from './remove.ts'
 import { groupsOf, renderUser, type View } from './render.ts'
 import { type SaveOptions, saveUsers } from './save.ts'
 import * as store from './store.ts'
@@ -136,8 +136,8 @@ export function createUserService(deps: UserDependencies) {
       return result.kind === 'confirm' ? result : { kind: 'done', users: await byIds(actor, result.ids) }
     },
 
-    async remove(actor: Actor, id: number, policy: DeletePolicy | undefined): Promise<Answer> {
-      const result = await removeUser(deps, actor, id, policy)
+    async remove(actor: Actor, id: number, options: RemoveOptions): Promise<Answer> {
+      const result = await removeUser(deps, actor, id, options)
       return result.kind === 'confirm' ? result : { kind: 'done', users: await render(db, actor, [result.user]) }
     },
 

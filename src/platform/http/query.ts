@@ -41,7 +41,7 @@ export function unasked(reason: string): { readonly description: string; readonl
   }
 }
 
-const noCollections = 'there are no collections, whose grants could become invalid'
+const noCollections = 'no collection gives rights on objects yet, so no grant of one becomes invalid'
 
 /** What saves of whatever holds grants, watermarks or captions are to do about files; what is about collections is refused. */
 export const dependentsQuery = {
@@ -64,6 +64,21 @@ export const dependentsQuery = {
 export const objecttypeDependentsQuery = {
   ...dependentsQuery,
   allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
+}
+
+/** What changes of collections take; `skip_index` is for their lists. */
+export const collectionQuery = {
+  allow_invalid_acl: flagWithout(noCollections),
+  background_invalid_acl: flagWithout(noCollections),
+}
+export const collectionListQuery = {
+  ...collectionQuery,
+  skip_index: flagWithout('no document of the index has to be written anew for it'),
+}
+
+/** A switch that has nothing to switch. */
+function flagWithout(reason: string) {
+  return Type.Optional(Type.Unsafe<Flag>({ ...Flag, ...unasked(reason), 'x-shown-as': { type: 'boolean' } }))
 }
 
 /**

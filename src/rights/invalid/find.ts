@@ -10,7 +10,7 @@ export interface GrantStore {
   readonly context: RightContext
 }
 
-export const grantSourceKinds = ['pool', 'objecttype', 'object', 'tag', 'user', 'group'] as const
+export const grantSourceKinds = ['pool', 'objecttype', 'object', 'collection', 'tag', 'user', 'group'] as const
 export type GrantSourceKind = (typeof grantSourceKinds)[number]
 
 /** What a grant names. */

@@ -32,8 +32,32 @@ const pools = [
   { id: 2, parent: 1, reference: 'system:standard', name: { 'de-DE': 'Standardpool', 'en-US': 'Standard pool' } },
 ]
 
+const collections = [
+  {
+    id: 1,
+    parent: null,
+    path: [1],
+    reference: 'system:root',
+    name: { 'en-US': 'All collections', 'de-DE': 'Alle Mappen' },
+  },
+  {
+    id: 2,
+    parent: 1,
+    path: [1, 2],
+    reference: 'system:users',
+    name: { 'en-US': 'Collections of users', 'de-DE': 'Mappen der Benutzer' },
+  },
+]
+
 /** `passwordHash` is that of root. */
 export async function insertFirstRows(tx: Tx, passwordHash: string | null): Promise<void> {
+  // Those of users are made with these.
+  await tx.query(
+    `insert into collection (id, parent_id, path, is_system, owner_user, reference, displayname) overriding system value
+     select id, parent, path, true, 1, reference, name
+     from jsonb_to_recordset($1) as n (id bigint, parent bigint, path bigint[], reference text, name jsonb) order by id`,
+    [JSON.stringify(collections)],
+  )
   await tx.query(
     `insert into "user" (id, type, login, login_key, reference, generated_displayname, profile, system_rights, password_hash)
      select id, 'system', login, login, 'system:' || login, displayname, jsonb_build_object('displayname', displayname), rights,

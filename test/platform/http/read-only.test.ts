@@ -25,6 +25,15 @@ const writing = `
   POST /api/v1/pool
   PUT /api/v1/pool
   DELETE /api/v1/pool/:poolID
+  POST /api/v1/collection
+  PUT /api/v1/collection
+  PUT /api/v1/collection/list
+  POST /api/v1/collection/:collectionId
+  DELETE /api/v1/collection/:collectionId
+  POST /api/v1/collection/objects/:collectionId
+  POST /api/v1/collection/push/:collectionId
+  POST /api/v1/collection/splice/:collectionId
+  POST /api/v1/collection/remove/:collectionId
   POST /api/v1/tags
   POST /api/v1/transitions
   POST /api/v1/transitions/:id/run

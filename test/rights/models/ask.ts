@@ -1,4 +1,5 @@
 import { carryOut, create } from './changes.ts'
+import { askCollections } from './collections.ts'
 import type { House } from './house.ts'
 import { askInfo } from './info.ts'
 import { type Knowledge, knowledgeOf } from './knowledge.ts'
@@ -51,6 +52,7 @@ export async function askAll(house: House, world: World, names: Names, tally: Ta
     await askWrites(asking)
     await askTransitions(asking)
     await askPools(asking)
+    await askCollections(asking, house.svc.as('root'))
     await askEvents(asking, names.since)
     await askExplanations(asking, house.svc.as('root'), explanations)
     await askMessages(asking)

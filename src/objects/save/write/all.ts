@@ -60,6 +60,8 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     options.dryRun ? null : deps.files.renewMarks(tx, withFiles(written)),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
   ])
+  const gone = written.flatMap(({ mode, systemObjectId }) => (mode === 'delete' ? systemObjectId : []))
+  if (gone.length > 0) await deps.collections.leave(tx, gone)
   if (!options.skipIndex || written.some(hasMoved)) tx.afterCommit(deps.wakeIndex)
 }
 

@@ -1,0 +1,124 @@
+import type { Actor } from '../platform/actor.ts'
+import { AppError } from '../platform/errors.ts'
+import {
+  type ContainerRight,
+  containerRights,
+  type GeneratedRights,
+  type Guarded,
+  inForce,
+  isCaller,
+  mergeItems,
+  poolFits,
+  type RightItem,
+  type StoredGrant,
+  tagsFit,
+  typeFits,
+} from '../rights/service.ts'
+import type { Ancestor, Collection } from './model.ts'
+
+/** Rights on what is in a list: to put an object into it, to take one out. */
+export type ListRight = 'link' | 'unlink'
+const listRights: readonly ListRight[] = ['link', 'unlink']
+
+/** What one caller may do with one collection. */
+export interface Access {
+  may(right: ContainerRight): boolean
+  /** Whether the caller can know that there is such a collection. */
+  readonly known: boolean
+  /** The caller owns it, or is root. */
+  readonly whole: boolean
+  /** Whether the list may be changed so; null: an object of another instance, or one of which nothing is known. */
+  mayList(right: ListRight, object: Guarded | null): boolean
+  /** Whether there is any object at all with which the list may be changed so. */
+  mayListSome(right: ListRight): boolean
+  /** As `_generated_rights` shows them. */
+  readonly rights: GeneratedRights
+}
+
+/** Ancestors, and the collection itself, by id. */
+export type Chains = ReadonlyMap<number, Ancestor>
+
+/** The grants of a collection and those that it inherits. A private collection inherits sticky ones only. */
+export function grantsOn({ path }: Pick<Collection, 'path'>, chains: Chains): StoredGrant[] {
+  const found: StoredGrant[] = []
+  let cut = false
+  for (const id of path.toReversed()) {
+    const { acl = [], privateAcl = false } = chains.get(id) ?? {}
+    found.push(...(cut ? acl.filter(({ sticky }) => sticky) : acl))
+    cut ||= privateAcl
+  }
+  return found
+}
+
+/** Rights of a caller on a collection, at a moment (milliseconds). Those who own it have all of them, as root has. */
+export function accessTo(
+  actor: Actor,
+  collection: Pick<Collection, 'path' | 'ownerId' | 'unreachable'>,
+  chains: Chains,
+  at: number,
+): Access {
+  if (collection.unreachable && !actor.isRoot) return nothing
+  const owns = collection.ownerId === actor.userId
+  const whole = actor.isRoot || owns
+  const named = ({ who }: StoredGrant): boolean => (who === 'owner' ? owns : who !== 'contact' && isCaller(actor, who))
+  const grants = grantsOn(collection, chains).filter((grant) => inForce(grant, at) && named(grant))
+  // A tag filter is about objects: a grant that has one says nothing about the collection itself.
+  const held = new Set<string>(grants.flatMap(({ rights, tagfilter }) => (tagfilter ? [] : Object.keys(rights))))
+  const fits = (right: ListRight, object: Guarded | null) => (grant: StoredGrant) => listFits(grant, right, object)
+  return {
+    may: (right) => whole || held.has(right),
+    known: whole || grants.length > 0,
+    whole,
+    mayList: (right, object) => whole || grants.some(fits(right, object)),
+    mayListSome: (right) => whole || grants.some(({ rights }) => rights[right] !== undefined),
+    rights: whole ? everything(owns) : merged(grants),
+  }
+}
+
+const nothing: Access = {
+  may: () => false,
+  known: false,
+  whole: false,
+  mayList: () => false,
+  mayListSome: () => false,
+  rights: {},
+}
+
+function listFits({ rights, tagfilter }: StoredGrant, right: ListRight, object: Guarded | null): boolean {
+  const item = rights[right]
+  if (!item) return false
+  if (!object) return !tagfilter && !item.objecttype_ids && !item.pool_ids
+  return tagsFit(tagfilter, object.tags) && typeFits(item, object.objecttypeId) && poolFits(item, object.poolId)
+}
+
+function everything(owns: boolean): GeneratedRights {
+  const names = [...containerRights, ...listRights, ...(owns ? ['owner'] : [])]
+  return Object.fromEntries(names.map((name) => [name, {}]))
+}
+
+function merged(grants: readonly StoredGrant[]): GeneratedRights {
+  const found = new Map<string, RightItem>()
+  for (const { rights, tagfilter } of grants) {
+    for (const [name, item] of Object.entries(rights)) {
+      if (tagfilter && !listRights.includes(name as ListRight)) continue
+      const known = found.get(name)
+      found.set(name, known ? mergeItems(known, item) : item)
+    }
+  }
+  return Object.fromEntries(found)
+}
+
+/** @throws {AppError} `RightRequired` */
+export function requireCollection(access: Access, right: ContainerRight, id: number, path?: string): void {
+  if (access.may(right)) return
+  throw new AppError('RightRequired', { right, collection: id, ...(path === undefined ? {} : { path }) })
+}
+
+/** A collection that the caller cannot know of is answered like one that is not there. */
+export function notFound(id: number): AppError {
+  return new AppError(
+    'ObjectNotFound',
+    { basetype: 'collection', _id: id },
+    { message: 'There is no such collection.' },
+  )
+}

@@ -1,0 +1,73 @@
+/** Checks what uploads into a collection are to make of files. What names plugins and mappings is kept as it was sent. */
+import type { Model } from '../datamodel/model.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { PoolSnapshot } from '../pools/model.ts'
+import type { CallerRights } from '../rights/service.ts'
+import type { CreateObject } from './model.ts'
+import type { CreateObjectInput } from './schema.ts'
+
+export interface CreateObjectDeps {
+  readonly model: Model
+  readonly pools: PoolSnapshot
+  readonly rights: Pick<CallerRights, 'knowsPool' | 'root'>
+  /** Those that exist of all tags that the request names. */
+  readonly tags: ReadonlySet<number>
+}
+
+/**
+ * The settings in stored form: without what is not said, and pools by their ids. What names an object type, a mask, a pool, a
+ * field or a tag must find it.
+ * @throws {AppError} naming the place
+ */
+export function readCreateObject(sent: CreateObjectInput, path: string, deps: CreateObjectDeps): CreateObject {
+  const { pool, linked_pool: linked, ...rest } = sent
+  const table = objecttype(sent, path, deps.model)
+  const said: Record<string, unknown> = { ...rest }
+  if (pool) said.pool_id = poolId(pool, `${path}.pool`, deps, rest.pool_id)
+  if (linked) said.linked_pool_id = poolId(linked, `${path}.linked_pool`, deps, rest.linked_pool_id)
+  for (const name of ['pool_id', 'linked_pool_id'] as const) requirePool(said[name], `${path}.${name}`, deps)
+  if (sent.mask_id && deps.model.masksById.get(sent.mask_id)?.table !== table) {
+    throw badRequest(`${path}.mask_id: the object type has no such mask`, {
+      path: `${path}.mask_id`,
+      mask: sent.mask_id,
+    })
+  }
+  if (typeof sent.mapping === 'number') {
+    throw new AppError('LookupNotFound', { path: `${path}.mapping`, basetype: 'mapping', value: sent.mapping })
+  }
+  requireTags(sent, path, deps)
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && value !== undefined))
+}
+
+function objecttype({ objecttype: name }: CreateObjectInput, path: string, model: Model) {
+  if (!name) return undefined
+  const table = model.objecttypes.get(name)
+  if (!table) throw new AppError('UnknownObjecttype', { path: `${path}.objecttype`, objecttype: name })
+  return table
+}
+
+type SentPool = NonNullable<CreateObjectInput['pool']>
+
+function poolId({ pool }: SentPool, path: string, deps: CreateObjectDeps, beside: number | null | undefined): number {
+  const lookup = pool['lookup:_id']
+  const id = pool._id ?? (lookup ? deps.pools.byReference.get(lookup.reference)?.id : undefined)
+  if (id === undefined || !isKnown(id, deps))
+    throw new AppError('PoolNotFound', { path, ...(pool._id ? { _id: pool._id } : lookup) })
+  if (beside && beside !== id) throw badRequest(`${path} and ${path}_id name two pools`, { path })
+  return id
+}
+
+/** One that the caller cannot know of is not there, by whatever it is named. */
+function isKnown(id: number, { pools, rights }: CreateObjectDeps): boolean {
+  return pools.has(id) && (rights.root || rights.knowsPool(id))
+}
+
+function requirePool(id: unknown, path: string, deps: CreateObjectDeps): void {
+  if (typeof id === 'number' && !isKnown(id, deps)) throw new AppError('PoolNotFound', { path, _id: id })
+}
+
+function requireTags({ tags }: CreateObjectInput, path: string, deps: CreateObjectDeps): void {
+  for (const [index, { _id }] of (tags ?? []).entries()) {
+    if (!deps.tags.has(_id)) throw new AppError('TagNotFound', { path: `${path}.tags[${index}]._id`, id: _id })
+  }
+}

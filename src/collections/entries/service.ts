@@ -1,0 +1,315 @@
+/**
+ * The list of a collection: read page by page, replaced as a whole, added to, spliced, taken from. Each change is one
+ * transaction that holds the collection, so that of two at once none is lost.
+ */
+import type { EventLog } from '../../events/service.ts'
+import type { FoundObject, NamedObject } from '../../objects/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import { type Access, accessTo, notFound, requireCollection } from '../access.ts'
+import { collectionEvent } from '../events.ts'
+import type { Collection } from '../model.ts'
+import { type ListChanged, type ListInput, type ListOutput, mostEntries } from '../schema.ts'
+import { findChains, findCollections, lockCollections } from '../store.ts'
+import { type Changed, replace, splice } from './change.ts'
+import { assertOnce, objectNotFound, type ReadLookup, readEntries, type SentEntry } from './request.ts'
+import { requireLink, requireList, requireUnlink } from './rights.ts'
+import * as store from './store.ts'
+
+/** What lists ask of the keepers of objects. */
+export interface ListObjects {
+  find(
+    tx: Tx,
+    actor: Actor,
+    named: readonly NamedObject[],
+    options: { readonly lock: boolean },
+  ): Promise<(FoundObject | null)[]>
+  readonly readLookup: ReadLookup
+  /** Which of them the caller may read. */
+  readable(actor: Actor, systemObjectIds: readonly number[]): Promise<ReadonlySet<number>>
+}
+
+export interface ListDeps {
+  readonly db: Db
+  readonly events: EventLog
+  readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
+  readonly objects: ListObjects
+  readonly databaseName: string
+  readonly clock: () => Date
+}
+
+/** An entry of a request, with the object that it names. */
+export interface FoundEntry extends store.NewEntry {
+  readonly path: string
+  /** null: a remote object. */
+  readonly object: FoundObject | null
+}
+
+/** What an entry names: null: nothing. */
+type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null }
+
+export type ListService = ReturnType<typeof createListService>
+
+export function createListService(deps: ListDeps) {
+  const { db, objects, databaseName } = deps
+
+  /** @throws {AppError} `ObjectNotFound`, `RightRequired` */
+  async function accessible(q: Queryable, actor: Actor, collection: Collection | undefined, id: number) {
+    if (!collection) throw notFound(id)
+    const access = accessTo(actor, collection, await findChains(q, [id]), deps.clock().getTime())
+    if (!access.known) throw notFound(id)
+    requireCollection(access, 'bag_read', id)
+    return access
+  }
+
+  async function readSent(sent: readonly unknown[] | undefined, place: string): Promise<SentEntry[]> {
+    return readEntries(sent ?? [], place, { databaseName, readLookup: objects.readLookup })
+  }
+
+  /** What entries name, for lists that they come into: objects that the caller may not read are not there. */
+  async function findAll(tx: Tx, actor: Actor, sent: readonly (readonly SentEntry[])[]): Promise<FoundEntry[][]> {
+    const entries = (await lookUp(tx, actor, sent.flat(), { lock: true, make: true })).values()
+    return sent.map((list) => {
+      const found = list.map((): FoundEntry => {
+        const { path, objectId, object, props } = entries.next().value as Looked
+        if (objectId === null || (object && !object.readable)) throw objectNotFound(path)
+        return { path, objectId, object, props }
+      })
+      assertOnce(found)
+      return found
+    })
+  }
+
+  async function lookUp(
+    tx: Tx,
+    actor: Actor,
+    sent: readonly SentEntry[],
+    { lock, make }: { readonly lock: boolean; readonly make: boolean },
+  ): Promise<Looked[]> {
+    const local = sent.flatMap(({ named }) => (named.by === 'remote' ? [] : named))
+    const found = (await objects.find(tx, actor, local, { lock })).values()
+    const globalIds = sent.flatMap(({ named }) => (named.by === 'remote' ? named.globalId : []))
+    const remote = await store.remoteIds(tx, globalIds, make)
+    return sent.map(({ path, named, props }) => {
+      if (named.by === 'remote') return { path, props, object: null, objectId: remote.get(named.globalId) ?? null }
+      const object = found.next().value ?? null
+      return { path, props, object, objectId: object?.systemObjectId ?? null }
+    })
+  }
+
+  /** Asks for the rights that a change takes, and keeps the counts. */
+  async function settle(
+    tx: Tx,
+    actor: Actor,
+    changes: readonly {
+      readonly list: Collection
+      readonly access: Access
+      readonly entries: readonly FoundEntry[]
+      readonly changed: Changed
+    }[],
+  ): Promise<Map<number, number>> {
+    const rights = await deps.rights.forActor(actor)
+    // Who may take out anything is not asked about each.
+    const asked = changes.flatMap(({ access, changed }) => (access.mayList('unlink', null) ? [] : changed.removed))
+    const local = [...new Set(asked)].filter((id) => id > 0)
+    const found = await objects.find(
+      tx,
+      actor,
+      local.map((id) => ({ by: 'system', id })),
+      { lock: false },
+    )
+    const removed = new Map(found.flatMap((object) => (object ? [[object.systemObjectId, object] as const] : [])))
+    const counts = new Map<number, number>()
+    for (const { list, access, entries, changed } of changes) {
+      const added = new Set(changed.added)
+      requireLink(
+        access,
+        rights,
+        list.id,
+        entries.flatMap(({ objectId, object }) => (added.has(objectId) ? [object] : [])),
+      )
+      if (changed.removed.length > 0) requireList(access, 'unlink', list.id)
+      if (!access.mayList('unlink', null))
+        requireUnlink(
+          access,
+          list.id,
+          changed.removed.map((id) => removed.get(id) ?? null),
+        )
+      const objectCount = list.objectCount + changed.added.length - changed.removed.length
+      if (objectCount > mostEntries)
+        throw badRequest(`A collection has ${mostEntries} entries at most.`, {
+          collection: list.id,
+          value: objectCount,
+        })
+      counts.set(list.id, objectCount)
+    }
+    const remote = (ids: readonly number[]) => ids.filter((id) => id < 0).length
+    await store.count(
+      tx,
+      changes.map(({ list, changed: { added, removed: gone } }) => ({
+        collectionId: list.id,
+        objects: added.length - gone.length,
+        remote: remote(added) - remote(gone),
+      })),
+    )
+    return counts
+  }
+
+  type Work = (tx: Tx, list: Collection, entries: readonly FoundEntry[]) => Promise<Changed>
+
+  /** One change of one list. */
+  function change(actor: Actor, id: number, sent: readonly SentEntry[], work: Work): Promise<ListChanged> {
+    return db.transaction((tx) => changeIn(tx, actor, id, sent, work))
+  }
+
+  async function changeIn(
+    tx: Tx,
+    actor: Actor,
+    id: number,
+    sent: readonly SentEntry[],
+    work: Work,
+  ): Promise<ListChanged> {
+    const [seen] = await findCollections(tx, [id])
+    const before = await accessible(tx, actor, seen, id)
+    if (sent.length > 0) requireList(before, 'link', id)
+    // Objects before collections, as deletions of objects lock them.
+    const [entries = []] = await findAll(tx, actor, [sent])
+    const [list] = await lockCollections(tx, [id])
+    const access = await accessible(tx, actor, list, id)
+    const changed = await work(tx, list as Collection, entries)
+    const counts = await settle(tx, actor, [{ list: list as Collection, access, entries, changed }])
+    await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
+    return { _version: (list as Collection).version, count: counts.get(id) as number }
+  }
+
+  const append: Work = (tx, list, entries) => splice(tx, list, { index: list.objectCount, length: 0, entries })
+
+  return {
+    /** Appends objects of this instance, in the transaction that has made them. */
+    async add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void> {
+      const [list] = await findCollections(tx, [id])
+      requireList(await accessible(tx, actor, list, id), 'link', id)
+      if (systemObjectIds.length === 0) return
+      const sent = systemObjectIds.map((one) => ({ path, named: { by: 'system' as const, id: one }, props: undefined }))
+      await changeIn(tx, actor, id, sent, append)
+    },
+
+    readSent,
+    findAll,
+
+    /** Replaces the lists of collections that are locked and whose settings the caller may change. */
+    async replaceAll(
+      tx: Tx,
+      actor: Actor,
+      lists: readonly { readonly list: Collection; readonly access: Access; readonly entries: readonly FoundEntry[] }[],
+    ): Promise<void> {
+      if (lists.length === 0) return
+      for (const { list, access, entries } of lists) {
+        requireCollection(access, 'bag_read', list.id)
+        if (entries.length > 0) requireList(access, 'link', list.id)
+      }
+      const changes = await replace(tx, lists)
+      await settle(
+        tx,
+        actor,
+        lists.map((one, index) => ({ ...one, changed: changes[index] as Changed })),
+      )
+    },
+
+    /** A page; objects that the caller may not read are told of by their ids alone (decision 42). */
+    async page(actor: Actor, id: number, { offset, limit }: { offset: number; limit: number }): Promise<ListOutput> {
+      const [collection] = await findCollections(db, [id])
+      await accessible(db, actor, collection, id)
+      const { version, objectCount } = collection as Collection
+      const entries = await store.entriesPage(db, id, { offset, limit, count: objectCount })
+      const readable = await objects.readable(
+        actor,
+        entries.flatMap(({ objectId }) => (objectId > 0 ? objectId : [])),
+      )
+      return {
+        _version: version,
+        count: objectCount,
+        index: offset,
+        offset,
+        limit,
+        objects: entries.map(({ objectId, globalId, webfrontendProps }) => {
+          const named = { _global_object_id: globalId ?? `${objectId}@${databaseName}` }
+          if (globalId === null && !readable.has(objectId)) return { ...named, _not_allowed: true }
+          return webfrontendProps ? { ...named, webfrontend_props: webfrontendProps } : named
+        }),
+      }
+    },
+
+    async replace(actor: Actor, id: number, input: ListInput): Promise<ListChanged> {
+      const sent = await readSent(input.objects, 'objects')
+      // A page that is sent back would take out all the others.
+      if ((input.index ?? 0) !== 0 || (input.count ?? sent.length) !== sent.length) {
+        throw badRequest('objects replace the whole list: count must be their number, and index 0', {
+          path: 'count',
+          value: input.count ?? null,
+          expected: sent.length,
+        })
+      }
+      return change(actor, id, sent, async (tx, list, entries) => {
+        const [changed] = await replace(tx, [{ list, entries }])
+        return changed as Changed
+      })
+    },
+
+    /** Appends; what is in the list already goes to its end. */
+    async push(actor: Actor, id: number, input: ListInput): Promise<ListChanged> {
+      const said = (['index', 'count'] as const).find((name) => input[name] !== undefined)
+      if (said) throw badRequest(`${said} says nothing where objects go to the end`, { path: said, value: input[said] })
+      const sent = await readSent(input.objects, 'objects')
+      return change(actor, id, sent, append)
+    },
+
+    /** Takes `count` entries at `index` out and puts others there. */
+    async splice(actor: Actor, id: number, input: ListInput): Promise<ListChanged> {
+      const { index, count = 0 } = input
+      if (index === undefined) throw badRequest('index says where to splice', { path: 'index' })
+      const sent = await readSent(input.objects, 'objects')
+      return change(actor, id, sent, (tx, list, entries) => {
+        const most = list.objectCount - index
+        if (most < 0)
+          throw badRequest('index is beyond the end of the list', {
+            path: 'index',
+            value: index,
+            most: list.objectCount,
+          })
+        if (count > most)
+          throw badRequest('count goes beyond the end of the list', { path: 'count', value: count, most })
+        return splice(tx, list, { index, length: count === -1 ? most : count, entries })
+      })
+    },
+
+    /** Takes the named objects out. @throws {AppError} `CollectionRemoveNotAllObjectsFound` */
+    async remove(actor: Actor, id: number, body: readonly unknown[]): Promise<ListChanged> {
+      const sent = await readSent(body, 'body')
+      return db.transaction(async (tx) => {
+        const [seen] = await findCollections(tx, [id])
+        requireList(await accessible(tx, actor, seen, id), 'unlink', id)
+        const found = await lookUp(tx, actor, sent, { lock: false, make: false })
+        const [list] = await lockCollections(tx, [id])
+        const access = await accessible(tx, actor, list, id)
+        const ids = [...new Set(found.flatMap(({ objectId }) => objectId ?? []))]
+        const removed = await store.removeFrom(tx, [{ collectionId: id, objectIds: ids }])
+        const gone = new Set(removed)
+        const missing = found.filter(({ objectId }) => objectId === null || !gone.has(objectId))
+        if (missing.length > 0) {
+          throw new AppError('CollectionRemoveNotAllObjectsFound', {
+            collection: id,
+            count: missing.length,
+            paths: missing.slice(0, 100).map(({ path }) => path),
+          })
+        }
+        const changed = { added: [], removed }
+        const counts = await settle(tx, actor, [{ list: list as Collection, access, entries: [], changed }])
+        await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
+        return { _version: (list as Collection).version, count: counts.get(id) as number }
+      })
+    },
+  }
+}

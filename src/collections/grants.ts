@@ -1,0 +1,59 @@
+/** Grants on collections as they may be made today. */
+import type { Actor } from '../platform/actor.ts'
+import { badRequest } from '../platform/errors.ts'
+import type { Tx } from '../platform/postgres/db.ts'
+import { type RightsService, type StoredGrant, waitingRights } from '../rights/service.ts'
+
+type Change = Parameters<RightsService['validateAcls']>[3][number]
+
+/**
+ * The lists in stored form; undefined where nothing is said. Rights on objects do not come with a collection yet, so a grant
+ * that gives one is refused: nobody shares what the other cannot see.
+ * @throws {AppError} naming right and place
+ */
+export async function checkedAcls(
+  { tx, actor, grants }: { tx: Tx; actor: Actor; grants: Pick<RightsService, 'validateAcls'> },
+  changes: readonly Change[],
+): Promise<(readonly StoredGrant[] | undefined)[]> {
+  const said = changes.flatMap((change, index) => (change.wire === undefined ? [] : [{ change, index }]))
+  for (const { change } of said) refuseShares(change)
+  const lists =
+    said.length === 0
+      ? []
+      : await grants.validateAcls(
+          tx,
+          actor,
+          'collection',
+          said.map(({ change }) => change),
+        )
+  const all = new Array<readonly StoredGrant[] | undefined>(changes.length).fill(undefined)
+  for (const [place, { change, index }] of said.entries()) {
+    const list = lists[place] ?? []
+    for (const [entry, { rights }] of list.entries()) {
+      const waiting = Object.keys(rights).find((name) => waitingRights('collection').has(name))
+      if (waiting === undefined) continue
+      const path = `${change.place}[${entry}].rights.${waiting}`
+      throw badRequest(`${path}: a collection does not give this right yet`, { path, right: waiting })
+    }
+    all[index] = list
+  }
+  return all
+}
+
+/** What grants say of shares. */
+const ofShares = {
+  send_email_notification: 'nobody is told of shares by mail yet',
+  _right_preset: 'there are no presets for shares yet',
+} as const
+
+function refuseShares({ wire, place }: Change): void {
+  if (!Array.isArray(wire)) return
+  for (const [index, entry] of wire.entries()) {
+    const said = entry as Readonly<Record<string, unknown>> | null
+    for (const [name, reason] of Object.entries(ofShares)) {
+      if (!said?.[name]) continue
+      const path = `${place}[${index}].${name}`
+      throw badRequest(`${path}: ${reason}`, { path })
+    }
+  }
+}

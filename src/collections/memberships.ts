@@ -1,0 +1,58 @@
+/** The lists that objects are in, asked by the keepers of objects. */
+import type { Actor } from '../platform/actor.ts'
+import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
+import { renderName } from './render.ts'
+import type { CollectionName } from './schema.ts'
+import { seenBy } from './store.ts'
+
+/** Collections that are told of one object. */
+const mostTold = 1000
+
+/** The collections that each of the objects is in, as far as the caller may see them. */
+export async function collectionsOf(
+  q: Queryable,
+  actor: Actor,
+  systemObjectIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly CollectionName[]>> {
+  const { sql, values, name } = seenBy(actor)
+  const { rows } = await q.query<{
+    objectId: number
+    id: number
+    parentId: number | null
+    version: number
+    displayname: Readonly<Record<string, string>>
+  }>(
+    `${sql} select e.object_id as "objectId", c.* from (
+       select e.object_id, e.collection_id, row_number() over (partition by e.object_id order by e.collection_id) as place
+       from unnest($3::bigint[]) as n (id) cross join lateral (
+         select object_id, collection_id from collection_object where object_id = n.id order by collection_id
+         ${actor.isRoot ? 'limit $4' : 'offset 0'}) e
+       ${actor.isRoot ? '' : 'join seen s on s.id = e.collection_id'}) e
+     cross join lateral (
+       select id, parent_id as "parentId", version, displayname from collection where id = e.collection_id limit 1) c
+     where e.place <= $4 order by e.object_id, e.place`,
+    [...values, numbersText(systemObjectIds), mostTold],
+    `collections-of-objects${name}`,
+  )
+  const found = Map.groupBy(rows, ({ objectId }) => objectId)
+  return new Map([...found].map(([id, own]) => [id, own.map((one) => renderName(one.id, one, true))]))
+}
+
+/** Objects that go to the trash leave all lists. Objects are locked before collections, here as in changes of lists. */
+export async function leaveCollections(tx: Tx, systemObjectIds: readonly number[]): Promise<void> {
+  const ids = numbersText(systemObjectIds)
+  const { rows } = await tx.query(
+    `select from collection where id in (select collection_id from collection_object where object_id = any($1::bigint[]))
+     order by id for no key update`,
+    [ids],
+    'collections-lock-of-objects',
+  )
+  if (rows.length === 0) return
+  await tx.query(
+    `with gone as (delete from collection_object where object_id = any($1::bigint[]) returning collection_id)
+     update collection c set object_count = object_count - g.count
+     from (select collection_id as id, count(*)::int as count from gone group by 1) g where c.id = g.id`,
+    [ids],
+    'collections-leave',
+  )
+}

@@ -1,0 +1,54 @@
+/**
+ * Vocabulary of collections. A *collection* is a list of objects in the order that people gave it, and holds other
+ * collections. The *top collection* of a user is made with the user and holds the user's own ones. An *entry* is one object
+ * in a list. A *remote* object is one of another instance, known by its global id only. Everything below a top collection
+ * has the same owner.
+ */
+import type { StoredGrant } from '../rights/service.ts'
+
+export type Localized = Readonly<Record<string, string>>
+
+/** What uploads into a collection make of files; wire form, checked by create-object.ts. */
+export type CreateObject = Readonly<Record<string, unknown>>
+
+/** The settings that somebody who changes a collection gives it. */
+export interface CollectionFields {
+  readonly reference: string | null
+  readonly shortname: string | null
+  readonly uuid: string
+  readonly type: string | null
+  readonly displayname: Localized
+  readonly description: Localized
+  readonly webfrontendProps: Readonly<Record<string, unknown>>
+  readonly createObject: CreateObject | null
+  readonly childrenAllowed: boolean
+  readonly objectsAllowed: boolean
+  readonly acl: readonly StoredGrant[]
+  readonly privateAcl: boolean
+}
+
+/** A collection as it is stored. */
+export interface Collection extends CollectionFields {
+  readonly id: number
+  readonly version: number
+  readonly parentId: number | null
+  /** Ids from the root down to and including this one. */
+  readonly path: readonly number[]
+  readonly isSystem: boolean
+  /** Whose top collection it is. */
+  readonly userId: number | null
+  readonly ownerId: number
+  /** The owner is archived: nobody but root reaches it. */
+  readonly unreachable: boolean
+  readonly objectCount: number
+  /** Objects of other instances among them. */
+  readonly remoteCount: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What a collection hands down. */
+export type Ancestor = Pick<
+  Collection,
+  'id' | 'version' | 'parentId' | 'reference' | 'displayname' | 'acl' | 'privateAcl' | 'createObject'
+>

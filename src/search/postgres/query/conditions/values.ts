@@ -1,0 +1,181 @@
+import { openEnd, openStart, orderedMoment } from '../../../document/ordered.ts'
+import type { Rectangle } from '../../../geo/rectangles.ts'
+import type { SearchField } from '../../../plan/fields.ts'
+import type { Clause, MomentRange } from '../../../plan/plan.ts'
+import { labelOf } from '../../document/facets.ts'
+import { exactByLexeme } from '../../document/field-lexemes.ts'
+import {
+  dateEnd,
+  dateStart,
+  exactValue,
+  hasValue,
+  linkAncestor,
+  ofObjecttype,
+  rowOf,
+  standsBelow,
+} from '../../document/lexemes.ts'
+import { keySql } from '../../slots.ts'
+import type { RowScope } from '../access/predicate.ts'
+import { accessSql, visibilityNode, whereSeen } from '../access/visibility.ts'
+import { type Condition, never, ofNode, ofSql } from '../sql/conditions.ts'
+import { documentSql, type Sql } from '../sql/of-document.ts'
+import { allOf, anyOf, lexeme, type Node } from '../sql/tsquery.ts'
+import { linkNode } from '../words/sources.ts'
+import { textNode } from '../words/text.ts'
+import { type ConditionContext, seen, textContext } from './context.ts'
+import { cellsNode } from './geo.ts'
+import { storedPatternSql, storedValueSql } from './stored-values.ts'
+
+/** Whether a document, or a row, has one value of it at most. */
+export function isSingle({ path, file }: SearchField, { rows }: RowScope): boolean {
+  return file === null && (rows || path.length === 0)
+}
+
+export function valueCondition(
+  { field, values, below, languages }: Extract<Clause, { is: 'value' }>,
+  place: RowScope,
+  context: ConditionContext,
+): Condition {
+  if (values.length === 0) return never
+  if (field.kind === 'boolean') {
+    const isTrue = lexeme(exactValue(field.code, 'true'))
+    if (values.includes(true) && values.includes(false)) return seen(field, ofType(field, place), context)
+    return seen(
+      field,
+      values.includes(true) ? isTrue : allOf([ofType(field, place), { op: 'not', of: isTrue }]),
+      context,
+    )
+  }
+  if (field.kind === 'link' || field.kind === 'files') {
+    const ids = values as readonly number[]
+    const under = below ? belowNode(field, ids, context) : null
+    const nodes = ids.map((id) => lexeme(exactValue(field.code, id)))
+    return seen(field, anyOf(under ? [...nodes, under] : nodes), context)
+  }
+  if (exactByLexeme(field)) {
+    // A label may be cut; then the stored value decides.
+    const labels = (values as readonly string[]).map((value) =>
+      labelOf(field, field.kind === 'custom' ? { conceptName: value } : value, []),
+    )
+    const known = labels.filter((label) => label !== null)
+    const exact =
+      known.length === 0
+        ? never
+        : seen(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
+    if (place.rows || field.file || labels.every((label, index) => label === values[index])) return exact
+  }
+  return storedValueCondition(field, values as readonly string[], languages, place, context)
+}
+
+/** Links to objects below these; where an object stands is known to those who may read it. */
+function belowNode(field: SearchField, ids: readonly number[], { linked }: ConditionContext): Node | null {
+  const table = field.column.target
+  const own = anyOf(ids.map((id) => lexeme(linkAncestor(field.code, id))))
+  if (!table || linked.knowsAll(table)) return own
+  return linkNode(field, table, anyOf(ids.map((id) => lexeme(standsBelow(id)))), own, linked)
+}
+
+/** The words find candidates, the stored value decides. */
+function storedValueCondition(
+  field: SearchField,
+  values: readonly string[],
+  languages: readonly string[] | null,
+  place: RowScope,
+  context: ConditionContext,
+): Condition {
+  const nodes = values.map((text) =>
+    textNode(
+      { is: 'text', targets: [{ field, languages }], text, mode: 'fulltext', phrase: false },
+      textContext(context),
+    ),
+  )
+  const known = nodes.filter((node) => node !== null)
+  const candidates = known.length === nodes.length ? anyOf(known) : ofType(field, place)
+  const node = whereSeen(context.plan.fieldVisibility.column(field), candidates)
+  if (!node) return never
+  return {
+    never: false,
+    node,
+    sql: storedValueSql(field, values, languages, place.alias, context.parameters),
+  }
+}
+
+/** The cells find candidates, the rectangles decide. */
+export function geoCondition(
+  field: SearchField,
+  areas: readonly Rectangle[],
+  sql: Sql | null,
+  { plan }: ConditionContext,
+): Condition {
+  const node = whereSeen(plan.fieldVisibility.column(field), cellsNode(field, areas))
+  return node && sql ? { never: false, node, sql } : never
+}
+
+/** Texts as they are stored, where the caller sees them. What is not well-formed cannot be stored. */
+export function patternCondition(
+  { of, pattern }: Extract<Clause, { is: 'pattern' }>,
+  { alias, root }: RowScope,
+  { plan, parameters }: ConditionContext,
+): Condition {
+  const columns = of.flatMap(({ field, languages }) => {
+    const visibility = plan.fieldVisibility.column(field)
+    if (visibility === 'never') return []
+    const where = visibilityNode(visibility)
+    return [{ field, languages, where: where ? String(accessSql(where, root)) : null }]
+  })
+  if (columns.length === 0 || pattern.includes('\0') || !pattern.isWellFormed()) return never
+  return ofSql(storedPatternSql(columns, likeOf(pattern), alias, parameters))
+}
+
+/** The pattern as `like` has it. */
+function likeOf(pattern: string): string {
+  return pattern.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
+    if (piece === '*') return '%'
+    if (piece === '?') return '_'
+    const char = piece.length > 1 ? piece.slice(1) : piece
+    return /[\\%_]/.test(char) ? `\\${char}` : char
+  })
+}
+
+/** Whatever could have the field: objects of its type, or rows of its table. */
+function ofType(field: SearchField, { rows }: RowScope): Node {
+  return lexeme(rows ? rowOf(field.column.table.id) : ofObjecttype(field.column.table.root.id))
+}
+
+/** Whether a lexeme says that there is a value; otherwise the sort key does. */
+function saysSo(field: SearchField): boolean {
+  return field.file !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
+}
+
+export function absent(field: SearchField, place: RowScope, context: ConditionContext): Condition {
+  // A boolean without value is false.
+  if (field.kind === 'boolean') return never
+  const type = ofType(field, place)
+  const visibility = context.plan.fieldVisibility.column(field)
+  if (saysSo(field)) {
+    const value = whereSeen(visibility, lexeme(hasValue(field.code)))
+    return ofNode(value ? allOf([type, { op: 'not', of: value }]) : type)
+  }
+  const where = visibilityNode(visibility)
+  const missing = `${keyOf(field, place, context)} is null`
+  const sql = where ? `(not ${accessSql(where, place.root)} or ${missing})` : missing
+  return { never: false, node: type, sql: documentSql(sql) }
+}
+
+export function present(field: SearchField, place: RowScope, context: ConditionContext): Condition {
+  if (field.kind === 'boolean') return seen(field, ofType(field, place), context)
+  if (saysSo(field)) return seen(field, lexeme(hasValue(field.code)), context)
+  const node = whereSeen(context.plan.fieldVisibility.column(field), ofType(field, place))
+  return node ? { never: false, node, sql: documentSql(`${keyOf(field, place, context)} is not null`) } : never
+}
+
+function keyOf(field: SearchField, place: RowScope, { plan }: ConditionContext): string {
+  return keySql(plan.slots.sortKey(field) ?? 0, place.alias)
+}
+
+export function sameDate(code: string, { from, to }: MomentRange): Node {
+  return allOf([
+    lexeme(dateStart(code, from === null ? openStart : orderedMoment(from))),
+    lexeme(dateEnd(code, to === null ? openEnd : orderedMoment(to))),
+  ])
+}

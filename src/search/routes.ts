@@ -7,9 +7,9 @@ import { noteIgnored } from '../platform/http/ignored.ts'
 import { sendJson } from '../platform/http/json-answer.ts'
 import { isOn } from '../platform/http/query.ts'
 import { isStrict } from '../platform/http/query-names.ts'
-import { Ok } from '../platform/values/tasks.ts'
+import { Acknowledged, Ok } from '../platform/values/tasks.ts'
 import { lenientRequest } from './request/lenient.ts'
-import { ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
+import { EndedPoints, ReindexQuery, SearchQuery, SearchRequest, SearchResponse } from './schema.ts'
 import { type SearchService, startReindex } from './service.ts'
 
 const tags = ['search']
@@ -21,6 +21,7 @@ const errors = [
   'InvalidValue',
   'MaskNotFound',
   'NestedQueryIn',
+  'QuotaExceeded',
   'ReindexInProgress',
   'SearchFieldNotAllowed',
   'SearchFieldUnknown',
@@ -87,6 +88,26 @@ export function registerSearchRoutes(app: HttpApp, { search }: { search: SearchS
     async (request, reply) => {
       const validate = request.compileValidationSchema(SearchRequest, 'body')
       return answer(request, reply as FastifyReply, parseBody(request.query.BODY, validate))
+    },
+  )
+
+  app.delete(
+    '/api/v1/search/point_in_time',
+    {
+      schema: {
+        operationId: 'endPointsInTime',
+        summary: 'End points in time',
+        description: 'Those of the caller; others are ignored. Allowed in read-only mode.',
+        tags,
+        body: EndedPoints,
+        response: { 200: Acknowledged },
+      },
+      // Allowed in read-only mode (decision 3), so not declared as a write.
+      config: { access: 'user', writes: false, unknownQuery: 'refuse' },
+    },
+    async (request) => {
+      await search.endPoints(actorOf(request), request.body.pit_id)
+      return { status: { acknowledged: 'ok' as const } }
     },
   )
 

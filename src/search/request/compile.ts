@@ -41,7 +41,6 @@ export interface CompiledSearch {
 
 export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
   const ignored = ignoredNames(request)
-  if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
   if (Array.isArray(request.fields) && request.fields.length > 0) throw unsupported('fields', 'collecting fields')
   if (request.field) throw unsupported('field', 'a field of a search that is within no other')
   const fields = fieldsOf(context.model)

@@ -39,6 +39,8 @@ const anyElement: Names = new Set([...ofAllElements, ...Object.values(elementNam
 
 const sortNames: Names = new Set(Object.keys(SearchRequest.properties.sort.items.properties))
 
+const pointNames: Names = names('id', 'keep_alive')
+
 const facetNames = ['limit', 'offset', 'sort', 'order', 'include', 'language']
 const aggregationNames: Readonly<Record<string, Names>> = {
   term: names(...facetNames),
@@ -66,6 +68,7 @@ export function ignoredNames(request: Fields): readonly string[] {
   assertNames(request, requestNames, requestNames, '')
   eachRecord(request.search, 'search', (element, place) => assertElement(element, place, 0))
   eachRecord(request.sort, 'sort', (key, place) => assertNames(key, sortNames, sortNames, place))
+  if (isRecord(request.point_in_time)) assertNames(request.point_in_time, pointNames, pointNames, 'point_in_time')
   if (!isRecord(request.aggregations)) return ignored
   for (const [name, entry] of Object.entries(request.aggregations)) {
     if (!isRecord(entry)) continue

@@ -18,6 +18,7 @@ import type { SlotCache } from '../slots.ts'
 import type { AccessSets } from './access-sets.ts'
 import { type Counts, createCachedResults, type Page, type Part, type Renewed } from './cached-results.ts'
 import { readChanges } from './changes.ts'
+import { collectHits } from './collect.ts'
 import { createFacetSetCache, SetsGone } from './facet-sets.ts'
 import { type CountedText, type FacetColumn, facetColumn, facetCounts } from './facets.ts'
 import { fieldVisibilityWith, findLinked, type LinkedObjects } from './linked.ts'
@@ -261,6 +262,10 @@ export function createPostgresEngine({
       const { hits } = await statements.runPage(target, first)
       if (hits.length >= farOffset && hits.length === plan.limit) sortIndexes.wanted(plan)
       return hits
+    },
+    async collect(asked, into, deadline) {
+      const { first, target } = await prepare({ ...asked, moment: null }, deadline)
+      return collectHits(target, first, into)
     },
     async changes(asked, window, deadline) {
       const { first } = await prepare({ ...asked, moment: null }, deadline)

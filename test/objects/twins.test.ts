@@ -72,6 +72,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /transitions',
     'POST /transitions',
     'POST /system/reindex',
+    'DELETE /search/point_in_time',
     'GET /right/explain',
     'GET /right/invalid',
     'GET /message',

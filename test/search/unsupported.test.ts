@@ -7,7 +7,6 @@ test('what the engine cannot do is refused by name, and what asks for nothing is
   const search = (request: object) => svc.as('root').post('/search', request)
   const sort = (more: object) => ({ sort: [{ field: '_created', ...more }] })
   for (const [name, request] of [
-    ['point_in_time', { point_in_time: { keep_alive: '1m' } }],
     ['sort[0].with_path', sort({ with_path: true })],
     ['sort[0].number_groups', sort({ number_groups: [3] })],
     ['sort[0].width', sort({ width: 'year' })],

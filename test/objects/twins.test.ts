@@ -119,6 +119,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     const [method, path = ''] = name.split(' ') as [TwinRequest['method'], string]
     const values: Record<string, string> = { version: 'CURRENT', id: '2', eventId: '5', path: 'system', mask: '1' }
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) => values[key] ?? '1')
+    if (path === '/search/point_in_time') return [name, { method, path, body: { pit_id: ['1'] } }]
     return [name, { method, path: filled, ...(/POST|PUT/.test(method) ? { body: [] } : {}) }]
   }),
 )

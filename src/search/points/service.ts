@@ -92,8 +92,10 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
     const ids = await store.readHits(q, id, offset, plan.limit)
     if (ids.length === 0) return []
     const where = { is: 'id', ids } as const
+    // A page that is not full is no reason to make an index for its order.
+    const limit = ids.length + 1
     const there = await engine.page(
-      { ...plan, scope: { ...plan.scope, where }, after: null, offset: 0, limit: ids.length, aggregations: [] },
+      { ...plan, scope: { ...plan.scope, where }, after: null, offset: 0, limit, aggregations: [] },
       deadline,
     )
     const byId = new Map(there.map((hit) => [hit.id, hit]))

@@ -2,7 +2,7 @@
 -- process, while others write.
 create table search_point (
   id uuid not null,
-  user_id bigint not null references "user" on delete cascade,
+  user_id bigint not null,
   caller text not null,
   search text not null,
   hits integer,
@@ -11,6 +11,7 @@ create table search_point (
   constraint search_point_pkey primary key (id)
 );
 comment on table search_point is 'Searches whose pages do not shift. Each ends by itself.';
+comment on column search_point.user_id is 'No foreign key: a backup has users and no points, and a point goes by itself within an hour.';
 comment on column search_point.caller is 'Whose share it is a part of: the user, or the network of a guest.';
 comment on column search_point.search is 'Digest of the part of the request that says which objects, and in which order.';
 comment on column search_point.hits is 'Number of hits; null: they are being collected.';

@@ -1097,6 +1097,33 @@ create table search_people_set (
 );
 CREATE INDEX search_people_set_access_idx ON public.search_people_set USING gin (access);
 
+-- Searches whose pages do not shift. Each ends by itself.
+create table search_point (
+  id uuid not null,
+  -- No foreign key: a backup has users and no points, and a point goes by itself within an hour.
+  user_id bigint not null,
+  -- Whose share it is a part of: the user, or the network of a guest.
+  caller text not null,
+  -- Digest of the part of the request that says which objects, and in which order.
+  search text not null,
+  -- Number of hits; null: they are being collected.
+  hits integer,
+  -- Seconds that it lives after each use.
+  keep_alive integer not null,
+  ends_at timestamp with time zone not null,
+  constraint search_point_pkey PRIMARY KEY (id)
+);
+CREATE INDEX search_point_ends_at_idx ON public.search_point USING btree (ends_at);
+
+-- Hits of a point in time: a thousand system object ids in each part.
+create table search_point_part (
+  point_id uuid not null,
+  part integer not null,
+  ids bigint[] not null,
+  constraint search_point_part_pkey PRIMARY KEY (point_id, part),
+  constraint search_point_part_point_id_fkey FOREIGN KEY (point_id) REFERENCES search_point(id) ON DELETE CASCADE
+);
+
 -- Documents as they were until a moment ago, by which kept results are brought up to date.
 create table search_previous_document (
   id bigint not null,

@@ -863,5 +863,11 @@ export const seeds: Record<string, Seed> = {
       },
     }),
   },
+  endPointsInTime: {
+    make: async ({ root }) => {
+      const { point_in_time } = await root.call('POST', '/search', { limit: 1, point_in_time: { keep_alive: '10s' } })
+      return { body: { pit_id: [point_in_time.id] } }
+    },
+  },
   reindex: { make: () => ({ query: { blockFrontend: 'false' } }) },
 }

@@ -198,6 +198,12 @@ export async function composeObjects(
     readable: read.readable,
     withAncestors: read.withAncestors,
     heavyRequests,
+    log,
+    pointQuotas: {
+      own: config.quotaPointsInTime,
+      all: config.quotaAllPointsInTime,
+      hits: config.quotaPointInTimeHits,
+    },
     pools,
     ...maskSettings,
     world: snapshots.world,

@@ -7,10 +7,11 @@ import { noteIgnored } from '../platform/http/ignored.ts'
 import { sendJson } from '../platform/http/json-answer.ts'
 import { isOn } from '../platform/http/query.ts'
 import { isStrict } from '../platform/http/query-names.ts'
-import { Ok } from '../platform/values/tasks.ts'
+import { Acknowledged, Ok } from '../platform/values/tasks.ts'
 import { notKnown } from './request/known.ts'
 import { lenientRequest } from './request/lenient.ts'
 import {
+  EndedPoints,
   ReindexQuery,
   SearchElements,
   SearchParseOptions,
@@ -32,6 +33,7 @@ const errors = [
   'InvalidValue',
   'MaskNotFound',
   'NestedQueryIn',
+  'QuotaExceeded',
   'ReindexInProgress',
   'SearchFieldNotAllowed',
   'SearchFieldUnknown',
@@ -170,6 +172,26 @@ export function registerSearchRoutes(app: HttpApp, { search, language }: Service
     async (request, reply) => {
       ignore(request, reply as FastifyReply, request.body, SearchElements.properties)
       return { query: language.write(request.body.search) }
+    },
+  )
+
+  app.delete(
+    '/api/v1/search/point_in_time',
+    {
+      schema: {
+        operationId: 'endPointsInTime',
+        summary: 'End points in time',
+        description: 'Those of the caller; others are ignored. Allowed in read-only mode.',
+        tags,
+        body: EndedPoints,
+        response: { 200: Acknowledged },
+      },
+      // Allowed in read-only mode (decision 3), so not declared as a write.
+      config: { access: 'user', writes: false, unknownQuery: 'refuse' },
+    },
+    async (request) => {
+      await search.endPoints(actorOf(request), request.body.pit_id)
+      return { status: { acknowledged: 'ok' as const } }
     },
   )
 

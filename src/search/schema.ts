@@ -1,12 +1,26 @@
 import { type Static, Type } from 'typebox'
 import { DbObject } from '../objects/schema.ts'
-import { flag, refused } from '../platform/http/query.ts'
+import { flag } from '../platform/http/query.ts'
 
 const additional = { additionalProperties: true } as const
 
 /** Elements group elements, so they are checked by hand (request/elements.ts); docs/search.md describes them. */
 const Elements = Type.Array(
   Type.Object({}, { ...additional, title: 'SearchElement', description: 'A search element: see docs/search.md.' }),
+)
+
+const PointInTime = Type.Object(
+  {
+    id: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: 'The one whose page it is; without it one is opened.' }),
+    ),
+    keep_alive: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: 'How long it lives after this use: `10s`, `1m`, at most `1h`; `1m` when it is opened without.',
+      }),
+    ),
+  },
+  { ...additional, title: 'PointInTimeRequest', description: 'Pages that do not shift: see docs/search.md.' },
 )
 
 export const SearchRequest = Type.Object(
@@ -65,7 +79,7 @@ export const SearchRequest = Type.Object(
     field: Type.Optional(Type.String({ description: 'Of a search within another: the link whose targets are meant.' })),
     include_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     exclude_fields: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
-    point_in_time: Type.Optional(Type.Object({}, { ...additional, ...refused('the index keeps no earlier state') })),
+    point_in_time: Type.Optional(PointInTime),
     search_after: Type.Optional(Type.Array(Type.Unknown())),
     file_url_expire: Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500 })),
     timezone: Type.Optional(Type.String()),
@@ -89,6 +103,9 @@ export const SearchResponse = Type.Object(
     merge_max_depth: Type.Integer(),
     objects: Type.Array(Type.Unknown(), { 'x-shown-as': { type: 'array', items: DbObject } }),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    point_in_time: Type.Optional(
+      Type.Object({ id: Type.String(), keep_alive: Type.String() }, { title: 'PointInTime' }),
+    ),
   },
   { ...additional, title: 'SearchResponse' },
 )
@@ -147,4 +164,8 @@ export const SearchQueryText = Type.Object({ query: Type.String() }, { title: 'S
 
 export const ReindexQuery = Type.Object({
   blockFrontend: flag('Refuse searches of others than root until it is done.'),
+})
+
+export const EndedPoints = Type.Object({
+  pit_id: Type.Array(Type.String(), { maxItems: 1000, description: 'Points in time; unknown ones are ignored.' }),
 })

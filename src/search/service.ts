@@ -2,6 +2,7 @@
  * Search: a request becomes a plan (request/, plan/), an engine finds and counts (postgres/query), the objects are rendered
  * by whoever keeps them. queue/ makes documents of what was saved (document/) and keeps the index up to date (postgres/index).
  */
+import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
 import {
   appliedMergeDepth,
@@ -15,7 +16,7 @@ import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
-import { type Deadline, shorter } from '../platform/limits/deadline.ts'
+import { type Deadline, outsideDeadlines, shorter } from '../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import { createBatchLoader } from '../platform/postgres/batch-loader.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
@@ -28,6 +29,8 @@ import { type CollectedFields, collectFields } from './collect.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
+import { pointRequest } from './points/request.ts'
+import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from './points/service.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
@@ -73,6 +76,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly languages: () => readonly string[]
   /** Where expensive searches take their turn. */
   readonly heavyRequests: RequestLimiter
+  readonly log: Pick<Logger, 'warn'>
+  readonly pointQuotas: PointQuotas
   /** Milliseconds that other searches work in the database before they go on there. */
   readonly quickLimit?: number
 }
@@ -83,6 +88,7 @@ export type SearchService = ReturnType<typeof createSearchService>
 
 export function createSearchService(deps: SearchServiceDeps) {
   const { db, bus, engine } = deps
+  const points = createPoints({ db, log: deps.log, engine, quotas: deps.pointQuotas })
   /** Whether a block may be on: asked of the database only then. */
   let maybeBlocked = true
   let blocks = 0
@@ -177,6 +183,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     { plan, objecttypes, aggregations, fields, languages }: CompiledSearch,
     outcome: SearchOutcome,
     deadline: Deadline,
+    point?: ShownPoint,
   ): Promise<JsonAnswer> {
     const yielder = createYielder(() => deadline.check())
     const ids = outcome.hits.map((hit) => hit.id)
@@ -226,6 +233,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       merge_linked_objects: options.mergeLinkedObjects ?? 'none',
       merge_max_depth: appliedMergeDepth(options.mergeLinkedObjects, options.mergeMaxDepth),
       ...(aggregations.length > 0 ? { aggregations: answers } : {}),
+      ...(point ? { point_in_time: point } : {}),
     }
     return { body: await written(response, hits.body, yielder), short: hits.short }
   }
@@ -244,16 +252,32 @@ export function createSearchService(deps: SearchServiceDeps) {
     ): Promise<JsonAnswer & { readonly ignored: readonly string[] }> {
       assertObjects(actor, request.type)
       const cost = costOf(request as Fields)
+      const asked = pointRequest(request as Fields)
       await assertOpen(actor)
       const options = hitOptions(request)
       const caller = await deps.rights.forActor(actor)
       const compiled = await compile(actor, caller, request)
       const { plan, ignored } = compiled
       if (strict && ignored[0] !== undefined) throw notKnown(ignored[0])
-      const answer = async (outcome: SearchOutcome) => ({
-        ...(await answerOf({ actor, caller }, options, compiled, outcome, deadline)),
+      const answer = async (outcome: SearchOutcome, point?: ShownPoint) => ({
+        ...(await answerOf({ actor, caller }, options, compiled, outcome, deadline, point)),
         ignored,
       })
+      const ofPoint = async ({ outcome, point }: PointPage) => answer(outcome, point)
+      if (asked !== null && asked.id !== null) {
+        const { id, keepAlive } = asked
+        const page = async () => ofPoint(await points.use(actor, { id, keepAlive }, request as Fields, plan, deadline))
+        return isLargePage(plan, options) ? deps.heavyRequests.run(deadline, page) : page()
+      }
+      if (asked !== null) {
+        const point = await points.reserve(actor, asked, request as Fields, deadline)
+        // How much it will find is not known beforehand.
+        const opened = async () => ofPoint(await points.open(point, plan, deadline))
+        return deps.heavyRequests.run(deadline, opened).catch(async (error: unknown) => {
+          await outsideDeadlines(() => points.abandon(point))
+          throw error
+        })
+      }
       const whole = async () => answer(await engine.search(plan, deadline))
       const measured = compiled.aggregations.some(({ measure }) => measure !== null)
       if (isHeavy(cost) || measured || isLargePage(plan, options)) return deps.heavyRequests.run(deadline, whole)
@@ -296,7 +320,16 @@ export function createSearchService(deps: SearchServiceDeps) {
       await db.transaction((tx) => deps.reindexing.begin(tx, order))
     },
 
-    close: unsubscribe,
+    /** Ends those of the points in time that are the actor's. */
+    endPoints: points.end,
+
+    /** Removes the points in time that have ended. */
+    cleanPoints: points.clean,
+
+    async close(): Promise<void> {
+      unsubscribe()
+      await points.close()
+    },
   }
 }
 

@@ -72,6 +72,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /transitions',
     'POST /transitions',
     'POST /system/reindex',
+    'DELETE /search/point_in_time',
     'GET /right/explain',
     'GET /right/invalid',
     'GET /message',
@@ -131,6 +132,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     const [method, path = ''] = name.split(' ') as [TwinRequest['method'], string]
     const values: Record<string, string> = { version: 'CURRENT', id: '2', eventId: '5', path: 'system', mask: '1' }
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) => values[key] ?? '1')
+    if (path === '/search/point_in_time') return [name, { method, path, body: { pit_id: ['1'] } }]
     return [name, { method, path: filled, ...(/POST|PUT/.test(method) ? { body: [] } : {}) }]
   }),
 )

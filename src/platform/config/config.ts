@@ -75,6 +75,10 @@ export interface Config extends LaneSettings {
   readonly quotaMails: number
   /** Sessions of one user. */
   readonly quotaSessions: number
+  /** Points in time of one caller, of all, and hits of one. */
+  readonly quotaPointsInTime: number
+  readonly quotaAllPointsInTime: number
+  readonly quotaPointInTimeHits: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
   /** Seconds over which a slow client is watched. */

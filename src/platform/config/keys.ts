@@ -223,6 +223,27 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2 ** 40,
     'Bytes that these uploads of one user may announce together; the same. Nobody announces more than there is room for.',
   ),
+  quotaPointsInTime: key(
+    'svc.quotas.pointsInTime',
+    'SVC_QUOTA_POINTS_IN_TIME',
+    integer(1, 10_000),
+    10,
+    'Points in time (pages of a search that do not shift) that one user may have open (one network, of guests), over all processes; a further one is answered 429.',
+  ),
+  quotaAllPointsInTime: key(
+    'svc.quotas.allPointsInTime',
+    'SVC_QUOTA_ALL_POINTS_IN_TIME',
+    integer(1, 100_000),
+    200,
+    'Points in time of all users together; the same.',
+  ),
+  quotaPointInTimeHits: key(
+    'svc.quotas.pointInTimeHits',
+    'SVC_QUOTA_POINT_IN_TIME_HITS',
+    integer(1000, 100_000_000),
+    1_000_000,
+    'Objects that one point in time keeps (8 bytes each, in the database); a search that finds more is answered 400.',
+  ),
   quotaSignIns: key(
     'svc.quotas.signIns',
     'SVC_QUOTA_SIGN_INS',

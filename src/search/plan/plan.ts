@@ -264,6 +264,13 @@ export interface ChangesPage {
   readonly next: ChangePosition | null
 }
 
+/** Where all matches of a search are stored in their order: `search_point_part`, in parts of `partLength`. */
+export interface HitCollection {
+  readonly id: string
+  readonly most: number
+  readonly partLength: number
+}
+
 /** Who finds what is in the index. What it is made with, and how it is asked, is known to the engine alone. */
 export interface SearchEngine {
   /** Whether the engine could have given this as the value of a sort key of a hit. To everybody else it means nothing. */
@@ -279,6 +286,8 @@ export interface SearchEngine {
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
+  /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
+  collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
   /** What has changed of the objects of a scope. */
   changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>
 }

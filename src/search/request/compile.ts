@@ -44,7 +44,6 @@ export interface CompiledSearch {
 
 export function compileSearch(request: Fields, context: CompileContext): CompiledSearch {
   const ignored = ignoredNames(request)
-  if (request.point_in_time) throw unsupported('point_in_time', 'a point in time')
   if (request.field) throw unsupported('field', 'a field of a search that is within no other')
   const fields = fieldsOf(context.model)
   const objecttypes = objecttypesOf(request, '', context.model)

@@ -40,6 +40,8 @@ const anyElement: Names = new Set([...ofAllElements, ...Object.values(elementNam
 const fieldNames: Names = new Set(Object.keys(SearchRequest.properties.fields.items.properties))
 const sortNames: Names = new Set(Object.keys(SearchRequest.properties.sort.items.properties))
 
+const pointNames: Names = names('id', 'keep_alive')
+
 const facetNames = ['limit', 'offset', 'sort', 'order', 'include', 'language']
 const gridNames = ['limit', 'offset', 'sort', 'order', 'precision', 'bounds']
 const aggregationNames: Readonly<Record<string, Names>> = {
@@ -71,6 +73,7 @@ export function ignoredNames(request: Fields): readonly string[] {
   eachRecord(request.search, 'search', (element, place) => assertElement(element, place, 0))
   eachRecord(request.fields, 'fields', (entry, place) => assertNames(entry, fieldNames, fieldNames, place))
   eachRecord(request.sort, 'sort', (key, place) => assertNames(key, sortNames, sortNames, place))
+  if (isRecord(request.point_in_time)) assertNames(request.point_in_time, pointNames, pointNames, 'point_in_time')
   if (!isRecord(request.aggregations)) return ignored
   for (const [name, entry] of Object.entries(request.aggregations)) {
     if (!isRecord(entry)) continue

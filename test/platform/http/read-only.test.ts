@@ -95,6 +95,7 @@ const reading = [
 /** Decision 3, and signing in: what works in read-only mode although it changes stored data. */
 const allowed = [
   'POST /api/v1/event',
+  'DELETE /api/v1/search/point_in_time',
   'POST /api/oauth2/auth',
   'POST /api/oauth2/logout',
   'POST /api/oauth2/refresh',
@@ -148,5 +149,9 @@ test('SVC-017 SVC-018 ERR-006 read-only mode refuses everything that writes, and
   assert.equal(event.status, 200)
   assert.equal((await root.get(`/event/${event.body.event._id}`)).body.event.type, 'SEARCH')
   assert.equal((await root.post('/search', {})).status, 200)
+  const { id } = (await root.post('/search', { point_in_time: {} })).body.point_in_time
+  const ended = await root.delete('/search/point_in_time', { pit_id: [id] })
+  assert.deepEqual([ended.status, ended.body], [200, { status: { acknowledged: 'ok' } }])
+  assert.equal((await root.post('/search', { point_in_time: { id } })).status, 400)
   assert.equal((await svc.as(null).get('/settings')).body.capabilities.read_only, true)
 })

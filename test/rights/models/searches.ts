@@ -51,9 +51,13 @@ async function askSearch(asking: Asking, n: number): Promise<void> {
     aggregations: Object.fromEntries(facets.map(({ wire }, at) => [`a${at}`, wire])),
   }
   const what = `${who} searches (${n}) ${JSON.stringify(request)}`
-  const { status, body } = await client.post('/search', request)
+  const { status, body } = await client.post(
+    '/search',
+    pick([true, false]) ? request : { ...request, point_in_time: {} },
+  )
   assert.equal(status, 200, `${what} ${JSON.stringify(body)}`)
   heard(body, what)
+  if (body.point_in_time) await askPages(asking, request, body, what)
   const expected = world.things.filter(
     (thing) =>
       types.includes(thing.type) &&
@@ -76,3 +80,18 @@ async function askSearch(asking: Asking, n: number): Promise<void> {
 }
 
 const byNumber = (a: number, b: number): number => a - b
+
+/** The pages of a point in time are those of the search that opened it. */
+async function askPages({ client, world }: Asking, { aggregations: _, ...request }: Json, first: Json, what: string) {
+  const { id } = first.point_in_time
+  const limit = Math.ceil(first.count / 2) || 1
+  const pages = [0, limit].map(async (offset) => {
+    const { status, body } = await client.post('/search', { ...request, limit, offset, point_in_time: { id } })
+    assert.equal(status, 200, `${what} ${JSON.stringify(body)}`)
+    assert.equal(body.count, first.count, what)
+    return body.objects
+  })
+  const shown = (hit: Json) => [hit._system_object_id, hit._score, hit._sort, plain(seenOf(hit, world))]
+  assert.deepEqual((await Promise.all(pages)).flat().map(shown), first.objects.map(shown), what)
+  assert.equal((await client.delete('/search/point_in_time', { pit_id: [id] })).status, 200, what)
+}

@@ -1,4 +1,5 @@
 /** Plans, carried out in the plainest way: every document is looked at. */
+import type { Queryable } from '../../../src/platform/postgres/db.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from '../../../src/search/plan/plan.ts'
 import { changesOf } from './changes.ts'
 import type { MemoryDocument } from './documents.ts'
@@ -8,7 +9,7 @@ import { carried, comparison, isSortValue, scoreOf, shown, sortValues } from './
 import type { Held } from './target.ts'
 import type { Asked } from './text.ts'
 
-export function createMemoryEngine(held: Held): SearchEngine {
+export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
   function found(plan: SearchPlan, asked: Asked): MemoryDocument[] {
     const all = [...held.documents.values()]
     assertFewWords(plan.scope.where, all, asked)
@@ -63,6 +64,19 @@ export function createMemoryEngine(held: Held): SearchEngine {
     },
     async measure() {
       throw new Error('this engine measures nothing')
+    },
+    async collect(plan, { id, most, partLength }, deadline) {
+      deadline.check()
+      const asked = { plan, all: held.documents }
+      const documents = found(plan, asked)
+      if (documents.length > most) return null
+      const hits = pageOf({ ...plan, after: null, offset: 0, limit: most }, documents, asked)
+      await db.query(
+        `insert into search_point_part (point_id, part, ids)
+         select $1, (n - 1) / $3::int, array_agg(id order by n) from unnest($2::bigint[]) with ordinality u(id, n) group by 2`,
+        [id, hits.map((hit) => hit.id), partLength],
+      )
+      return hits.length
     },
     async changes(plan, window, deadline) {
       deadline.check()

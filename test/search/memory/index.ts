@@ -17,7 +17,7 @@ export default function createMemoryIndex({ db }: Pick<SearchIndexOptions, 'db'>
   known.users++
   return {
     target: createMemoryTarget(known.held),
-    engine: createMemoryEngine(known.held),
+    engine: createMemoryEngine(known.held, db),
     idle: async () => {},
     forget() {},
     async close() {

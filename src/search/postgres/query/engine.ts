@@ -28,6 +28,7 @@ import { isSortValue } from './order/sort-values.ts'
 import { type Counts, createCachedResults, type Page, type Part, type Renewed } from './results/cached-results.ts'
 import { countsKey, pageKey } from './results/plan-key.ts'
 import { readChanges } from './statements/changes.ts'
+import { collectHits } from './statements/collect.ts'
 import { runMeasure } from './statements/measures.ts'
 import * as statements from './statements/statements.ts'
 import { expandWildcards } from './words/wildcards.ts'
@@ -275,6 +276,10 @@ export function createPostgresEngine({
     async measure(asked, measure, deadline) {
       const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
       return runMeasure(target, first, measure)
+    },
+    async collect(asked, into, deadline) {
+      const { first, target } = await prepare({ ...asked, moment: null }, deadline)
+      return collectHits(target, first, into)
     },
     async changes(asked, window, deadline) {
       const { first } = await prepare({ ...asked, moment: null }, deadline)

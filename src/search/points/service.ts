@@ -1,0 +1,195 @@
+/**
+ * Points in time: pages of a search that stay as they were when it was first asked. What it finds is collected once, in its
+ * order, and stored; a page is a stretch of that, with the rights that the caller has and the contents that the objects
+ * have when it is asked for. Nothing is held open between two requests, so PostgreSQL goes on cleaning up, any process answers
+ * the next page, and a process that ends takes none with it.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { quotaExceeded } from '../../platform/limits/callers.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
+import type { Db } from '../../platform/postgres/db.ts'
+import { createPeriodic } from '../../platform/process/periodic.ts'
+import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from '../plan/plan.ts'
+import type { Fields } from '../request/read.ts'
+import { digestOfSearch, keepAliveText, type PointRequest, standardKeepAlive } from './request.ts'
+import * as store from './store.ts'
+
+export interface PointQuotas {
+  /** Points of one caller, and of all. */
+  readonly own: number
+  readonly all: number
+  /** Hits of one. */
+  readonly hits: number
+}
+
+export interface PointDeps {
+  readonly db: Db
+  readonly log: Pick<Logger, 'warn'>
+  readonly engine: Pick<SearchEngine, 'search' | 'page' | 'collect'>
+  readonly quotas: PointQuotas
+}
+
+/** A point in time as it is answered. */
+export interface ShownPoint {
+  readonly id: string
+  readonly keep_alive: string
+}
+
+export interface PointPage {
+  readonly point: ShownPoint
+  readonly outcome: SearchOutcome
+}
+
+const minute = 60_000
+/** Points that have ended and are removed with one statement: each has at most some thousand rows. */
+const removedAtOnce = 5
+/** Seconds in which the hits are collected at most, whatever a request may take. */
+const collectedWithin = { least: 600, most: 86_400 }
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export function createPoints({ db, log, engine, quotas }: PointDeps) {
+  const janitor = createPeriodic({
+    every: minute,
+    paused: () => false,
+    work: async (stopped) => {
+      while (!stopped() && (await store.deleteEnded(db, removedAtOnce)) === removedAtOnce);
+    },
+    onFailure: (error) => log.warn({ err: error }, 'points in time that have ended could not be removed'),
+  })
+
+  /** @throws {AppError} `QuotaExceeded` */
+  async function reserve(actor: Actor, request: Fields, keepAlive: number, deadline: Deadline): Promise<string> {
+    await store.deleteEnded(db, removedAtOnce)
+    const id = randomUUID()
+    const { least, most } = collectedWithin
+    const within = Math.min(most, Math.max(least, deadline.left / 1000 + least))
+    const search = digestOfSearch(request)
+    await db.transaction(async (tx) => {
+      const open = await store.lockOpenPoints(tx, deadline.who)
+      if (open.own >= quotas.own) throw quotaExceeded('svc.quotas.pointsInTime', quotas.own, open.ownEnds)
+      if (open.all >= quotas.all) throw quotaExceeded('svc.quotas.allPointsInTime', quotas.all, open.allEnd)
+      await store.insertPoint(tx, { id, userId: actor.userId, caller: deadline.who, search, keepAlive, within })
+    })
+    return id
+  }
+
+  async function collect(id: string, plan: SearchPlan, deadline: Deadline): Promise<number> {
+    const hits = await engine.collect(plan, { id, most: quotas.hits, partLength: store.partLength }, deadline)
+    if (hits === null) throw tooManyHits(quotas.hits)
+    // It would be gone only if this had taken longer than a request may.
+    if (!(await store.beginPoint(db.within(deadline), id, hits))) throw unknownPoint(id)
+    return hits
+  }
+
+  /** What stands on the page: of the hits that were collected those that the caller may still see, in their order. */
+  async function pageOf(id: string, hits: number, plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]> {
+    const q = db.within(deadline)
+    const offset = plan.after === null ? plan.offset : await behind(id, plan.after, deadline)
+    if (offset >= hits) return []
+    const ids = await store.readHits(q, id, offset, plan.limit)
+    if (ids.length === 0) return []
+    const where = { is: 'id', ids } as const
+    // A page that is not full is no reason to make an index for its order.
+    const limit = ids.length + 1
+    const there = await engine.page(
+      { ...plan, scope: { ...plan.scope, where }, after: null, offset: 0, limit, aggregations: [] },
+      deadline,
+    )
+    const byId = new Map(there.map((hit) => [hit.id, hit]))
+    return ids.flatMap((each) => byId.get(each) ?? [])
+  }
+
+  /** Sort values end with the id of their hit: whatever has become of the others, that says where it stood. */
+  async function behind(id: string, after: readonly unknown[], deadline: Deadline): Promise<number> {
+    const position = await store.positionOf(db.within(deadline), id, after.at(-1) as number)
+    if (position !== null) return position + 1
+    throw badRequest('search_after must be _sort of a hit of this point in time.', { name: 'search_after' })
+  }
+
+  async function countsOf(plan: SearchPlan, deadline: Deadline): Promise<Pick<SearchOutcome, 'facets' | 'ranges'>> {
+    if (plan.aggregations.length === 0) return { facets: new Map(), ranges: new Map() }
+    return engine.search({ ...plan, after: null, offset: 0, limit: 0 }, deadline)
+  }
+
+  return {
+    /** Room for a point of the caller: before any work. It is opened by `open`. @throws {AppError} `QuotaExceeded` */
+    async reserve(actor: Actor, { keepAlive }: PointRequest, request: Fields, deadline: Deadline): Promise<ShownPoint> {
+      const { text, seconds } = keepAlive ?? standardKeepAlive
+      return { id: await reserve(actor, request, seconds, deadline), keep_alive: text }
+    },
+
+    /** Collects the hits of a search, and answers its page. A failure leaves no point. */
+    async open(point: ShownPoint, plan: SearchPlan, deadline: Deadline): Promise<PointPage> {
+      const [count, { facets, ranges }] = await Promise.all([
+        collect(point.id, plan, deadline),
+        countsOf(plan, deadline),
+      ])
+      const hits = await pageOf(point.id, count, plan, deadline)
+      return { point, outcome: { count, hits, facets, ranges } }
+    },
+
+    /** Gives the room back of a point that was not opened. */
+    abandon: (point: ShownPoint): Promise<void> => store.deletePoint(db, point.id),
+
+    /** A page of a point that is there. @throws {AppError} `ServerGeneric` that names what is wrong. */
+    async use(
+      actor: Actor,
+      { id, keepAlive }: { readonly id: string; readonly keepAlive: PointRequest['keepAlive'] },
+      request: Fields,
+      plan: SearchPlan,
+      deadline: Deadline,
+    ): Promise<PointPage> {
+      if (!uuid.test(id)) throw unknownPoint(id)
+      const search = digestOfSearch(request)
+      const seconds = keepAlive?.seconds ?? null
+      const used = await store.usePoint(db.within(deadline), id, { userId: actor.userId, search, keepAlive: seconds })
+      if (used === null) throw unknownPoint(id)
+      if (!used.same) throw otherSearch(id)
+      const hits = await pageOf(id, used.hits, plan, deadline)
+      return {
+        point: { id, keep_alive: keepAlive?.text ?? keepAliveText(used.keepAlive) },
+        outcome: { count: used.hits, hits, facets: new Map(), ranges: new Map() },
+      }
+    },
+
+    /** Ends those of the ids that are the actor's; others say nothing to anybody. */
+    async end(actor: Actor, ids: readonly string[]): Promise<void> {
+      await store.deletePoints(
+        db,
+        actor.userId,
+        ids.filter((id) => uuid.test(id)),
+      )
+    },
+
+    /** Removes what has ended, now. */
+    clean: () => janitor.run(),
+
+    close: () => janitor.close(),
+  }
+}
+
+function unknownPoint(id: string): AppError {
+  const shown = id.slice(0, 100)
+  return badRequest(`point_in_time.id: there is no point in time ${shown}, or it has ended.`, {
+    name: 'point_in_time.id',
+    id: shown,
+  })
+}
+
+function otherSearch(id: string): AppError {
+  return badRequest(
+    `point_in_time.id: the point in time ${id} belongs to another search: objecttypes, search, sort, languages, timezone and include_deleted must be those that it was opened with.`,
+    { name: 'point_in_time.id', id },
+  )
+}
+
+function tooManyHits(most: number): AppError {
+  return new AppError(
+    'SearchTooCostly',
+    { name: 'point_in_time', most },
+    { message: `The search finds more than a point in time keeps: at most ${most} objects.` },
+  )
+}

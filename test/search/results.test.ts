@@ -166,6 +166,17 @@ describe('pages', () => {
       ['| `GET /user` | 100 | 1,000 |', 1000, (limit) => root.get('/user', { limit })],
       ['| `GET /group` | 1,000 | 1,000 |', 1000, (limit) => root.get('/group', { limit })],
       ['| `GET /pool` | 1,000 | 1,000,000 |', 1_000_000, (limit) => root.get('/pool', { limit })],
+      ['| `GET /collection/list` | 1,000 | 10,000 |', 10_000, (limit) => root.get('/collection/list', { limit })],
+      [
+        '| `GET /collection/list/{parentId}` | 1,000 | 10,000 |',
+        10_000,
+        (limit) => root.get('/collection/list/1', { limit }),
+      ],
+      [
+        '| `GET /collection/objects/{collectionId}` | 100 | 10,000 |',
+        10_000,
+        (limit) => root.get('/collection/objects/3', { limit }),
+      ],
       ['| `GET /message` | 1,000 | 1,000 |', 1000, (limit) => root.get('/message', { limit })],
       ['| `GET /right/invalid` | 100 | 1,000 |', 1000, (limit) => root.get('/right/invalid', { limit })],
       ['| `GET /eas/{fileId}/similar` | 20 | 100 |', 100, (limit) => root.get(`/eas/${file._id}/similar`, { limit })],

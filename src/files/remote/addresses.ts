@@ -4,7 +4,7 @@ import { scrubAddress } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 
 /** Where on the web a content lies; `url` null: its address is sealed with a key that is not here. */
-export interface RemoteAddress {
+export interface WebAddress {
   readonly url: string | null
   readonly etag: string | null
   readonly size: number
@@ -44,8 +44,8 @@ export async function rememberAddresses(tx: Tx, seal: Sealing, places: readonly 
   )
 }
 
-export async function remoteAddressesOf(db: Queryable, seal: Sealing, sha256: Sha256): Promise<RemoteAddress[]> {
-  const { rows } = await db.query<RemoteAddress & { url: string; sealed: Buffer | null }>(
+export async function webAddressesOf(db: Queryable, seal: Sealing, sha256: Sha256): Promise<WebAddress[]> {
+  const { rows } = await db.query<WebAddress & { url: string; sealed: Buffer | null }>(
     `select r.url, r.sealed, r.etag, b.size from file_remote r join file_blob b using (location_id, sha256)
      where r.sha256 = decode($1, 'hex') order by r.created_at`,
     [sha256],

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 import { BlobMissing, type BlobStore, type ByteRange } from '../blobs/blob-store.ts'
 import { partOf } from '../blobs/part.ts'
-import { type RemoteAddress, remoteAddressesOf } from './addresses.ts'
+import { type WebAddress, webAddressesOf } from './addresses.ts'
 import type { OpenRemote } from './open.ts'
 
 /** Id of the location of contents that stay where they are (migration 0220). */
@@ -18,7 +18,7 @@ interface RemoteStoreOptions {
 }
 
 export function createRemoteStore({ db, seal, open }: RemoteStoreOptions): BlobStore {
-  async function openOne({ url, etag, size }: RemoteAddress, range?: ByteRange): Promise<Readable> {
+  async function openOne({ url, etag, size }: WebAddress, range?: ByteRange): Promise<Readable> {
     if (url === null) throw new Error('the address of the content is sealed with a key that is not here')
     const answer = await open(url, range ? { range: `bytes=${range.start}-${range.end}` } : {})
     const whole = answer.status === 200
@@ -34,7 +34,7 @@ export function createRemoteStore({ db, seal, open }: RemoteStoreOptions): BlobS
 
   return {
     async read(sha256, range) {
-      const places = await remoteAddressesOf(db, seal, sha256)
+      const places = await webAddressesOf(db, seal, sha256)
       let failure: unknown
       for (const place of places) {
         try {
@@ -46,7 +46,7 @@ export function createRemoteStore({ db, seal, open }: RemoteStoreOptions): BlobS
       throw failure ?? new BlobMissing(sha256)
     },
     async size(sha256) {
-      for (const place of await remoteAddressesOf(db, seal, sha256)) {
+      for (const place of await webAddressesOf(db, seal, sha256)) {
         const stream = await openOne(place).catch(() => null)
         stream?.destroy()
         if (stream) return place.size

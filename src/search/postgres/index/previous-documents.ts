@@ -1,6 +1,6 @@
 /**
  * Documents as they were until a moment ago: by what changed, those who keep results bring them up to date
- * (query/difference.ts). Large batches are not noted: after them results are found anew.
+ * (query/results/difference.ts). Large batches are not noted: after them results are found anew.
  */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { documentColumns } from './encode.ts'

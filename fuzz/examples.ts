@@ -100,6 +100,7 @@ const told: Record<string, unknown> = {
   request_id: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
   blurhash: 'L3Eyb[?bfQ?b~qofj[ofj[fQj[fQ',
   _uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
+  uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
   num_cpu: 4,
   // The run that is there may be over or not.
   moveId: '2',
@@ -111,7 +112,7 @@ const told: Record<string, unknown> = {
 
 /** Without what differs from run to run: times, tokens, unique ids, the machine. */
 function stable(value: unknown, key = ''): unknown {
-  if (Array.isArray(value)) return value.map((one) => stable(one))
+  if (Array.isArray(value)) return value.map((one) => stable(one, key === 'pit_id' ? 'id' : ''))
   if (typeof value === 'object' && value !== null) {
     // A run through all files is as far as it is; a move of what holds nothing is over before it is looked at, or after.
     if ('percent_done' in value && ('checked' in value || 'moved' in value)) {

@@ -108,7 +108,10 @@ const scenes: Record<string, () => Promise<Request>> = {
 
 /** What objects there are, with versions, grants and pools. */
 async function stored(): Promise<unknown> {
-  const { rows } = await svc.db.query('select object::text as row from object order by system_object_id')
+  const { rows } = await svc.db.query(
+    `(select object::text as row from object order by system_object_id)
+     union all (select collection::text from collection order by id)`,
+  )
   return rows
 }
 

@@ -53,7 +53,7 @@ export async function composeObjects(
     anyMarks,
   }: Readers,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
-  { files, transitions, webhooks }: Workflow,
+  { files, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   const indexer = await createIndexer({
@@ -205,6 +205,12 @@ export async function composeObjects(
     alike: files.alike,
     poolOf: pools.byId,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
+    keepers: {
+      pool: poolService.records,
+      collection: collections.records,
+      user: users.records,
+      group: groups.records,
+    },
   })
   opened.defer(() => search.close())
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })

@@ -183,6 +183,30 @@ export async function composeObjects(
     externalUrl: config.externalUrl,
     languages,
   })
+  const { databaseName } = config
+  const seen: Seen = {
+    objects: read.told,
+    pools: async (ids) => async (actor) => {
+      const own = await rights.forActor(actor)
+      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+    },
+    users: users.readable,
+    groups: groups.readable,
+    messages: messages.readable,
+    collections: collections.readable,
+  }
+  const eventService = createEventService({
+    db,
+    log: events,
+    databaseName,
+    users: eventUsers,
+    seen,
+    quotas: {
+      eventBytes: config.quotaEventBytes,
+      events: config.quotaEvents,
+      eventStorage: config.quotaEventStorage,
+    },
+  })
   const search = createSearchService({
     db,
     pipelined,
@@ -210,22 +234,12 @@ export async function composeObjects(
       collection: collections.records,
       user: users.records,
       group: groups.records,
+      message: messages.records,
+      event: eventService.records,
     },
   })
   opened.defer(() => search.close())
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
-  const { databaseName } = config
-  const seen: Seen = {
-    objects: read.told,
-    pools: async (ids) => async (actor) => {
-      const own = await rights.forActor(actor)
-      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
-    },
-    users: users.readable,
-    groups: groups.readable,
-    messages: messages.readable,
-    collections: collections.readable,
-  }
   return {
     index,
     indexer,
@@ -247,18 +261,7 @@ export async function composeObjects(
     eventRuns,
     search,
     language,
-    events: createEventService({
-      db,
-      log: events,
-      databaseName,
-      users: eventUsers,
-      seen,
-      quotas: {
-        eventBytes: config.quotaEventBytes,
-        events: config.quotaEvents,
-        eventStorage: config.quotaEventStorage,
-      },
-    }),
+    events: eventService,
     invalid: createInvalidGrantService({
       db,
       stores: grantStores,

@@ -11,7 +11,12 @@ const Elements = Type.Array(
 
 export const SearchRequest = Type.Object(
   {
-    type: Type.Optional(Type.String({ description: 'Search domain; empty: indexed objects.' })),
+    type: Type.Optional(
+      Type.String({
+        description:
+          'Search domain: `pool`, `collection`, `event`, `message`, `user`, `group` or `acl`; empty: indexed objects.',
+      }),
+    ),
     objecttypes: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     search: Type.Optional(Elements),
     offset: Type.Optional(Type.Integer()),
@@ -87,7 +92,10 @@ export const SearchResponse = Type.Object(
     format: Type.String(),
     merge_linked_objects: Type.String(),
     merge_max_depth: Type.Integer(),
-    objects: Type.Array(Type.Unknown(), { 'x-shown-as': { type: 'array', items: DbObject } }),
+    objects: Type.Array(Type.Unknown(), {
+      'x-shown-as': { type: 'array', items: DbObject },
+      description: 'With `type` the records of that domain, as their own endpoints show them.',
+    }),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
   { ...additional, title: 'SearchResponse' },

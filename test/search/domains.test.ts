@@ -171,10 +171,7 @@ test('values, ranges and groups of elements of records', async () => {
   const later = new Date(Date.parse(at) + 86_400_000).toISOString()
   assert.equal((await pool({ type: 'range', field: '_created_at', from: at.slice(0, 10) })).includes(bears), true)
   assert.deepEqual(await pool({ type: 'range', field: '_created_at', from: later }), [])
-  assert.equal(
-    (await pool({ type: 'range', field: '_created_at', to: '+9999999999' }).catch(() => [])).length >= 0,
-    true,
-  )
+  assert.equal((await pool({ type: 'range', field: '_created_at', from: '-9999999', to: '9999999' })).length, 5)
   assert.equal((await pool(oneOf('_created_at', at.slice(0, 10)))).includes(bears), true)
   assert.deepEqual(await pool([oneOf('_level', 2), { ...oneOf('pool.reference', 'open'), bool: 'must_not' }]), [vault])
   assert.deepEqual(

@@ -143,11 +143,22 @@ function valuesCondition(
       )
     case 'l10n': {
       const texts = each(textOf, 'a string')
-      return `exists (select from jsonb_each_text(${sql}) v where v.value = any(${bind(texts)}::text[]))`
+      return `(${indexed(texts, context)}exists (select from jsonb_each_text(${sql}) v where v.value = any(${bind(texts)}::text[])))`
     }
-    case 'text':
-      return oneOf(each(textOf, 'a string'), 'text')
+    case 'text': {
+      const texts = each(textOf, 'a string')
+      return `(${indexed(texts, context)}${oneOf(texts, 'text')})`
+    }
   }
+}
+
+/** From here on it is quicker to look at all records. */
+const mostLookedUp = 200
+
+/** The words of the values, so that an index finds what has one of them; nothing where there is none. */
+function indexed(values: readonly string[], { source: { words }, bind }: ElementContext): string {
+  if (words === null || values.length > mostLookedUp) return ''
+  return `${any(values.map((value) => words(`record_words(${bind(value)}::text)`)))} and `
 }
 
 const textOf = (value: unknown): string | null => {

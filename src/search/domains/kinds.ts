@@ -152,11 +152,78 @@ const user: RecordKind = {
   ],
 }
 
+const message: RecordKind = {
+  basetype: 'message',
+  table: 'message',
+  seen: 'all messages; it takes `system.message`',
+  order: { field: 'message._id', descending: false },
+  words: null,
+  fields: [
+    field('message._id', 'id', 'id'),
+    field('message._version', 'number', 'version'),
+    field('message.reference', 'text', 'reference'),
+    field('message.title', 'l10n', 'title'),
+    field('message.message', 'l10n', 'message'),
+    field('message.confirmation', 'l10n', 'confirmation'),
+    field('message.webfrontend_type', 'text', 'webfrontend_type'),
+    field('message.confirm_every_version', 'boolean', 'confirm_every_version'),
+    field('message.show_always', 'boolean', 'show_always'),
+    list(field('message.client_ids', 'text', 'client_ids')),
+    field('message.start_time.value', 'date', 'start_time'),
+    field('message.end_time.value', 'date', 'end_time'),
+    list(
+      field(
+        '_groups.group._id',
+        'id',
+        (t) => `array(select mg.group_id from message_group mg where mg.message_id = ${t}.id)`,
+      ),
+    ),
+    ...times,
+  ],
+}
+
+const eventWords = ['type', 'schema', 'basetype', 'objecttype', 'user_displayname', 'remote_addr', 'info']
+
+const event: RecordKind = {
+  basetype: 'event',
+  table: 'event',
+  seen: 'all events; it takes `system.api.event[get]`',
+  order: { field: 'event._id', descending: true },
+  words: (t, words) => `event_words(${columns(t, eventWords)}) @> ${words}`,
+  large: true,
+  fields: [
+    field('event._id', 'id', 'id'),
+    field('event.type', 'text', 'type'),
+    field('event.timestamp', 'date', 'at'),
+    field('event.pollable', 'boolean', 'pollable'),
+    field('event.schema', 'text', 'schema'),
+    field('event.basetype', 'text', 'basetype'),
+    field('event.objecttype', 'text', 'objecttype'),
+    field('event.object_id', 'id', 'object_id'),
+    field('event.object_version', 'number', 'object_version'),
+    field('event.system_object_id', 'id', 'system_object_id'),
+    field('event.remote_addr', 'text', 'remote_addr'),
+    field('event.user_generated_displayname', 'text', 'user_displayname'),
+    field('user.user._id', 'id', 'user_id'),
+    // What is said of a thing is for those who may see the thing.
+    list(
+      field(
+        'event.info_key',
+        'text',
+        (t) => `array(select jsonb_object_keys(case jsonb_typeof(${t}.info) when 'object' then ${t}.info end))`,
+        'managers',
+      ),
+    ),
+  ],
+}
+
 /** What each name of `type` searches. */
-export const domains: Partial<Record<DomainName, readonly RecordKind[]>> = {
+export const domains: Readonly<Record<DomainName, readonly RecordKind[]>> = {
   pool: [pool],
   collection: [collection],
   group: [group],
   user: [user],
   acl: [user, group],
+  message: [message],
+  event: [event],
 }

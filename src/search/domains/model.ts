@@ -36,6 +36,8 @@ export interface RecordKind {
   readonly order: { readonly field: string; readonly descending: boolean }
   /** Whether the row has the words anywhere, by the index of the table; null: the table is small. */
   readonly words: ((t: string, words: string) => string) | null
+  /** There may be millions: what no index finds is refused. */
+  readonly large?: true
   /** Whose records are found, for the documentation. */
   readonly seen: string
 }

@@ -49,6 +49,8 @@ function keySql(
 ): string {
   const { field, language } = resolveField(source, name)
   if (field.list) throw notAllowed(name, 'sort')
+  // It is never null: an index has it in this order.
+  if (field.sql === source.id) return `${field.sql} ${descending ? 'desc' : 'asc'}`
   const first = language === null ? languages : [language, ...languages]
   const value = field.kind === 'l10n' ? preferredText(field.sql, first, bind) : field.sql
   const collation = field.kind === 'l10n' || field.kind === 'text' ? ' collate "und-x-icu"' : ''

@@ -46,10 +46,10 @@ interface Plan {
 
 export function createRecordSearch({ db, heavyRequests, languages, keepers }: RecordSearchDeps) {
   async function compile(actor: Actor, request: Fields, kinds: readonly RecordKind[]): Promise<Plan> {
-    assertForRecords(request)
     const parameters = createParameters()
     const { bind } = parameters
     const source = await sourceOf(kinds, actor, keepers, bind)
+    assertForRecords(request)
     const zone = timeZoneOf(optional(request, 'timezone', 'string', 'body'))
     const condition = elementsCondition(request.search, 'search', { source, bind, zone, depth: 0 })
     const asked = request.languages ? stringsAt(request.languages, 'languages', 100) : []
@@ -109,7 +109,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
       request: SearchRequest,
       { deadline, strict }: { readonly deadline: Deadline; readonly strict: boolean },
     ): Promise<JsonAnswer & { readonly ignored: readonly string[] }> {
-      const kinds = kindsOf(type)
+      const kinds = domains[type]
       const fields = request as Fields
       const cost = costOf(fields)
       const ignored = ignoredNames(fields)
@@ -142,12 +142,6 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
       return heavy ? heavyRequests.run(deadline, run) : run()
     },
   }
-}
-
-function kindsOf(type: DomainName): readonly RecordKind[] {
-  const kinds = domains[type]
-  if (kinds) return kinds
-  throw badRequest(`type: ${type} is not searched by this service yet.`, { name: 'type', type })
 }
 
 /** The domain that `type` names; null: objects. @throws {AppError} for another name */

@@ -21,6 +21,8 @@ export interface Source {
   readonly order: readonly { readonly field: string; readonly descending: boolean }[]
   /** Whether a row has the words anywhere, by the index of the table; null: there is none. */
   readonly words: ((words: string) => string) | null
+  /** What no index finds is refused. */
+  readonly large: boolean
 }
 
 export async function sourceOf(
@@ -52,6 +54,7 @@ export async function sourceOf(
       fields,
       order,
       words: words && ((sent) => words('t', sent)),
+      large: kind.large === true,
     }
   }
   return {
@@ -61,6 +64,7 @@ export async function sourceOf(
     fields,
     order: [],
     words: null,
+    large: false,
   }
 }
 

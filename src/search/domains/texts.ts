@@ -28,14 +28,19 @@ export function textCondition(
   const targets = textFields(source, names, languages)
   // People type a lone asterisk to see everything there is.
   if (text.trim() === '*' && names.length === 0 && mode !== 'token' && mode !== 'exact') return 'true'
-  if (mode === 'exact') {
-    if (phrase) throw wrong(`${place}.phrase`, 'absent in the mode exact')
-    return anyValue(targets, bind, `v.value like ${bind(likePattern(text, place))}`)
-  }
-  if (mode === 'wildcard') return wildcards(text, { targets, phrase, place }, bind)
-  if (words(text).length === 0) return 'false'
   const sent = bind(text)
   const indexed = source.words ? `${source.words(`record_words(${sent}::text)`)} and ` : ''
+  if (mode === 'exact') {
+    if (phrase) throw wrong(`${place}.phrase`, 'absent in the mode exact')
+    const { pattern, whole } = likePattern(text, place)
+    if (!whole && source.large)
+      throw wrong(`${place}.string`, 'a text without wildcards: no index finds such patterns here')
+    return `(${whole ? indexed : ''}${anyValue(targets, bind, `v.value like ${bind(pattern)}`)})`
+  }
+  if (mode === 'wildcard' && source.large)
+    throw wrong(`${place}.mode`, 'another one than wildcard: no index finds patterns here')
+  if (mode === 'wildcard') return wildcards(text, { targets, phrase, place }, bind)
+  if (words(text).length === 0) return 'false'
   if (phrase || mode === 'token') {
     return `(${indexed}${anyValue(targets, bind, `strpos(record_text(v.value), record_text(${sent}::text)) > 0`)})`
   }
@@ -85,7 +90,7 @@ function regularExpression({ parts }: Pattern): string {
 }
 
 /** The whole text as it is stored, case included. */
-function likePattern(text: string, place: string): string {
+function likePattern(text: string, place: string): { readonly pattern: string; readonly whole: boolean } {
   let wildcardCount = 0
   let literals = 0
   const pattern = text.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
@@ -100,5 +105,5 @@ function likePattern(text: string, place: string): string {
   if (wildcardCount >= mostPatternParts)
     throw wrong(`${place}.string`, `a pattern with fewer than ${mostPatternParts} wildcards`)
   if (wildcardCount > 0 && literals === 0) throw new AppError('WildcardOnlyNotAllowed', { name: place })
-  return pattern
+  return { pattern, whole: wildcardCount === 0 }
 }

@@ -1,5 +1,6 @@
 /** Elements of a search request to conditions on records. */
 import { badRequest } from '../../platform/errors.ts'
+import type { MomentRange } from '../plan/plan.ts'
 import { boundsOf, exactRange, momentRange, type TimeZone } from '../request/moments.ts'
 import { notAllowed } from '../request/names.ts'
 import {
@@ -13,7 +14,6 @@ import {
   stringsAt,
   wrong,
 } from '../request/read.ts'
-import type { MomentRange } from '../plan/plan.ts'
 import { resolveField } from './fields.ts'
 import type { Bind } from './model.ts'
 import type { Source, SourceField } from './source.ts'

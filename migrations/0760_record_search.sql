@@ -16,7 +16,7 @@ comment on function record_text is 'The words of a text with one space around ea
 
 -- Longer words are cut, as an index takes no long ones.
 create function record_words(text) returns text[] language sql immutable strict parallel safe return
-  array(select distinct left(word, 200) from string_to_table(record_text($1), ' ') as word where word <> '');
+  array(select distinct left(word, 600) from string_to_table(record_text($1), ' ') as word where word <> '');
 comment on function record_words is 'The different words of a text.';
 
 -- A text by language, or a list, as one text.

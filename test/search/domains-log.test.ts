@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createCollection, ok, type Scene, startScene } from '../collections/support.ts'
 import type { Client, Json } from '../support/client.ts'
+import { openStream } from '../support/stream.ts'
+import { until } from '../support/until.ts'
 
 /** One service with messages and events, read by root, and by a user with the two rights that they take. */
 let scene: Scene
@@ -166,6 +168,34 @@ test('events that are not pollable are found, too, and keys of what is said of h
   assert.equal((await found(root, 'event', ofSecret)).length, keys.length > 0 ? 1 : 0)
 })
 
+test('EVENT-005 pollable events are polled and streamed, and all are listed and searched', async () => {
+  const { root, svc } = scene
+  const event = (type: string) => ({ _basetype: 'event', event: { type } })
+  // INDEX_SWITCH is marked P in the specification, FRONTEND_ERROR is not.
+  const before = ok(await root.get('/user/session')).current_max_event_id
+  const written = ok(
+    await root.post('/event/list', [event('FRONTEND_ERROR'), event('INDEX_SWITCH')], { skip_constraints: true }),
+  )
+  const [silent, told] = written.map((one: Json) => one.event._id)
+  const polled = ok(await root.get(`/event/poll/${before}`, { limit: 1000 })).map((one: Json) => one.event._id)
+  assert.deepEqual(
+    [silent, told].map((id) => polled.includes(id)),
+    [false, true],
+  )
+  const stream = await openStream(await svc.listen(), { token: await root.token(), from: before })
+  try {
+    await until(() => stream.ids().includes(told))
+    assert.equal(stream.ids().includes(silent), false)
+  } finally {
+    await stream.close()
+  }
+  const { objects: listed } = ok(await root.get('/event/list', { id: `${silent},${told}` }))
+  const { objects: searched } = await search(root, 'event', { search: [oneOf('event._id', silent, told)] })
+  for (const list of [listed, searched]) {
+    assert.deepEqual(list.map((one: Json) => one.event._id).toSorted(), [silent, told].toSorted())
+  }
+})
+
 test('SR-001 type selects the domain', async () => {
   const { root } = scene
   const basetypes = async (type: string | undefined) => {
@@ -226,6 +256,14 @@ test('what an index does not find is refused of events', async () => {
     )
     assert.match(JSON.stringify(rows), new RegExp(index), condition)
   }
+  // However the words are made, they are those that a search asks for.
+  const { rows: differing } = await db.query<Json>(
+    `select text, key from unnest($1::text[]) as text, unnest($1::text[]) as key
+     where not (event_words('A_B', text, null, null, text, '::1', jsonb_build_object(key, 1))
+       @> record_words('A_B ::1 ' || text || ' ' || key))`,
+    [['', 'plain WORDS_of-it 100% $5', `'"\\/{}[]()<>|~^\`#@!?*+=,;:.`, 'Ève Müller', 'a\tb', 'x'.repeat(900), 'Ⅷ ß']],
+  )
+  assert.deepEqual(differing, [])
   const { rows } = await db.query<Json>('explain select t.id from event t where true order by t.id desc limit 10')
   assert.match(JSON.stringify(rows), /event_pkey/)
 })

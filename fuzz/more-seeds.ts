@@ -47,6 +47,60 @@ const webPreset = {
 
 /** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
 export const moreSeeds: Record<string, readonly Seed[]> = {
+  saveObjects: [
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        const [stored] = await scene.root.call('GET', `/db/work/_all_fields/${made.work._id}?format=long`)
+        return { path: { objecttype: 'work' }, query: { format: 'short' }, body: [stored] }
+      },
+    },
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        const loan = { borrower: 'Louvre', due: { value: '2031-05' } }
+        const rows = [{ _objecttype: 'loan', _mask: '_all_fields', loan }]
+        const block = { _id: made.work._id, _version: 1, title: en('Lent'), '_reverse_nested:loan:work': rows }
+        return { path: { objecttype: 'work' }, query: { dry_run: '1' }, body: [payload('work', block)] }
+      },
+    },
+    {
+      make: ({ world, fresh }) => {
+        const influence = { person: link('person', world.objects.blake ?? 0), active: true, note: 'met in London' }
+        const block = { name: 'Palmer', reference: `palmer${fresh()}`, '_nested:person__influence': [influence] }
+        return { path: { objecttype: 'person' }, body: [payload('person', block)] }
+      },
+    },
+    {
+      make: ({ world, fresh }) => {
+        const block = { name: en('Soho'), code: `S${fresh()}`, 'lookup:_id_parent': { code: 'LON' } }
+        const parents = [link('topic', world.objects.people ?? 0), link('topic', world.objects.nature ?? 0)]
+        return fresh() % 2 === 0
+          ? { path: { objecttype: 'place' }, body: [payload('place', block)] }
+          : { path: { objecttype: 'topic' }, body: [payload('topic', { name: 'rower', _parents: parents })] }
+      },
+    },
+  ],
+  deleteObjects: [
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        await scene.root.call('DELETE', '/db/work?delete_policy=remove', [[made.work._id, 1, null]])
+        return {
+          path: { objecttype: 'work' },
+          query: { delete_policy: scene.fresh() % 2 === 0 ? 'undelete' : 'purge' },
+          body: [[made.work._id, 2, 'back again']],
+        }
+      },
+    },
+    {
+      make: ({ world }) => ({
+        path: { objecttype: 'place' },
+        query: { delete_policy: 'setnull', dry_run: '1' },
+        body: [[world.ids.london, 1, null]],
+      }),
+    },
+  ],
   search: [
     {
       make: ({ world }) => ({
@@ -137,62 +191,6 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
         },
       }),
     },
-  ],
-  saveObjects: [
-    {
-      make: async (scene) => {
-        const made = await addWork(scene)
-        const [stored] = await scene.root.call('GET', `/db/work/_all_fields/${made.work._id}?format=long`)
-        return { path: { objecttype: 'work' }, query: { format: 'short' }, body: [stored] }
-      },
-    },
-    {
-      make: async (scene) => {
-        const made = await addWork(scene)
-        const loan = { borrower: 'Louvre', due: { value: '2031-05' } }
-        const rows = [{ _objecttype: 'loan', _mask: '_all_fields', loan }]
-        const block = { _id: made.work._id, _version: 1, title: en('Lent'), '_reverse_nested:loan:work': rows }
-        return { path: { objecttype: 'work' }, query: { dry_run: '1' }, body: [payload('work', block)] }
-      },
-    },
-    {
-      make: ({ world, fresh }) => {
-        const influence = { person: link('person', world.objects.blake ?? 0), active: true, note: 'met in London' }
-        const block = { name: 'Palmer', reference: `palmer${fresh()}`, '_nested:person__influence': [influence] }
-        return { path: { objecttype: 'person' }, body: [payload('person', block)] }
-      },
-    },
-    {
-      make: ({ world, fresh }) => {
-        const block = { name: en('Soho'), code: `S${fresh()}`, 'lookup:_id_parent': { code: 'LON' } }
-        const parents = [link('topic', world.objects.people ?? 0), link('topic', world.objects.nature ?? 0)]
-        return fresh() % 2 === 0
-          ? { path: { objecttype: 'place' }, body: [payload('place', block)] }
-          : { path: { objecttype: 'topic' }, body: [payload('topic', { name: 'rower', _parents: parents })] }
-      },
-    },
-  ],
-  deleteObjects: [
-    {
-      make: async (scene) => {
-        const made = await addWork(scene)
-        await scene.root.call('DELETE', '/db/work?delete_policy=remove', [[made.work._id, 1, null]])
-        return {
-          path: { objecttype: 'work' },
-          query: { delete_policy: scene.fresh() % 2 === 0 ? 'undelete' : 'purge' },
-          body: [[made.work._id, 2, 'back again']],
-        }
-      },
-    },
-    {
-      make: ({ world }) => ({
-        path: { objecttype: 'place' },
-        query: { delete_policy: 'setnull', dry_run: '1' },
-        body: [[world.ids.london, 1, null]],
-      }),
-    },
-  ],
-  search: [
     search(({ world }) => ({
       search: [
         { type: 'text', string: '*bri?ge* OR da*', mode: 'wildcard', fields: ['work.title', '_fulltext'], boost: 2 },

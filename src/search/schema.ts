@@ -81,6 +81,11 @@ export const SearchRequest = Type.Object(
 )
 export type SearchRequest = Static<typeof SearchRequest>
 
+const SearchRecord = Type.Object(
+  { _basetype: Type.Enum(['pool', 'collection', 'event', 'message', 'user', 'group']) },
+  { ...additional, title: 'SearchRecord', description: 'A record of another domain, as its own endpoint shows it.' },
+)
+
 export const SearchResponse = Type.Object(
   {
     type: Type.Optional(Type.String()),
@@ -93,7 +98,7 @@ export const SearchResponse = Type.Object(
     merge_linked_objects: Type.String(),
     merge_max_depth: Type.Integer(),
     objects: Type.Array(Type.Unknown(), {
-      'x-shown-as': { type: 'array', items: DbObject },
+      'x-shown-as': { type: 'array', items: Type.Union([DbObject, SearchRecord]) },
       description: 'With `type` the records of that domain, as their own endpoints show them.',
     }),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),

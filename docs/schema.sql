@@ -88,6 +88,7 @@ CREATE INDEX collection_grantees_idx ON public.collection USING gin (jsonb_path_
 CREATE INDEX collection_owner_idx ON public.collection USING btree (owner_user);
 CREATE INDEX collection_parent_idx ON public.collection USING btree (parent_id);
 CREATE INDEX collection_path_idx ON public.collection USING gin (path) WITH (fastupdate=off);
+CREATE INDEX collection_words_idx ON public.collection USING gin (collection_words(reference, shortname, uuid, type, displayname, description)) WITH (fastupdate=off);
 
 -- The lists, by rank. An object_id is a system object id, or below 0 that of a foreign object.
 create table collection_object (
@@ -188,6 +189,9 @@ create table event (
 CREATE INDEX event_at_idx ON public.event USING brin (at) WITH (pages_per_range='32');
 CREATE INDEX event_object_idx ON public.event USING btree (system_object_id) WHERE (system_object_id IS NOT NULL);
 CREATE INDEX event_pollable_idx ON public.event USING btree (id) WHERE pollable;
+CREATE INDEX event_record_idx ON public.event USING btree (object_id) WHERE (object_id IS NOT NULL);
+CREATE INDEX event_user_idx ON public.event USING btree (user_id) WHERE (user_id IS NOT NULL);
+CREATE INDEX event_words_idx ON public.event USING gin (event_words(type, schema, basetype, objecttype, user_displayname, remote_addr, info));
 
 -- codes of second factors that were sent by mail, as keyed hashes
 create table factor_mail_code (
@@ -1338,6 +1342,7 @@ create table "user" (
 CREATE INDEX user_archived_idx ON public."user" USING btree (id) WHERE (archived_at IS NOT NULL);
 CREATE INDEX user_picture_idx ON public."user" USING btree (picture_id) WHERE (picture_id IS NOT NULL);
 CREATE INDEX user_updated_at_idx ON public."user" USING btree (updated_at);
+CREATE INDEX user_words_idx ON public."user" USING gin (user_words(login, email, reference, generated_displayname, profile)) WITH (fastupdate=off);
 
 -- second factors of users: apps for codes, recovery codes
 create table user_factor (

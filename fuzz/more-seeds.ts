@@ -102,6 +102,95 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
     },
   ],
   search: [
+    {
+      make: ({ world }) => ({
+        body: {
+          type: 'pool',
+          search: [
+            {
+              type: 'text',
+              string: 'cl?sed w*',
+              mode: 'wildcard',
+              fields: ['pool.name.en-US', '_fulltext'],
+              bool: 'should',
+            },
+            { type: 'in', fields: ['_path.pool._id', 'pool._id'], in: [world.pools.root, null], bool: 'should' },
+            { type: 'complex', search: [{ type: 'range', field: '_level', from: 1, to: 3 }], bool: 'must_not' },
+          ],
+          sort: [{ field: 'pool.name', order: 'desc', language: 'en-US' }],
+          aggregations: { levels: { type: 'term', field: '_level', sort: 'term', limit: 3, offset: 1 } },
+          limit: 5,
+          offset: 0,
+        },
+      }),
+    },
+    {
+      make: ({ world }) => ({
+        body: {
+          type: 'acl',
+          search: [
+            { type: 'text', string: 'hidden', query: 'match_phrase', bool: 'should' },
+            {
+              type: 'in',
+              fields: ['user._id', 'group._id'],
+              in: [world.users.limited, world.groups.staff],
+              bool: 'should',
+            },
+          ],
+          sort: [{ field: '_basetype' }, { field: '_created_at', order: 'desc' }],
+          aggregations: { types: { type: 'term', field: 'user.type' } },
+        },
+      }),
+    },
+    {
+      make: ({ world }) => ({
+        body: {
+          type: 'user',
+          search: [
+            { type: 'in', fields: ['_groups.group._id'], in: [world.groups.staff] },
+            {
+              type: 'text',
+              string: 'n*',
+              mode: 'exact',
+              fields: ['user.login'],
+              languages: ['en-US'],
+              bool: 'must_not',
+            },
+          ],
+        },
+      }),
+    },
+    { make: () => ({ body: { type: 'group', search: [{ type: 'text', string: 'staff', mode: 'token' }] } }) },
+    {
+      make: () => ({
+        body: { type: 'collection', search: [{ type: 'range', field: '_created_at', from: '2020-01', to: '2099' }] },
+      }),
+    },
+    {
+      make: () => ({
+        body: {
+          type: 'message',
+          search: [
+            { type: 'range', field: 'message.start_time.value', to: '2099', to_equals: false, bool: 'must_not' },
+          ],
+          timezone: 'Europe/Berlin',
+        },
+      }),
+    },
+    {
+      make: ({ world }) => ({
+        body: {
+          type: 'event',
+          search: [
+            { type: 'in', fields: ['event.type'], in: ['OBJECT_INSERT', 'POOL_INSERT'] },
+            { type: 'in', fields: ['event.object_id'], in: [world.pools.open], bool: 'should' },
+            { type: 'text', string: 'insert', fields: ['event.type'], phrase: true, bool: 'should' },
+          ],
+          aggregations: { types: { type: 'term', field: 'event.type' } },
+          limit: 10,
+        },
+      }),
+    },
     search(({ world }) => ({
       search: [
         { type: 'text', string: '*bri?ge* OR da*', mode: 'wildcard', fields: ['work.title', '_fulltext'], boost: 2 },

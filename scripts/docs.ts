@@ -6,6 +6,7 @@ import { configurationTable } from '../src/platform/config/doc.ts'
 import { errorTable } from '../src/platform/errors-doc.ts'
 import { bodyLimitTable } from '../src/platform/http/body/limits.ts'
 import { memoryTable } from '../src/platform/memory/shares.ts'
+import { domainTable } from '../src/search/domains/doc.ts'
 import { pageTextTable } from '../src/signin/pages/texts-doc.ts'
 
 const docs = join(import.meta.dirname, '..', 'docs')
@@ -15,6 +16,7 @@ await replacePart('errors.md', 'errors', errorTable())
 await replacePart('operations.md', 'body-limits', bodyLimitTable())
 await replacePart('operations.md', 'memory', memoryTable())
 await replacePart('events.md', 'event-types', eventTypeTable())
+await replacePart('search.md', 'domains', domainTable())
 await replacePart('page-texts.md', 'page-texts', pageTextTable())
 
 async function replacePart(file: string, name: string, text: string): Promise<void> {

@@ -198,6 +198,18 @@ export function createCollectionService(deps: CollectionDeps) {
         new Set(collections.flatMap((one) => (accessTo(actor, one, chains, now()).may('bag_read') ? one.id : [])))
     },
 
+    /** For searches: which collections the caller may see, and how. */
+    records: {
+      access: (actor: Actor, bind: (value: unknown) => string) => ({
+        condition: store.seenCondition(actor, bind),
+        shown: {},
+      }),
+      async render(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, CollectionOutput>> {
+        const wire = await render(db, actor, await store.findCollections(db, ids))
+        return new Map(wire.map((one) => [one.collection._id, one]))
+      },
+    },
+
     /** Creates or changes one; `id` is that of the address. @throws {AppError} as `saveAll` */
     async save(actor: Actor, input: CollectionInput, id?: number): Promise<CollectionOutput> {
       const [wire] = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body')

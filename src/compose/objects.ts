@@ -53,7 +53,7 @@ export async function composeObjects(
     anyMarks,
   }: Readers,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
-  { files, transitions, webhooks }: Workflow,
+  { files, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   const indexer = await createIndexer({
@@ -183,6 +183,30 @@ export async function composeObjects(
     externalUrl: config.externalUrl,
     languages,
   })
+  const { databaseName } = config
+  const seen: Seen = {
+    objects: read.told,
+    pools: async (ids) => async (actor) => {
+      const own = await rights.forActor(actor)
+      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
+    },
+    users: users.readable,
+    groups: groups.readable,
+    messages: messages.readable,
+    collections: collections.readable,
+  }
+  const eventService = createEventService({
+    db,
+    log: events,
+    databaseName,
+    users: eventUsers,
+    seen,
+    quotas: {
+      eventBytes: config.quotaEventBytes,
+      events: config.quotaEvents,
+      eventStorage: config.quotaEventStorage,
+    },
+  })
   const search = createSearchService({
     db,
     pipelined,
@@ -211,21 +235,17 @@ export async function composeObjects(
     alike: files.alike,
     poolOf: pools.byId,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
+    keepers: {
+      pool: poolService.records,
+      collection: collections.records,
+      user: users.records,
+      group: groups.records,
+      message: messages.records,
+      event: eventService.records,
+    },
   })
   opened.defer(() => search.close())
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
-  const { databaseName } = config
-  const seen: Seen = {
-    objects: read.told,
-    pools: async (ids) => async (actor) => {
-      const own = await rights.forActor(actor)
-      return new Set(ids.filter((id) => own.mayPool('bag_read', id)))
-    },
-    users: users.readable,
-    groups: groups.readable,
-    messages: messages.readable,
-    collections: collections.readable,
-  }
   return {
     index,
     indexer,
@@ -247,18 +267,7 @@ export async function composeObjects(
     eventRuns,
     search,
     language,
-    events: createEventService({
-      db,
-      log: events,
-      databaseName,
-      users: eventUsers,
-      seen,
-      quotas: {
-        eventBytes: config.quotaEventBytes,
-        events: config.quotaEvents,
-        eventStorage: config.quotaEventStorage,
-      },
-    }),
+    events: eventService,
     invalid: createInvalidGrantService({
       db,
       stores: grantStores,

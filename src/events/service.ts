@@ -19,7 +19,15 @@ import { renderEvent } from './render.ts'
 import type { EventRecord } from './schema.ts'
 import * as store from './store.ts'
 import type { EventTypeDefinition } from './types.ts'
-import { forPoller, forReader, readsLog, type Seen, type Subject, visibilityOf } from './visibility.ts'
+import {
+  aboutNothingHidden,
+  forPoller,
+  forReader,
+  readsLog,
+  type Seen,
+  type Subject,
+  visibilityOf,
+} from './visibility.ts'
 
 export { causesOfObjects, type FollowedEvent, followEvents } from './follow.ts'
 export { type ForgottenPerson, forgetPerson } from './forget.ts'
@@ -170,6 +178,18 @@ export function createEventService(deps: EventServiceDeps) {
       const ids = await pageOfIds(db, resolved, sort, page)
       const deadline = currentDeadline()
       return { ...page, count, records: () => recordsOf(actor, ids, deadline) }
+    },
+
+    /** For searches: who may read the log finds all events, and not by what is said of things that the caller may not see. */
+    records: {
+      access(actor: Actor) {
+        requireRight(actor, readEvents)
+        return { condition: 'true', shown: { managers: actor.isRoot || aboutNothingHidden } }
+      },
+      async render(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, EventRecord>> {
+        const events = await shownToReader(actor, await store.eventsById(db, ids))
+        return new Map(events.map((event) => [event.id, render(event)]))
+      },
     },
 
     /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */

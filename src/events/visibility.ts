@@ -27,6 +27,12 @@ export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'objec
 /** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
 export type EventVisibility = 'none' | 'subject' | 'all'
 
+const records = ['pool', 'user', 'group', 'message', 'collection'] as const
+
+/** In SQL, of an event `t`: it is about nothing that some may see and others not. */
+export const aboutNothingHidden = (t: string): string =>
+  `${t}.system_object_id is null and coalesce(${t}.basetype, '') <> all('{${records.join()}}')`
+
 /**
  * What callers may know of the subject of each event. Objects, pools, collections, users and groups are told to those who may
  * see them, messages to those whom they are for, all else (the datamodel, tags, the configuration, the index) to everybody.
@@ -40,7 +46,6 @@ export function visibilityOf(
   const ids = (basetype: string) => [
     ...new Set(events.flatMap((event) => (event.basetype === basetype ? (event.object_id ?? []) : []))),
   ]
-  const records = ['pool', 'user', 'group', 'message', 'collection'] as const
   const load = () => {
     const objectIds = [...new Set(events.flatMap((event) => event.system_object_id ?? []))]
     const nobody = () => new Set<number>()

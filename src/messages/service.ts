@@ -44,6 +44,18 @@ export function createMessageService(deps: MessageDependencies) {
       return render(actor, messages)
     },
 
+    /** For searches: who manages messages finds all of them. */
+    records: {
+      access(actor: Actor) {
+        requireRight(actor, manageMessages)
+        return { condition: 'true', shown: {} }
+      },
+      async render(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, MessageOutput>> {
+        const wire = await render(actor, await store.findMessages(db, ids))
+        return new Map(wire.map((one) => [one.message._id, one]))
+      },
+    },
+
     /** Creates and updates messages, all or none. */
     async save(actor: Actor, inputs: readonly MessageInput[]): Promise<MessageOutput[]> {
       requireRight(actor, manageMessages)

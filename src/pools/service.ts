@@ -93,6 +93,22 @@ export function createPoolService(deps: PoolDeps) {
       return render(actor, visible.slice(offset, offset + limit), callerRights)
     },
 
+    /** For searches: which pools the caller may see, and how. */
+    records: {
+      async access(actor: Actor, bind: (value: unknown) => string) {
+        const { mayPool } = await rights.forActor(actor)
+        const visible = [...snapshot().keys()].filter((id) => mayPool('bag_read', id))
+        return { condition: `t.id = any(${bind(visible)}::bigint[])`, shown: {} }
+      },
+      async render(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, PoolOutput>> {
+        const callerRights = await rights.forActor(actor)
+        const found = ids.flatMap((id) => snapshot().get(id) ?? [])
+        const visible = found.filter(({ id }) => callerRights.mayPool('bag_read', id))
+        const wire = await render(actor, visible, callerRights)
+        return new Map(wire.map((one) => [one.pool._id, one]))
+      },
+    },
+
     /** @throws {AppError} `ResourceNotFound`, `RightRequired` */
     async read(actor: Actor, id: number): Promise<PoolOutput> {
       const callerRights = await rights.forActor(actor)

@@ -25,7 +25,12 @@ const PointInTime = Type.Object(
 
 export const SearchRequest = Type.Object(
   {
-    type: Type.Optional(Type.String({ description: 'Search domain; empty: indexed objects.' })),
+    type: Type.Optional(
+      Type.String({
+        description:
+          'Search domain: `pool`, `collection`, `event`, `message`, `user`, `group` or `acl`; empty: indexed objects.',
+      }),
+    ),
     objecttypes: Type.Optional(Type.Array(Type.String(), { maxItems: 1000 })),
     search: Type.Optional(Elements),
     offset: Type.Optional(Type.Integer()),
@@ -90,6 +95,11 @@ export const SearchRequest = Type.Object(
 )
 export type SearchRequest = Static<typeof SearchRequest>
 
+const SearchRecord = Type.Object(
+  { _basetype: Type.Enum(['pool', 'collection', 'event', 'message', 'user', 'group']) },
+  { ...additional, title: 'SearchRecord', description: 'A record of another domain, as its own endpoint shows it.' },
+)
+
 export const SearchResponse = Type.Object(
   {
     type: Type.Optional(Type.String()),
@@ -101,7 +111,10 @@ export const SearchResponse = Type.Object(
     format: Type.String(),
     merge_linked_objects: Type.String(),
     merge_max_depth: Type.Integer(),
-    objects: Type.Array(Type.Unknown(), { 'x-shown-as': { type: 'array', items: DbObject } }),
+    objects: Type.Array(Type.Unknown(), {
+      'x-shown-as': { type: 'array', items: Type.Union([DbObject, SearchRecord]) },
+      description: 'With `type` the records of that domain, as their own endpoints show them.',
+    }),
     aggregations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     point_in_time: Type.Optional(
       Type.Object({ id: Type.String(), keep_alive: Type.String() }, { title: 'PointInTime' }),

@@ -13,7 +13,7 @@ import {
   mergeModes,
 } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import { AppError, badRequest } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, outsideDeadlines, shorter } from '../platform/limits/deadline.ts'
@@ -26,6 +26,8 @@ import { createYielder, type Yielder } from '../platform/process/cooperative-yie
 import type { CallerRights } from '../rights/service.ts'
 import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import { type CollectedFields, collectFields } from './collect.ts'
+import type { RecordKeepers } from './domains/model.ts'
+import { createRecordSearch, domainOf } from './domains/service.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
@@ -54,7 +56,6 @@ const longestQuick = 2000
 const noPictures: AlikeFiles = new Map()
 
 /** Domains other than indexed objects. */
-const domains = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl']
 
 export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
@@ -74,6 +75,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
+  /** Who keeps the records of the other domains, by `_basetype`. */
+  readonly keepers: RecordKeepers
   /** Where expensive searches take their turn. */
   readonly heavyRequests: RequestLimiter
   readonly log: Pick<Logger, 'warn'>
@@ -89,6 +92,7 @@ export type SearchService = ReturnType<typeof createSearchService>
 export function createSearchService(deps: SearchServiceDeps) {
   const { db, bus, engine } = deps
   const points = createPoints({ db, log: deps.log, engine, quotas: deps.pointQuotas })
+  const records = createRecordSearch(deps)
   /** Whether a block may be on: asked of the database only then. */
   let maybeBlocked = true
   let blocks = 0
@@ -250,7 +254,8 @@ export function createSearchService(deps: SearchServiceDeps) {
       request: SearchRequest,
       { deadline, strict }: { readonly deadline: Deadline; readonly strict: boolean },
     ): Promise<JsonAnswer & { readonly ignored: readonly string[] }> {
-      assertObjects(actor, request.type)
+      const domain = domainOf(request.type)
+      if (domain !== null) return records.search(actor, domain, request, { deadline, strict })
       const cost = costOf(request as Fields)
       const asked = pointRequest(request as Fields)
       await assertOpen(actor)
@@ -331,16 +336,6 @@ export function createSearchService(deps: SearchServiceDeps) {
       await points.close()
     },
   }
-}
-
-/** Indexed objects only; of the other domains the one for events says first who may ask at all (SEARCH-003). */
-function assertObjects(actor: Actor, type: string | undefined): void {
-  if (type === undefined || type === '') return
-  if (type === 'event') requireRight(actor, { name: 'system.api.event', parameter: 'get' })
-  const expected = domains.includes(type)
-    ? 'is not searched by this service yet'
-    : `is no search domain (${domains.join(', ')})`
-  throw badRequest(`type: ${type.slice(0, 100)} ${expected}.`, { name: 'type', type: type.slice(0, 100) })
 }
 
 function hitOptions(request: SearchRequest): HitOptions {

@@ -53,6 +53,21 @@ export const format = some(
   'full_inheritance',
 )
 
+/** A search in records, which know nothing of objects that the caller may not read. */
+const someRecords: fc.Arbitrary<object> = fc
+  .record({
+    type: some('pool', 'collection', 'user', 'group', 'acl'),
+    string: some('*', 'vault', 'pool', 'reader'),
+    bool: some(undefined, 'must_not'),
+    limit: some(undefined, 3),
+  })
+  .map(({ type, string, bool, limit }) => ({
+    type,
+    search: [{ type: 'text', string, bool }],
+    sort: [{ field: '_created_at', order: 'desc' }],
+    limit,
+  }))
+
 /** One of the second list now and then, of the first one otherwise; of what there is when one is empty. */
 export function mostly<T>(usual: readonly T[], others: readonly T[], weight = 5): fc.Arbitrary<T> {
   if (usual.length === 0) return fc.constantFrom(...others)
@@ -120,7 +135,7 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
       const path = `/db/${type}/${maskNames(type)[mask % maskNames(type).length]}/list`
       return () => ({ method: 'GET', path, query })
     })
-  const search = someRequest(names, { subsearches: true, more: true })
+  const search = fc.oneof({ weight: 9, arbitrary: someRequest(names, { subsearches: true, more: true }) }, someRecords)
   const anything = fc.nat(scene.things.length - 1)
   const get = (path: string, query?: Query): TwinRequest => ({ method: 'GET', path, query })
   const typeIds = [...Object.values(tableIds), 90]

@@ -7,7 +7,7 @@ import { effectiveOnGroup } from '../effective-rights.ts'
 import { reachOf } from '../escalation.ts'
 import { fallbackGroupId, type StoredGroup } from '../model.ts'
 import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
-import { principalsOf, readsAllGroups } from '../readable.ts'
+import { groupReadable, principalsOf, readsAllGroups } from '../readable.ts'
 import type { GroupInput, GroupOutput, GroupQuery } from '../schema.ts'
 import { covers } from '../system-rights.ts'
 import type { GroupDependencies } from './deps.ts'
@@ -51,6 +51,28 @@ export function createGroupService(deps: GroupDependencies) {
       if (!actor) return []
       const groups = await store.listGroups(db, { limit, offset, type: type || null, reader: readerOf(actor) })
       return render(db, actor, groups)
+    },
+
+    /** For searches: which groups the caller may read, and how. */
+    records: {
+      access(actor: Actor, bind: (value: unknown) => string) {
+        const reader = readerOf(actor)
+        return {
+          condition:
+            reader === null
+              ? 'true'
+              : groupReadable(
+                  `${bind(reader.principals)}::text[]`,
+                  bind(reader.userId),
+                  `${bind(reader.groupIds)}::bigint[]`,
+                ),
+          shown: { managers: hasRight(actor, manageGroups) },
+        }
+      },
+      async render(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, GroupOutput>> {
+        const wire = await render(db, actor, await store.findGroups(db, ids))
+        return new Map(wire.map((one) => [one.group._id, one]))
+      },
     },
 
     /** @throws {AppError} `ServerGeneric` when it does not exist, or the actor may not read it. */

@@ -10,7 +10,7 @@ import { effectiveOnUser } from '../effective-rights.ts'
 import { readableGroups } from '../groups/store.ts'
 import { type StoredUser, userTypes } from '../model.ts'
 import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
-import { principalsOf, readsAllUsers } from '../readable.ts'
+import { principalsOf, readsAllUsers, userReadable } from '../readable.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { UserDependencies } from './deps.ts'
 import { forgetJob, type RemoveOptions, removeUser } from './remove.ts'
@@ -96,7 +96,7 @@ export function createUserService(deps: UserDependencies) {
         limit: query.limit,
         offset: query.offset,
         types,
-        hiddenTypes: ['anonymous', 'collection'],
+        hiddenTypes,
         groupIds:
           query.group_ids === undefined ? null : await groupsKnownTo(actor, idsOf(query.group_ids, 'group_ids')),
         changedSince: dateOf(query.changed_since, 'changed_since'),
@@ -104,6 +104,24 @@ export function createUserService(deps: UserDependencies) {
         reader: readerOf(actor),
       })
       return render(db, actor, users)
+    },
+
+    /** For searches: which users the caller may read, and how; as in a list neither archived ones nor guests. */
+    records: {
+      access(actor: Actor, bind: (value: unknown) => string) {
+        const reader = readerOf(actor)
+        const readable =
+          reader === null ? 'true' : userReadable(`${bind(reader.principals)}::text[]`, bind(reader.userId))
+        const manages = hasSystemRight(actor, 'system.user')
+        const self = bind(actor.userId)
+        return {
+          condition: `t.archived_at is null and t.type <> all(${bind(hiddenTypes)}::text[]) and ${readable}`,
+          shown: { managers: manages, self: manages || ((t: string) => `${t}.id = ${self}`) },
+        }
+      },
+      async render(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, UserOutput>> {
+        return new Map((await byIds(actor, ids)).map((one) => [one.user._id, one]))
+      },
     },
 
     /** @throws {AppError} `UserNotFound`, also when the actor may not read it. */
@@ -145,6 +163,9 @@ export function createUserService(deps: UserDependencies) {
     own: async (actor: Actor): Promise<UserOutput | null> => (await byIds(actor, [actor.userId]))[0] ?? null,
   }
 }
+
+/** Types that are not listed unless asked for. */
+const hiddenTypes = ['anonymous', 'collection'] as const
 
 /** Password hashes never leave the service, not even for root: they are worth an offline attack. */
 function assertNoHash(query: { include_password?: boolean }): void {

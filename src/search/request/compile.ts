@@ -121,7 +121,7 @@ function objecttypesOf(request: Fields, place: string, model: Model): Table[] {
   })
 }
 
-function pageOf(request: Fields, continues: boolean): { offset: number; limit: number } {
+export function pageOf(request: Fields, continues: boolean): { offset: number; limit: number } {
   const offset = optional(fieldsAt(request, 'body'), 'offset', 'integer', 'body') ?? 0
   const limit = optional(request, 'limit', 'integer', 'body') ?? defaultLimit
   if (offset < 0) throw wrong('offset', 'an integer that is not negative')

@@ -124,7 +124,7 @@ const mostWrongLetters = 2
 const mostIgnored = 200
 
 /** Many clients send every name with nothing in it. */
-function saysSomething(value: unknown): boolean {
+export function saysSomething(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   return value !== null && value !== undefined && value !== '' && value !== false
 }

@@ -1,0 +1,207 @@
+/** Elements of a search request to conditions on records. */
+import { badRequest } from '../../platform/errors.ts'
+import type { MomentRange } from '../plan/plan.ts'
+import { boundsOf, exactRange, momentRange, type TimeZone } from '../request/moments.ts'
+import { notAllowed } from '../request/names.ts'
+import {
+  choice,
+  deepest,
+  type Fields,
+  fieldsAt,
+  integerOf,
+  listAt,
+  optional,
+  stringsAt,
+  wrong,
+} from '../request/read.ts'
+import { resolveField } from './fields.ts'
+import type { Bind } from './model.ts'
+import type { Source, SourceField } from './source.ts'
+import { textCondition } from './texts.ts'
+
+export interface ElementContext {
+  readonly source: Source
+  readonly bind: Bind
+  readonly zone: TimeZone
+  readonly depth: number
+}
+
+const mostElements = 500
+const mostValues = 10_000
+
+/** All `must`, at least one `should` where there are any, no `must_not`. */
+export function elementsCondition(sent: unknown, place: string, context: ElementContext): string {
+  if (context.depth > deepest) throw wrong(place, `nested at most ${deepest} deep`)
+  const by = { must: [] as string[], should: [] as string[], must_not: [] as string[] }
+  for (const [index, entry] of listAt(sent ?? [], place, mostElements).entries()) {
+    const at = `${place}[${index}]`
+    const element = fieldsAt(entry, at)
+    const bool = optional(element, 'bool', 'string', at) ?? 'must'
+    by[choice(bool, ['must', 'should', 'must_not'], `${at}.bool`)].push(elementCondition(element, at, context))
+  }
+  return all([
+    ...by.must,
+    ...(by.should.length > 0 ? [any(by.should)] : []),
+    // What is not known of a record is no reason to leave it out.
+    ...by.must_not.map((condition) => `(${condition}) is not true`),
+  ])
+}
+
+const all = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? 'true' : `(${conditions.join(' and ')})`
+const any = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? 'false' : `(${conditions.join(' or ')})`
+
+/** About the datamodel and its objects. */
+const ofObjects = ['changelog_range', 'nested', 'similar', 'geo_bounding_box', 'geo_shape']
+
+function elementCondition(element: Fields, place: string, context: ElementContext): string {
+  const type = optional(element, 'type', 'string', place) ?? ''
+  if (ofObjects.includes(type))
+    throw badRequest(`${place}.type: ${type} is for objects only.`, { name: `${place}.type`, type })
+  const boost = optional(element, 'boost', 'number', place)
+  if (boost !== undefined && boost !== 1) throw wrong(`${place}.boost`, 'absent where nothing is sorted by relevance')
+  switch (choice(type, ['text', 'match', 'in', 'range', 'complex'], `${place}.type`)) {
+    case 'in':
+      return inCondition(element, place, context)
+    case 'range':
+      return rangeCondition(element, place, context)
+    case 'complex':
+      return elementsCondition(element.search, `${place}.search`, { ...context, depth: context.depth + 1 })
+    default:
+      return textCondition(element, namesOf(element, place), place, context)
+  }
+}
+
+/** `fields`, or the one of `field`. */
+function namesOf(element: Fields, place: string): readonly string[] {
+  const field = optional(element, 'field', 'string', place)
+  const names = element.fields ? stringsAt(element.fields, `${place}.fields`, 100) : []
+  return names.length === 0 && field ? [field] : names
+}
+
+function inCondition(element: Fields, place: string, context: ElementContext): string {
+  for (const name of ['subsearch', 'objecttype', 'include_path']) {
+    const value = element[name]
+    if (value !== undefined && value !== null && value !== false && value !== '')
+      throw wrong(`${place}.${name}`, 'absent: it is for objects only')
+  }
+  const names = namesOf(element, place)
+  if (names.length === 0) throw wrong(`${place}.fields`, 'a list of field names')
+  const values = listAt(element.in, `${place}.in`, mostValues)
+  const present = values.filter((value) => value !== null)
+  return any(
+    names.flatMap((name) => {
+      const { field, language } = resolveField(context.source, name)
+      const one = language === null ? field : inLanguage(field, language, context.bind)
+      return [
+        ...(present.length < values.length ? [emptyCondition(one)] : []),
+        ...(present.length > 0 ? [valuesCondition(one, present, `${place}.in`, context)] : []),
+      ]
+    }),
+  )
+}
+
+/** The text in one language as a field of its own. */
+function inLanguage({ name, sql }: SourceField, language: string, bind: Bind): SourceField {
+  return { name, kind: 'text', list: false, sql: `(${sql} ->> ${bind(language)}::text)` }
+}
+
+function emptyCondition({ kind, list, sql }: SourceField): string {
+  if (list) return `coalesce(cardinality(${sql}), 0) = 0`
+  return kind === 'l10n' ? `coalesce(${sql}, '{}') = '{}'` : `${sql} is null`
+}
+
+function valuesCondition(
+  field: SourceField,
+  values: readonly unknown[],
+  place: string,
+  context: ElementContext,
+): string {
+  const { kind, list, sql } = field
+  const { bind } = context
+  const oneOf = (sent: readonly unknown[], type: string): string =>
+    list ? `${sql} && ${bind(sent)}::${type}[]` : `${sql} = any(${bind(sent)}::${type}[])`
+  const each = <T>(read: (value: unknown) => T | null, expected: string): T[] =>
+    values.map((value, index) => {
+      const found = read(value)
+      if (found === null) throw wrong(`${place}[${index}]`, expected)
+      return found
+    })
+  switch (kind) {
+    case 'id':
+    case 'number':
+      return oneOf(each(integerOf, 'an integer'), 'bigint')
+    case 'boolean':
+      return oneOf(
+        each((value) => (typeof value === 'boolean' ? value : null), 'true or false'),
+        'boolean',
+      )
+    case 'date':
+      return any(
+        values.map((value, index) => momentCondition(sql, exactRange(value, `${place}[${index}]`, context.zone), bind)),
+      )
+    case 'l10n': {
+      const texts = each(textOf, 'a string')
+      return `(${indexed(texts, context)}exists (select from jsonb_each_text(${sql}) v where v.value = any(${bind(texts)}::text[])))`
+    }
+    case 'text': {
+      const texts = each(textOf, 'a string')
+      return `(${indexed(texts, context)}${oneOf(texts, 'text')})`
+    }
+  }
+}
+
+/** From here on it is quicker to look at all records. */
+const mostLookedUp = 200
+
+/** The words of the values, so that an index finds what has one of them; nothing where there is none. */
+function indexed(values: readonly string[], { source: { words }, bind }: ElementContext): string {
+  if (words === null || values.length > mostLookedUp) return ''
+  return `${any(values.map((value) => words(`record_words(${bind(value)}::text)`)))} and `
+}
+
+const textOf = (value: unknown): string | null => {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' ? value : null
+}
+
+function rangeCondition(element: Fields, place: string, { source, bind, zone }: ElementContext): string {
+  const name = optional(element, 'field', 'string', place)
+  if (name === undefined) throw wrong(`${place}.field`, 'the name of a field')
+  const { field } = resolveField(source, name)
+  const { from, to } = boundsOf(element, place)
+  if (field.list || !['number', 'id', 'date'].includes(field.kind)) throw notAllowed(name, 'range')
+  if (isOpen(from.value) && isOpen(to.value)) return `${field.sql} is not null`
+  if (field.kind === 'date') return momentCondition(field.sql, momentRange(from, to, zone), bind)
+  const conditions = [
+    { bound: from, sign: from.inclusive ? '>=' : '>' },
+    { bound: to, sign: to.inclusive ? '<=' : '<' },
+  ].flatMap(({ bound, sign }) => {
+    if (isOpen(bound.value)) return []
+    const { value } = bound
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+    if (typeof number !== 'number' || !Number.isFinite(number)) throw wrong(bound.place, 'a number')
+    const type = Number.isSafeInteger(number) ? 'bigint' : 'numeric'
+    return [`${field.sql} ${sign} ${bind(String(number))}::${type}`]
+  })
+  return all(conditions)
+}
+
+const isOpen = (value: unknown): boolean => value === undefined || value === null || value === ''
+
+/** The seconds that PostgreSQL has dates for. */
+const earliest = -210_000_000_000n
+const latest = 9_000_000_000_000n
+
+function momentCondition(sql: string, { from, to }: MomentRange, bind: Bind): string {
+  const at = (second: bigint): string => {
+    const near = second < earliest ? earliest : second > latest ? latest : second
+    return `to_timestamp(${bind(String(near))}::float8)`
+  }
+  return all([
+    ...(from === null ? [`${sql} is not null`] : [`${sql} >= ${at(from)}`]),
+    // A moment is a whole second, and what is stored has parts of it.
+    ...(to === null ? [] : [`${sql} < ${at(to + 1n)}`]),
+  ])
+}

@@ -1,0 +1,98 @@
+/** `aggregations` of a search in records: the values of fields with their numbers, in one statement. */
+import { AppError } from '../../platform/errors.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { largestFacet } from '../request/aggregations.ts'
+import { notAllowed } from '../request/names.ts'
+import { choice, type Fields, fieldsAt, languageAt, optional, wrong } from '../request/read.ts'
+import { preferredText, resolveField } from './fields.ts'
+import type { Bind } from './model.ts'
+import type { Parameters } from './parameters.ts'
+import type { Source } from './source.ts'
+
+const mostFacets = 100
+
+/** One requested aggregation. */
+export interface Facet {
+  readonly name: string
+  readonly field: string
+  /** The values of a row, as a list of texts. */
+  readonly values: string
+  readonly limit: number
+  readonly offset: number
+  readonly order: string
+}
+
+interface FacetContext {
+  readonly source: Source
+  readonly bind: Bind
+  readonly languages: readonly string[]
+}
+
+export function facetsOf(sent: unknown, context: FacetContext): readonly Facet[] {
+  const entries = Object.entries(sent === undefined || sent === null ? {} : fieldsAt(sent, 'aggregations'))
+  if (entries.length > mostFacets) throw wrong('aggregations', `a map of at most ${mostFacets} entries`)
+  return entries.map(([name, entry]) => facet(name, fieldsAt(entry, `aggregations.${name}`), context))
+}
+
+function facet(name: string, entry: Fields, { source, bind, languages }: FacetContext): Facet {
+  const place = `aggregations.${name}`
+  const type = optional(entry, 'type', 'string', place) ?? ''
+  if (type !== 'term') throw new AppError('UnsupportedInAggregation', { name: place, type: type.slice(0, 100) })
+  for (const member of ['include', 'objecttype'])
+    if (entry[member]) throw wrong(`${place}.${member}`, 'absent: it is for objects only')
+  const written = optional(entry, 'field', 'string', place)
+  if (written === undefined) throw wrong(`${place}.field`, 'the name of a field')
+  const limit = optional(entry, 'limit', 'integer', place) ?? 10
+  const offset = optional(entry, 'offset', 'integer', place) ?? 0
+  if (limit < 0 || limit > largestFacet) throw wrong(`${place}.limit`, `an integer from 0 to ${largestFacet}`)
+  if (offset < 0) throw wrong(`${place}.offset`, 'an integer that is not negative')
+  const by = choice(optional(entry, 'sort', 'string', place) || 'count', ['count', 'term'], `${place}.sort`)
+  const asked = optional(entry, 'order', 'string', place)
+  const direction = asked
+    ? choice(asked.toLowerCase(), ['asc', 'desc'], `${place}.order`)
+    : by === 'count'
+      ? 'desc'
+      : 'asc'
+  const { field, language } = resolveField(source, written)
+  if (field.kind === 'date') throw notAllowed(written, 'aggregations')
+  const wanted = language ?? languageAt(entry, place)
+  const preferred = wanted === undefined ? languages : [wanted, ...languages]
+  const value = field.kind === 'l10n' ? preferredText(field.sql, preferred, bind) : field.sql
+  const isNumber = field.kind === 'id' || field.kind === 'number'
+  const term = isNumber ? 'term::bigint' : 'term collate "und-x-icu"'
+  return {
+    name,
+    field: written,
+    values: field.list ? `${value}::text[]` : `array_remove(array[(${value})::text], null)`,
+    limit,
+    offset,
+    order: by === 'count' ? `count ${direction}, ${term}` : `${term} ${direction}`,
+  }
+}
+
+/** The values with their numbers, by the names of the aggregations. */
+export async function countFacets(
+  q: Queryable,
+  facets: readonly Facet[],
+  matching: string,
+  { bind, finish }: Parameters,
+): Promise<Record<string, unknown>> {
+  if (facets.length === 0) return {}
+  const lists = facets.map((each, index) => `${each.values} as f${index}`).join(', ')
+  const counted = facets.map(({ limit, offset, order }, index) => {
+    const terms = `select term, count(*) from (
+      select distinct found.row, term from found cross join lateral unnest(found.f${index}) as term where term is not null) as each group by term`
+    return `(with terms as materialized (${terms})
+      select jsonb_build_object('count', (select count(*) from terms), 'terms', coalesce((
+        select jsonb_agg(jsonb_build_object('term', term, 'count', count) order by place) from (
+          select term, count, row_number() over (order by ${order}) as place from terms
+          order by ${order} limit ${bind(limit)} offset ${bind(offset)}) as page), '[]'))) as a${index}`
+  })
+  const { text, values } = finish(
+    `with found as materialized (select row_number() over () as row, ${lists} ${matching}) select ${counted.join(', ')}`,
+  )
+  const { rows } = await q.query<Record<string, { count: number; terms: readonly object[] }>>(text, values)
+  return Object.fromEntries(
+    facets.map(({ name, field }, index) => [name, { type: 'term', field, ...rows[0]?.[`a${index}`] }]),
+  )
+}

@@ -1,0 +1,61 @@
+/**
+ * Vocabulary of searches in records. A *record kind* (kinds.ts) is data: the table, the fields and the standard order. A
+ * *domain* is searched by one name of `type` and has the records of one kind, or of several. An *access* is how much of
+ * them a caller may see.
+ */
+import type { Actor } from '../../platform/actor.ts'
+
+export const domainNames = ['pool', 'collection', 'event', 'message', 'user', 'group', 'acl'] as const
+export type DomainName = (typeof domainNames)[number]
+
+/** A value that becomes a parameter: returns its place in the statement. */
+export type Bind = (value: unknown) => string
+
+/** Who is shown a field: all readers of the record (nothing said), the record's own user, or who manages such records. */
+export type Audience = 'self' | 'managers'
+
+export type FieldKind = 'text' | 'l10n' | 'number' | 'id' | 'boolean' | 'date'
+
+export interface RecordField {
+  /** By its place in the record. */
+  readonly name: string
+  readonly kind: FieldKind
+  /** Several values: an array in SQL. */
+  readonly list?: true
+  readonly audience?: Audience
+  /** The value, of the row `t`. */
+  readonly sql: (t: string) => string
+}
+
+export interface RecordKind {
+  readonly basetype: string
+  /** In SQL. */
+  readonly table: string
+  readonly fields: readonly RecordField[]
+  /** The field of the order without a wish. */
+  readonly order: { readonly field: string; readonly descending: boolean }
+  /** Whether the row has the words anywhere, by the index of the table; null: the table is small. */
+  readonly words: ((t: string, words: string) => string) | null
+  /** There may be millions: what no index finds is refused. */
+  readonly large?: true
+  /** Whose records are found, for the documentation. */
+  readonly seen: string
+}
+
+/** What a caller may see of the records of a kind. */
+export interface RecordAccess {
+  /** Of the row `t`. */
+  readonly condition: string
+  /** Whether the fields for an audience are shown, of a row; absent: they are not. */
+  readonly shown: Partial<Record<Audience, boolean | ((t: string) => string)>>
+}
+
+/** What the keepers of records do for searches. */
+export interface RecordKeeper {
+  /** Its parameters are the first ones of the statement. */
+  readonly access: (actor: Actor, bind: Bind) => Promise<RecordAccess> | RecordAccess
+  /** Records as their own endpoint shows them, those that are gone left out, in any order. */
+  readonly render: (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, unknown>>
+}
+
+export type RecordKeepers = Readonly<Record<string, RecordKeeper>>

@@ -1,0 +1,109 @@
+/** Text elements to conditions on records. */
+import { AppError } from '../../platform/errors.ts'
+import { type Pattern, patterns, words } from '../document/analyze.ts'
+import { mostPatternParts } from '../request/patterns.ts'
+import { choice, type Fields, optional, stringsAt, wrong } from '../request/read.ts'
+import { type TextField, textFields, valueRows, wholeText } from './fields.ts'
+import type { Bind } from './model.ts'
+import type { Source } from './source.ts'
+
+const longestText = 10_000
+
+export function textCondition(
+  element: Fields,
+  names: readonly string[],
+  place: string,
+  { source, bind }: { readonly source: Source; readonly bind: Bind },
+): string {
+  const text =
+    typeof element.string === 'number' ? String(element.string) : optional(element, 'string', 'string', place)
+  if (text === undefined) throw wrong(`${place}.string`, 'a string')
+  if (text.length > longestText) throw wrong(`${place}.string`, `a string of at most ${longestText} characters`)
+  const modes = ['fulltext', 'token', 'wildcard', 'exact'] as const
+  const mode = choice(optional(element, 'mode', 'string', place) || 'fulltext', modes, `${place}.mode`)
+  const query = optional(element, 'query', 'string', place) || 'match'
+  const isPhrase = choice(query, ['match', 'match_phrase'], `${place}.query`) === 'match_phrase'
+  const phrase = (optional(element, 'phrase', 'boolean', place) ?? false) || isPhrase
+  const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
+  const targets = textFields(source, names, languages)
+  // People type a lone asterisk to see everything there is.
+  if (text.trim() === '*' && names.length === 0 && mode !== 'token' && mode !== 'exact') return 'true'
+  const sent = bind(text)
+  const indexed = source.words ? `${source.words(`record_words(${sent}::text)`)} and ` : ''
+  if (mode === 'exact') {
+    if (phrase) throw wrong(`${place}.phrase`, 'absent in the mode exact')
+    const { pattern, whole } = likePattern(text, place)
+    if (!whole && source.large)
+      throw wrong(`${place}.string`, 'a text without wildcards: no index finds such patterns here')
+    return `(${whole ? indexed : ''}${anyValue(targets, bind, `v.value like ${bind(pattern)}`)})`
+  }
+  if (mode === 'wildcard' && source.large)
+    throw wrong(`${place}.mode`, 'another one than wildcard: no index finds patterns here')
+  if (mode === 'wildcard') return wildcards(text, { targets, phrase, place }, bind)
+  if (words(text).length === 0) return 'false'
+  if (phrase || mode === 'token') {
+    return `(${indexed}${anyValue(targets, bind, `strpos(record_text(v.value), record_text(${sent}::text)) > 0`)})`
+  }
+  return `(${indexed}record_words(${together(targets, bind)}) @> record_words(${sent}::text))`
+}
+
+function anyValue(targets: readonly TextField[], bind: Bind, condition: string): string {
+  const each = targets.map((target) => `exists (select from ${valueRows(target, bind)} where ${condition})`)
+  return each.length === 0 ? 'false' : `(${each.join(' or ')})`
+}
+
+/** Between the texts of two fields there are no words. */
+function together(targets: readonly TextField[], bind: Bind): string {
+  return targets.length === 0 ? `''` : `concat_ws(' ', ${targets.map((each) => wholeText(each, bind)).join(', ')})`
+}
+
+/** Each word of the text with its wildcards in any of the fields; as a phrase one after the other in one value. */
+function wildcards(
+  text: string,
+  {
+    targets,
+    phrase,
+    place,
+  }: { readonly targets: readonly TextField[]; readonly phrase: boolean; readonly place: string },
+  bind: Bind,
+): string {
+  const found = patterns(text, 'words')
+  if (found.length > 0 && found.every(({ parts }) => parts.every((part) => 'wildcard' in part)))
+    throw new AppError('WildcardOnlyNotAllowed', { name: place })
+  if (found.length === 0) return 'false'
+  if (phrase) {
+    const all = bind(` ${found.map(regularExpression).join(' ')} `)
+    return anyValue(targets, bind, `record_text(v.value) ~ ${all}`)
+  }
+  const whole = `record_text(${together(targets, bind)})`
+  return `(${found.map((pattern) => `${whole} ~ ${bind(` ${regularExpression(pattern)} `)}`).join(' and ')})`
+}
+
+/** PostgreSQL runs it as an automaton: there is nothing in it that would have to go back. */
+function regularExpression({ parts }: Pattern): string {
+  return parts
+    .map((part) => {
+      if ('literal' in part) return part.literal.replace(/[^\p{L}\p{N}\p{M}]/gu, '\\$&')
+      return part.wildcard === '*' ? '[^ ]*' : '[^ ]'
+    })
+    .join('')
+}
+
+/** The whole text as it is stored, case included. */
+function likePattern(text: string, place: string): { readonly pattern: string; readonly whole: boolean } {
+  let wildcardCount = 0
+  let literals = 0
+  const pattern = text.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
+    if (piece === '*' || piece === '?') {
+      wildcardCount++
+      return piece === '*' ? '%' : '_'
+    }
+    literals++
+    const char = piece.length > 1 ? piece.slice(1) : piece
+    return /[\\%_]/.test(char) ? `\\${char}` : char
+  })
+  if (wildcardCount >= mostPatternParts)
+    throw wrong(`${place}.string`, `a pattern with fewer than ${mostPatternParts} wildcards`)
+  if (wildcardCount > 0 && literals === 0) throw new AppError('WildcardOnlyNotAllowed', { name: place })
+  return { pattern, whole: wildcardCount === 0 }
+}

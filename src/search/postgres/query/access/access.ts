@@ -20,6 +20,9 @@ import { allOf, anyOf, lastingQuery, lexeme, type Node } from '../sql/tsquery.ts
 /** No document has it. */
 export const nowhere: Node = lexeme('_-')
 
+/** Characters: no version of a file has a longer name, though a grant may say one. A lexeme has 2,046 bytes at most. */
+const longestName = 500
+
 /** They are those of a caller, and the same in all searches. */
 const nodes = new WeakMap<Expression, Node>()
 
@@ -51,7 +54,8 @@ function nodeOf(expression: Expression): Node {
     }
     case 'files': {
       const { columnId, by, names } = expression
-      return anyLexeme(names.map((name) => fileMark(columnId, by, name)))
+      const possible = names.filter((name) => name.length <= longestName)
+      return anyLexeme(possible.map((name) => fileMark(columnId, by, name)))
     }
     case 'and':
       return expression.of.length === 0 ? everywhere : allOf(expression.of.map(expressionNode))

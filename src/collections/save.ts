@@ -315,12 +315,18 @@ const giving = [
   ['uuid', 'collection.uuid'],
 ] as const satisfies readonly (readonly [keyof CollectionFields, string])[]
 
-/** `bag_acl` where something changes that gives rights; those of all collections are given by root. */
+/**
+ * `bag_acl` where something changes that gives rights. A new collection belongs to the owner of those above it, so what it gives
+ * takes `bag_acl` on the nearest one that was there before.
+ */
 function requireContentRights(works: readonly Work[], written: readonly SavedCollection[], accesses: Accesses): void {
-  for (const [index, { current, place }] of works.entries()) {
+  const added = new Set(works.flatMap(({ current, newId }) => (current ? [] : newId)))
+  for (const [index, { current, path, place }] of works.entries()) {
     const next = written[index]
-    if (!current || !next) continue
-    const given = giving.find(([field]) => !isDeepStrictEqual(next[field], current[field]))
-    if (given) requireCollection(accesses(current.id), 'bag_acl', current.id, `${place}.${given[1]}`)
+    const holder = current?.id ?? path.findLast((id) => !added.has(id))
+    if (!next || holder === undefined) continue
+    const before = current ?? { ...initial, uuid: next.uuid }
+    const given = giving.find(([field]) => !isDeepStrictEqual(next[field], before[field]))
+    if (given) requireCollection(accesses(holder), 'bag_acl', holder, `${place}.${given[1]}`)
   }
 }

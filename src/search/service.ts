@@ -55,8 +55,6 @@ const longestQuick = 2000
 
 const noPictures: AlikeFiles = new Map()
 
-/** Domains other than indexed objects. */
-
 export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
   /** For what takes microseconds. */

@@ -415,6 +415,23 @@ describe('grants', () => {
     }
     ok(await change({ collection: { _version: 2, type: 'x' } }))
   })
+
+  test('bag_create alone makes collections below, and gives nothing in the name of their owner', async () => {
+    const _acl = [wireGrant(toUser(it.ids.stranger), 'bag_read bag_create')]
+    const shared = await createCollection(it.reader, {}, { _acl })
+    const below = (collection: object, more: object = {}) =>
+      it.stranger.post('/collection', { collection: { _id_parent: shared._id, ...collection }, ...more })
+    for (const [collection, more] of [
+      [{}, { _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read bag_write bag_acl')] }],
+      [{}, { _private_acl: true }],
+      [{ create_object: { objecttype: 'note' } }, {}],
+    ] as const) {
+      const { status, body } = await below(collection, more)
+      assert.deepEqual([status, body.code, body.parameters.right], [403, 'RightRequired', 'bag_acl'])
+      assert.equal(body.parameters.collection, shared._id)
+    }
+    assert.equal(ok(await below({})).collection._id_parent, shared._id)
+  })
 })
 
 describe('counts', () => {

@@ -1,6 +1,7 @@
 /** Elements of a search request to conditions on records. */
 import { badRequest } from '../../platform/errors.ts'
-import type { MomentRange } from '../plan/plan.ts'
+import { momentSql } from '../moment-sql.ts'
+import { saysSomething } from '../request/known.ts'
 import { boundsOf, exactRange, momentRange, type TimeZone } from '../request/moments.ts'
 import { notAllowed } from '../request/names.ts'
 import {
@@ -10,6 +11,7 @@ import {
   fieldsAt,
   integerOf,
   listAt,
+  mostElements,
   optional,
   stringsAt,
   wrong,
@@ -26,7 +28,6 @@ export interface ElementContext {
   readonly depth: number
 }
 
-const mostElements = 500
 const mostValues = 10_000
 
 /** All `must`, at least one `should` where there are any, no `must_not`. */
@@ -82,9 +83,7 @@ function namesOf(element: Fields, place: string): readonly string[] {
 
 function inCondition(element: Fields, place: string, context: ElementContext): string {
   for (const name of ['subsearch', 'objecttype', 'include_path']) {
-    const value = element[name]
-    if (value !== undefined && value !== null && value !== false && value !== '')
-      throw wrong(`${place}.${name}`, 'absent: it is for objects only')
+    if (saysSomething(element[name])) throw wrong(`${place}.${name}`, 'absent: it is for objects only')
   }
   const names = namesOf(element, place)
   if (names.length === 0) throw wrong(`${place}.fields`, 'a list of field names')
@@ -139,7 +138,9 @@ function valuesCondition(
       )
     case 'date':
       return any(
-        values.map((value, index) => momentCondition(sql, exactRange(value, `${place}[${index}]`, context.zone), bind)),
+        values.map((value, index) =>
+          momentSql(sql, exactRange(value, `${place}[${index}]`, context.zone), typed(bind)),
+        ),
       )
     case 'l10n': {
       const texts = each(textOf, 'a string')
@@ -161,6 +162,11 @@ function indexed(values: readonly string[], { source: { words }, bind }: Element
   return `${any(values.map((value) => words(`record_words(${bind(value)}::text)`)))} and `
 }
 
+const typed =
+  (bind: Bind) =>
+  (value: string, type: string): string =>
+    `${bind(value)}::${type}`
+
 const textOf = (value: unknown): string | null => {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' ? value : null
@@ -173,7 +179,7 @@ function rangeCondition(element: Fields, place: string, { source, bind, zone }: 
   const { from, to } = boundsOf(element, place)
   if (field.list || !['number', 'id', 'date'].includes(field.kind)) throw notAllowed(name, 'range')
   if (isOpen(from.value) && isOpen(to.value)) return `${field.sql} is not null`
-  if (field.kind === 'date') return momentCondition(field.sql, momentRange(from, to, zone), bind)
+  if (field.kind === 'date') return momentSql(field.sql, momentRange(from, to, zone), typed(bind))
   const conditions = [
     { bound: from, sign: from.inclusive ? '>=' : '>' },
     { bound: to, sign: to.inclusive ? '<=' : '<' },
@@ -189,19 +195,3 @@ function rangeCondition(element: Fields, place: string, { source, bind, zone }: 
 }
 
 const isOpen = (value: unknown): boolean => value === undefined || value === null || value === ''
-
-/** The seconds that PostgreSQL has dates for. */
-const earliest = -210_000_000_000n
-const latest = 9_000_000_000_000n
-
-function momentCondition(sql: string, { from, to }: MomentRange, bind: Bind): string {
-  const at = (second: bigint): string => {
-    const near = second < earliest ? earliest : second > latest ? latest : second
-    return `to_timestamp(${bind(String(near))}::float8)`
-  }
-  return all([
-    ...(from === null ? [`${sql} is not null`] : [`${sql} >= ${at(from)}`]),
-    // A moment is a whole second, and what is stored has parts of it.
-    ...(to === null ? [] : [`${sql} < ${at(to + 1n)}`]),
-  ])
-}

@@ -1,4 +1,5 @@
 /** `sort` of a search in records. */
+import { saysSomething } from '../request/known.ts'
 import { notAllowed } from '../request/names.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from '../request/read.ts'
 import { preferredText, resolveField } from './fields.ts'
@@ -24,11 +25,7 @@ export function orderBy(sent: unknown, context: OrderContext): string {
 
 function key(entry: Fields, place: string, context: OrderContext): string {
   for (const name of ['with_path', 'mode', 'number_groups', 'width']) {
-    const value = entry[name]
-    const says = Array.isArray(value)
-      ? value.length > 0
-      : value !== undefined && value !== null && value !== '' && value !== false
-    if (says) throw wrong(`${place}.${name}`, 'absent: it is for objects only')
+    if (saysSomething(entry[name])) throw wrong(`${place}.${name}`, 'absent: it is for objects only')
   }
   if (optional(entry, 'numeric', 'boolean', place) !== undefined)
     throw wrong(`${place}.numeric`, 'absent: it is for objects only')

@@ -1,6 +1,7 @@
 /** Text elements to conditions on records. */
 import { AppError } from '../../platform/errors.ts'
 import { type Pattern, patterns, words } from '../document/analyze.ts'
+import { likeOf } from '../like-pattern.ts'
 import { mostPatternParts } from '../request/patterns.ts'
 import { choice, type Fields, optional, stringsAt, wrong } from '../request/read.ts'
 import { type TextField, textFields, valueRows, wholeText } from './fields.ts'
@@ -91,19 +92,11 @@ function regularExpression({ parts }: Pattern): string {
 
 /** The whole text as it is stored, case included. */
 function likePattern(text: string, place: string): { readonly pattern: string; readonly whole: boolean } {
-  let wildcardCount = 0
-  let literals = 0
-  const pattern = text.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
-    if (piece === '*' || piece === '?') {
-      wildcardCount++
-      return piece === '*' ? '%' : '_'
-    }
-    literals++
-    const char = piece.length > 1 ? piece.slice(1) : piece
-    return /[\\%_]/.test(char) ? `\\${char}` : char
-  })
+  const pieces = text.match(/\\[\s\S]|[\s\S]/g) ?? []
+  const wildcardCount = pieces.filter((piece) => piece === '*' || piece === '?').length
   if (wildcardCount >= mostPatternParts)
     throw wrong(`${place}.string`, `a pattern with fewer than ${mostPatternParts} wildcards`)
-  if (wildcardCount > 0 && literals === 0) throw new AppError('WildcardOnlyNotAllowed', { name: place })
-  return { pattern, whole: wildcardCount === 0 }
+  if (wildcardCount > 0 && wildcardCount === pieces.length)
+    throw new AppError('WildcardOnlyNotAllowed', { name: place })
+  return { pattern: likeOf(text), whole: wildcardCount === 0 }
 }

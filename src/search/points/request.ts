@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { badRequest } from '../../platform/errors.ts'
 import { canonicalJson } from '../../platform/values/canonical-json.ts'
+import { saysSomething } from '../request/known.ts'
 import { type Fields, fieldsAt, optional, wrong } from '../request/read.ts'
 
 export interface PointRequest {
@@ -55,8 +56,4 @@ const ofTheSearch = ['type', 'objecttypes', 'search', 'sort', 'languages', 'time
 export function digestOfSearch(request: Fields): string {
   const said = ofTheSearch.filter((name) => saysSomething(request[name])).map((name) => [name, request[name]])
   return createHash('sha256').update(canonicalJson(said)).digest('base64url')
-}
-
-function saysSomething(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }

@@ -11,7 +11,7 @@ import { boxClause, shapeClause } from './geo.ts'
 import { notAllowed, resolveLink, resolveName, unknownField } from './names.ts'
 import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
-import { choice, deepest, type Fields, fieldsAt, listAt, optional, stringsAt, wrong } from './read.ts'
+import { choice, deepest, type Fields, fieldsAt, listAt, mostElements, optional, stringsAt, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
 import { valuesClause } from './values.ts'
 
@@ -22,7 +22,6 @@ interface Parsed {
   readonly score: readonly ScoreTerm[]
 }
 
-const mostElements = 500
 const types = [
   'text',
   'match',

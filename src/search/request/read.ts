@@ -3,6 +3,8 @@ import { badRequest } from '../../platform/errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
+/** Elements of one list. */
+export const mostElements = 500
 /** Deepest nesting of elements and sub-searches. */
 export const deepest = 20
 

@@ -34,7 +34,7 @@ import {
 import { boxSql, shapeSql } from './geo.ts'
 import { belowCondition, childOfCondition, withinPool } from './hierarchies.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
-import { changedSql, momentSql } from './moments.ts'
+import { changedSql, momentCondition } from './moments.ts'
 import { absent, geoCondition, isSingle, patternCondition, present, sameDate, valueCondition } from './values.ts'
 
 /** The `where` of a scope for search_document under the alias; null: nothing matches. */
@@ -150,9 +150,9 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       return geoCondition(clause.field, clause.ring.around, sql, context)
     }
     case 'created':
-      return conjunction([ofSql(momentSql(`${alias}.created_at`, clause.range, parameters)), anyMask(context)])
+      return conjunction([ofSql(momentCondition(`${alias}.created_at`, clause.range, parameters)), anyMask(context)])
     case 'modified':
-      return conjunction([ofSql(momentSql(`${alias}.modified_at`, clause.range, parameters)), anyMask(context)])
+      return conjunction([ofSql(momentCondition(`${alias}.modified_at`, clause.range, parameters)), anyMask(context)])
     case 'objecttype':
       return anyLexeme(clause.ids.map(ofObjecttype))
     case 'id':

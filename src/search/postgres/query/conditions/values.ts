@@ -1,5 +1,6 @@
 import { openEnd, openStart, orderedMoment } from '../../../document/ordered.ts'
 import type { Rectangle } from '../../../geo/rectangles.ts'
+import { likeOf } from '../../../like-pattern.ts'
 import type { SearchField } from '../../../plan/fields.ts'
 import type { Clause, MomentRange } from '../../../plan/plan.ts'
 import { labelOf } from '../../document/facets.ts'
@@ -125,16 +126,6 @@ export function patternCondition(
   })
   if (columns.length === 0 || pattern.includes('\0') || !pattern.isWellFormed()) return never
   return ofSql(storedPatternSql(columns, likeOf(pattern), alias, parameters))
-}
-
-/** The pattern as `like` has it. */
-function likeOf(pattern: string): string {
-  return pattern.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
-    if (piece === '*') return '%'
-    if (piece === '?') return '_'
-    const char = piece.length > 1 ? piece.slice(1) : piece
-    return /[\\%_]/.test(char) ? `\\${char}` : char
-  })
 }
 
 /** Whatever could have the field: objects of its type, or rows of its table. */

@@ -1,0 +1,9 @@
+/** A pattern with `*` and `?`, escaped by a backslash, as `like` has it. */
+export function likeOf(pattern: string): string {
+  return pattern.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
+    if (piece === '*') return '%'
+    if (piece === '?') return '_'
+    const char = piece.length > 1 ? piece.slice(1) : piece
+    return /[\\%_]/.test(char) ? `\\${char}` : char
+  })
+}

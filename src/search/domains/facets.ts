@@ -1,12 +1,12 @@
 /** `aggregations` of a search in records: the values of fields with their numbers, in one statement. */
 import { AppError } from '../../platform/errors.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
+import type { Parameters } from '../postgres/query/sql/sql.ts'
 import { largestFacet } from '../request/aggregations.ts'
 import { notAllowed } from '../request/names.ts'
 import { choice, type Fields, fieldsAt, languageAt, optional, wrong } from '../request/read.ts'
 import { preferredText, resolveField } from './fields.ts'
 import type { Bind } from './model.ts'
-import type { Parameters } from './parameters.ts'
 import type { Source } from './source.ts'
 
 const mostFacets = 100
@@ -75,7 +75,7 @@ export async function countFacets(
   q: Queryable,
   facets: readonly Facet[],
   matching: string,
-  { bind, finish }: Parameters,
+  parameters: Parameters,
 ): Promise<Record<string, unknown>> {
   if (facets.length === 0) return {}
   const lists = facets.map((each, index) => `${each.values} as f${index}`).join(', ')
@@ -86,12 +86,13 @@ export async function countFacets(
       select jsonb_build_object('count', (select count(*) from terms), 'terms', coalesce((
         select jsonb_agg(jsonb_build_object('term', term, 'count', count) order by place) from (
           select term, count, row_number() over (order by ${order}) as place from terms
-          order by ${order} limit ${bind(limit)} offset ${bind(offset)}) as page), '[]'))) as a${index}`
+          order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}) as page), '[]'))) as a${index}`
   })
-  const { text, values } = finish(
-    `with found as materialized (select row_number() over () as row, ${lists} ${matching}) select ${counted.join(', ')}`,
+  const { rows } = await q.query<Record<string, { count: number; terms: readonly object[] }>>(
+    ...parameters.statement(
+      `with found as materialized (select row_number() over () as row, ${lists} ${matching}) select ${counted.join(', ')}`,
+    ),
   )
-  const { rows } = await q.query<Record<string, { count: number; terms: readonly object[] }>>(text, values)
   return Object.fromEntries(
     facets.map(({ name, field }, index) => [name, { type: 'term', field, ...rows[0]?.[`a${index}`] }]),
   )

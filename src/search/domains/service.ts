@@ -7,6 +7,7 @@ import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
+import { Parameters } from '../postgres/query/sql/sql.ts'
 import { pageOf } from '../request/compile.ts'
 import { costOf, isHeavy } from '../request/cost.ts'
 import { ignoredNames, notKnown, saysSomething } from '../request/known.ts'
@@ -16,9 +17,8 @@ import type { SearchRequest, SearchResponse } from '../schema.ts'
 import { elementsCondition } from './elements.ts'
 import { countFacets, type Facet, facetsOf } from './facets.ts'
 import { domains } from './kinds.ts'
-import { type DomainName, domainNames, type RecordKeepers, type RecordKind } from './model.ts'
+import { type Bind, type DomainName, domainNames, type RecordKeepers, type RecordKind } from './model.ts'
 import { orderBy } from './order.ts'
-import { createParameters, type Parameters } from './parameters.ts'
 import { type Source, sourceOf } from './source.ts'
 
 export interface RecordSearchDeps {
@@ -46,8 +46,8 @@ interface Plan {
 
 export function createRecordSearch({ db, heavyRequests, languages, keepers }: RecordSearchDeps) {
   async function compile(actor: Actor, request: Fields, kinds: readonly RecordKind[]): Promise<Plan> {
-    const parameters = createParameters()
-    const { bind } = parameters
+    const parameters = new Parameters()
+    const bind: Bind = (value) => parameters.add(value)
     const source = await sourceOf(kinds, actor, keepers, bind)
     assertForRecords(request)
     const zone = timeZoneOf(optional(request, 'timezone', 'string', 'body'))
@@ -71,15 +71,11 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
   async function find(plan: Plan, deadline: Deadline) {
     const q = db.within(deadline)
     const { source, parameters, matching, order, offset, limit, facets } = plan
-    const { finish, bind } = parameters
-    const total = finish(`select count(*) as count ${matching}`)
-    const counted = await q.query<{ count: number }>(total.text, total.values)
-    const page = finish(
-      `select ${source.basetype} as basetype, ${source.id} as id ${matching}
-       order by ${order} limit ${bind(limit)} offset ${bind(offset)}`,
-    )
+    const counted = await q.query<{ count: number }>(...parameters.statement(`select count(*) as count ${matching}`))
+    const page = `select ${source.basetype} as basetype, ${source.id} as id ${matching}
+       order by ${order} limit ${parameters.add(limit)} offset ${parameters.add(offset)}`
     const { rows } =
-      limit === 0 ? { rows: [] } : await q.query<{ basetype: string; id: number }>(page.text, page.values)
+      limit === 0 ? { rows: [] } : await q.query<{ basetype: string; id: number }>(...parameters.statement(page))
     return {
       count: counted.rows[0]?.count ?? 0,
       hits: rows,

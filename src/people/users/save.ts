@@ -340,6 +340,7 @@ async function writeRows(
   assigned: Assigned,
   tx: Tx,
 ): Promise<void> {
+  await store.lockNames(tx, newNames(items, rows))
   await store.insertUsers(
     tx,
     rows.filter((_, index) => !items[index]?.stored),
@@ -363,6 +364,18 @@ async function writeRows(
     return groupIds ? [{ id: rows[index]?.id as number, groupIds }] : []
   })
   await store.setGroups(tx, memberships)
+}
+
+/** What must be unique among users, as far as the save changes it. */
+function newNames(items: readonly Item[], rows: readonly store.UserRow[]): string[] {
+  return rows.flatMap(({ login, login_key, email, email_key, reference }, index) => {
+    const stored = items[index]?.stored
+    return [
+      ...(login === stored?.login ? [] : [login_key]),
+      ...(email === stored?.email ? [] : [email_key]),
+      ...(reference === stored?.reference ? [] : [reference]),
+    ].filter((name) => name !== null)
+  })
 }
 
 /** Events, sessions that end, and caches of all processes. */

@@ -195,6 +195,22 @@ export async function setArchived(tx: Tx, id: number, archived: boolean): Promis
   )
 }
 
+/** Names are locked by one of as many locks, so that a large batch holds no more. */
+const nameLocks = 256
+
+/**
+ * Waits for those who are just giving any of these names. Rows of one statement are written in no certain order, so without it
+ * two batches that want the same names could each wait for the other.
+ */
+export async function lockNames(tx: Tx, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await tx.query(
+    `select pg_advisory_xact_lock(hashtext('user_name'), l.number) from (
+       select distinct abs(hashtext(n.name) % $2) as number from unnest($1::text[]) as n (name) order by 1 offset 0) l`,
+    [names, nameLocks],
+  )
+}
+
 /** What a user is called and reached by, all at once. */
 export interface Identity {
   login: string | null

@@ -26,6 +26,7 @@ const order = [
   'objects',
   'collections',
   'search',
+  'ingest',
   'system',
   'maintenance',
   'import',

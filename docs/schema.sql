@@ -101,6 +101,30 @@ create table collection_object (
 );
 CREATE INDEX collection_object_rank_idx ON public.collection_object USING btree (collection_id, rank);
 
+-- Files that uploads into collections have put into objects.
+create table collection_upload (
+  collection_id bigint not null,
+  system_object_id bigint not null,
+  file_id bigint not null,
+  -- The name without its extension, in small letters.
+  stem_key text not null,
+  -- What a running number at the end of the stem is behind.
+  series_key text,
+  -- Folders below the collection that the file came in.
+  path text not null default ''::text,
+  -- The object was made for this file.
+  created boolean not null,
+  uploaded_at timestamp with time zone not null default now(),
+  constraint collection_upload_pkey PRIMARY KEY (collection_id, system_object_id, file_id),
+  constraint collection_upload_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE,
+  constraint collection_upload_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE,
+  constraint collection_upload_object_fkey FOREIGN KEY (system_object_id) REFERENCES object(system_object_id) ON DELETE CASCADE
+);
+CREATE INDEX collection_upload_file_idx ON public.collection_upload USING btree (file_id);
+CREATE INDEX collection_upload_object_idx ON public.collection_upload USING btree (system_object_id);
+CREATE INDEX collection_upload_series_idx ON public.collection_upload USING btree (collection_id, series_key) WHERE (series_key IS NOT NULL);
+CREATE INDEX collection_upload_stem_idx ON public.collection_upload USING btree (collection_id, stem_key);
+
 -- The working copy of the datamodel.
 create table datamodel_head (
   singleton boolean not null default true,

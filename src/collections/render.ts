@@ -79,7 +79,7 @@ export function renderName(
 }
 
 /** The settings for uploads of the nearest collection that has some, going up. */
-function compiledOf({ path }: Collection, chains: Chains): CreateObject | null {
+export function compiledOf({ path }: Collection, chains: Chains): CreateObject | null {
   for (const id of path.toReversed()) {
     const found = chains.get(id)?.createObject
     if (found) return found

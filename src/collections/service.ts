@@ -12,10 +12,11 @@ import type { KeptPools } from '../pools/service.ts'
 import type { RightsService } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
 import { type Access, accessTo, notFound, requireCollection } from './access.ts'
+import { requireList } from './entries/rights.ts'
 import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
 import { collectionEvent } from './events.ts'
-import type { Collection } from './model.ts'
-import { renderCollections } from './render.ts'
+import type { Collection, CreateObject } from './model.ts'
+import { compiledOf, renderCollections } from './render.ts'
 
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
@@ -32,6 +33,16 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly conventionOf: ConventionOf
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
+}
+
+/** A collection that files are uploaded into. */
+export interface CollectionUploads {
+  readonly collection: Pick<
+    Collection,
+    'id' | 'uuid' | 'ownerId' | 'version' | 'displayname' | 'shortname' | 'reference'
+  >
+  /** `create_object`, of the collection or of the nearest one above that has some. */
+  readonly settings: CreateObject | null
 }
 
 export type CollectionService = ReturnType<typeof createCollectionService>
@@ -208,6 +219,17 @@ export function createCollectionService(deps: CollectionDeps) {
         const wire = await render(db, actor, await store.findCollections(db, ids))
         return new Map(wire.map((one) => [one.collection._id, one]))
       },
+    },
+
+    /**
+     * What uploads into a collection make of files, for callers who may put objects into it.
+     * @throws {AppError} `ObjectNotFound`, `RightRequired`
+     */
+    async uploads(actor: Actor, id: number): Promise<CollectionUploads> {
+      const collection = await visible(db, actor, id)
+      const chains = await store.findChains(db, [id])
+      requireList(accessTo(actor, collection, chains, now()), 'link', id)
+      return { collection, settings: compiledOf(collection, chains) }
     },
 
     /** Creates or changes one; `id` is that of the address. @throws {AppError} as `saveAll` */

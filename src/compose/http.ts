@@ -49,6 +49,7 @@ export async function composeHttp(
     objects,
     collections,
     info,
+    ingest,
     invalid,
     nameInObject,
     runOnObjects,
@@ -131,7 +132,7 @@ export async function composeHttp(
     registerPoolRoutes(scope, { pools })
     registerTagRoutes(scope, { tags })
     registerTransitionRoutes(scope, { transitions, runOnObjects })
-    await registerFileRoutes(scope, { files, nameInObject })
+    await registerFileRoutes(scope, { files, nameInObject, collections: ingest.ofUploads })
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })

@@ -1,5 +1,6 @@
 import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createIngestService } from '../ingest/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
@@ -245,13 +246,25 @@ export async function composeObjects(
     },
   })
   opened.defer(() => search.close())
+  const objects = createObjectService(objectDeps, saved.renderSaved)
+  const ingest = createIngestService({
+    db,
+    events,
+    datamodel,
+    collections,
+    objects,
+    read,
+    search,
+    lockTimeout: config.lockTimeout,
+  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
     indexer,
     read,
     collections,
-    objects: createObjectService(objectDeps, saved.renderSaved),
+    objects,
+    ingest,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

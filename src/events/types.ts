@@ -140,7 +140,7 @@ export const eventTypes = {
   COLLECTION_INSERT: collection,
   COLLECTION_UPDATE: collection,
   COLLECTION_DELETE: collection,
-  COLLECTION_UPLOAD: unwritten('SYSTEM', 'UL P', upload),
+  COLLECTION_UPLOAD: type('SYSTEM', 'UL P', upload),
   JANITOR: type('SYSTEM', '', janitor),
   JANITOR_ERROR: type('SYSTEM', '', `${janitor} error`),
   WEBHOOK: type('SYSTEM', '', 'webhook response response_no_json'),

@@ -30,6 +30,7 @@ import {
   UploadQuery,
 } from './schema.ts'
 import type { FileService } from './service.ts'
+import type { UploadedFile, UploadsIntoCollections } from './upload/collections.ts'
 import { registerDerivedRoutes } from './upload/derived-routes.ts'
 import { registerRemoteRoutes } from './upload/from-address/routes.ts'
 import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.ts'
@@ -37,9 +38,15 @@ import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
 
+export interface FileRouteDeps {
+  readonly files: FileService
+  readonly nameInObject: NameInObject
+  readonly collections: UploadsIntoCollections
+}
+
 export async function registerFileRoutes(
   http: HttpApp,
-  { files, nameInObject }: { files: FileService; nameInObject: NameInObject },
+  { files, nameInObject, collections }: FileRouteDeps,
 ): Promise<void> {
   registerFixityRoutes(http, files)
   registerLocationRoutes(http, files)
@@ -78,6 +85,8 @@ export async function registerFileRoutes(
           'EasNoParentID',
           'DatabaseUniqueKeyViolation',
           'RequestTimeout',
+          'CollectionUploadNoObjectFound',
+          'ObjectNotFound',
         ],
       },
       handler: async (request) => {
@@ -88,11 +97,19 @@ export async function registerFileRoutes(
           parents: readList(query.id_parents, 'id_parents', isId),
           versions: readList(query.version_names, 'version_names', isText),
         }
-        const permission = await files.permission(actorOf(request))
+        const actor = actorOf(request)
+        const permission = await files.permission(actor)
+        const into = query.collection === undefined ? null : await collections.into(actor, query.collection)
+        if (into && (more.parents.length > 0 || more.versions.length > 0)) {
+          throw badRequest('collection: versions of other files become no objects.', { param: 'collection' })
+        }
         const wish = { produce: readFlags(query.produce_versions), priority: query.priority ?? 0 }
         const content = incoming(request, more.filenames[0] ?? null)
         const { check_for_duplicates: duplicates, await_version: awaited } = query
-        return files.put(actorOf(request), content, permission, more, wish, { duplicates, awaited })
+        const records = await files.put(actor, content, permission, more, wish, { duplicates, awaited })
+        if (!into) return records
+        const linked = await into(records.map(uploadedFile))
+        return records.map((record, index) => ({ ...record, _linked_objects: linked[index] ?? [] }))
       },
     })
   }
@@ -351,3 +368,16 @@ const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= 1000 && value.isWellFormed() && !value.includes('\0')
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+function uploadedFile(record: Readonly<Record<string, unknown>>): UploadedFile {
+  const {
+    _id,
+    original_filename: name,
+    filesize: bytes,
+  } = record as {
+    readonly _id: number
+    readonly original_filename: string
+    readonly filesize: number
+  }
+  return { fileId: _id, name, bytes }
+}

@@ -48,7 +48,15 @@ export const UploadQuery = Type.Object({
       'replaces what was uploaded there.',
   ),
   custom_produce_configs: Type.Optional(Type.String(refused(ownRecipes))),
-  collection: Type.Optional(Type.Integer(refused('there are no collections yet'))),
+  collection: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'The collection whose upload settings say which objects the files become parts of; `_linked_objects` of each file ' +
+        'names them. Not with `id_parents` and `version_names`.',
+    }),
+  ),
   check_for_duplicates: lookForDuplicates,
   await_version: awaitVersion,
 })

@@ -53,6 +53,7 @@ export type { FileUse } from './records/access.ts'
 export { userPictures } from './records/pictures.ts'
 export type { FileForIndex } from './shown/for-index.ts'
 export type { FileLink } from './shown/render.ts'
+export type { UploadsIntoCollections } from './upload/collections.ts'
 
 export interface FileOptions
   extends Pick<

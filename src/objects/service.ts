@@ -63,8 +63,23 @@ export type RenderSaved = (
 
 export type Saved = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
-  | { readonly kind: 'done'; readonly answer: JsonAnswer; readonly indexed: boolean }
+  | {
+      readonly kind: 'done'
+      readonly answer: JsonAnswer
+      readonly indexed: boolean
+      /** Those that were sent, in order. */
+      readonly objects: readonly SavedHead[]
+    }
 )
+
+/** An object as a save has left it. */
+export interface SavedHead {
+  readonly systemObjectId: number
+  readonly version: number
+}
+
+/** Work that belongs to a save: in its transaction, behind the write. */
+export type WithSave = (tx: Tx, objects: readonly SavedHead[]) => Promise<void>
 
 export type Deleted =
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
@@ -98,6 +113,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly fileDays?: number | undefined
       },
       deadline: Deadline = noDeadline,
+      withSave?: WithSave,
     ): Promise<Saved> {
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
@@ -112,14 +128,16 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
           const shape = options.dryRun ? withoutNewIds(saved) : undefined
           const known = formats[options.format].fields ? await around() : nothingKnown
           answer = await renderSaved(tx, actor, saved, options.format, { ...options, shape, deadline, known })
+          await withSave?.(tx, headsOf(saved))
         }
         return result
       })
       if (result.kind === 'confirm') return result
       const { ignored } = result
-      if (options.dryRun) return { kind: 'done', answer, indexed: true, ignored }
+      const objects = headsOf(result.saved)
+      if (options.dryRun) return { kind: 'done', answer, indexed: true, ignored, objects }
       const wait = options.skipIndex ? 0 : options.awaitIndex
-      return { kind: 'done', answer, indexed: await waitForIndex(result.written, wait), ignored }
+      return { kind: 'done', answer, indexed: await waitForIndex(result.written, wait), ignored, objects }
     },
 
     /** Moves objects to the trash, takes them out of it or purges them, all or nothing; a dry run does none of it. */
@@ -143,6 +161,9 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
     },
   }
 }
+
+const headsOf = (saved: readonly SavedObject[]): SavedHead[] =>
+  saved.map(({ object: { systemObjectId, version } }) => ({ systemObjectId, version }))
 
 /** A dry run is the same path, with a rollback at its end. */
 const endingOf = ({ dryRun }: { readonly dryRun: boolean }): Ending => (dryRun ? 'dry run' : 'store')

@@ -27,6 +27,11 @@ export const catalogue = {
     status: 400,
     text: 'Some of the objects to be removed are not in the collection.',
   },
+  CollectionUploadNoObjectFound: {
+    package: 'objects',
+    status: 400,
+    text: 'The collection makes no object of the file: it has no upload settings, or no object names the file.',
+  },
   ColumnCanNotBeUpdated: { package: 'acl', status: 400, text: 'This field cannot be changed.' },
   ColumnNeedsSystemRoot: { package: 'acl', status: 400, text: 'Only root may change this field.' },
   CommentRequired: { package: 'objects', status: 400, text: 'The mask requires a comment for this change.' },

@@ -27,6 +27,8 @@ export interface HitOptions {
   readonly generateRights?: boolean
   /** Show with `_all_fields` where the caller may; otherwise with the best mask that the caller may use. */
   readonly allFields?: boolean
+  /** Show with this mask where the caller may use it, objects of its type. */
+  readonly mask?: Mask
   /** Full names or their beginnings (`artwork.title`, `artwork`, `_tags`); empty: all. */
   readonly includeFields?: readonly string[]
   readonly excludeFields?: readonly string[]
@@ -101,7 +103,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     }
     const preferred = preferredMasks()
     const maskOf = (object: Head): Mask | 'short' | null =>
-      maySee(caller, object) ? bestMask(caller, object, preferred(object), options.allFields === true) : null
+      maySee(caller, object) ? bestMask(caller, object, preferred(object), options) : null
     const shape: Shape = (wire, { object }) => {
       if (keep) dropSystemFields(wire, keep)
       return additions ? Object.assign(wire, additions(object.systemObjectId)) : wire
@@ -114,11 +116,11 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     caller: CallerRights,
     object: Head,
     preferred: readonly Mask[],
-    allFields: boolean,
+    { allFields, mask: named }: Pick<HitOptions, 'allFields' | 'mask'>,
   ): Mask | 'short' {
     const context = { deps, caller }
-    const all = object.table.masks.get('_all_fields')
-    if (allFields && all && mayUseMask(context, all, object)) return all
+    const asked = named?.table === object.table ? named : allFields ? object.table.masks.get('_all_fields') : undefined
+    if (asked && mayUseMask(context, asked, object)) return asked
     let possible: Mask | null = null
     for (const mask of preferred) {
       if (!mayUseMask(context, mask, object)) continue

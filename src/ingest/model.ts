@@ -1,0 +1,55 @@
+/**
+ * Vocabulary of ingest. A *target* is a collection with its upload settings (`create_object`), resolved against the
+ * datamodel. An *ingested file* is one whose content is stored and that is to become part of an object. An *outcome* says
+ * which objects have got a file, or why none has.
+ */
+import type { Column, Mask, Table } from '../datamodel/model.ts'
+import type { AppError } from '../platform/errors.ts'
+
+export const updateModes = ['insert', 'update', 'upsert'] as const
+export type UpdateMode = (typeof updateModes)[number]
+
+export const updatePolicies = ['create_version', 'create_version_preferred', 'replace', 'refuse'] as const
+export type UpdatePolicy = (typeof updatePolicies)[number]
+
+export interface Target {
+  readonly collectionId: number
+  readonly table: Table
+  readonly mask: Mask
+  /** The column of files; of the object type or of a nested table of it. */
+  readonly column: Column
+  /** The nested table that has the column; null: the object type has it. */
+  readonly rows: Table | null
+  readonly poolId: number | null
+  readonly tagIds: readonly number[]
+  readonly mode: UpdateMode
+  readonly policy: UpdatePolicy
+  /** The field that names the files of an object; null: uploads update none by name. */
+  readonly match: Column | null
+  readonly recognizeSeries: boolean
+  readonly recognizeVersion: boolean
+}
+
+export interface IngestedFile {
+  readonly fileId: number
+  readonly name: string
+  readonly bytes: number
+  /** Folders below the collection, with slashes; empty: none. */
+  readonly path: string
+}
+
+/** An object that has got files. */
+export interface ReachedObject {
+  readonly systemObjectId: number
+  readonly version: number
+}
+
+export interface Outcome {
+  readonly file: IngestedFile
+  readonly objects: readonly ReachedObject[]
+  /** Why the file is in no object. */
+  readonly error: AppError | null
+}
+
+/** Files of one request or one run. */
+export const mostIngested = 1000

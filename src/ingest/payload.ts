@@ -1,0 +1,109 @@
+/** Objects as `POST /db` and `PATCH /db` take them, with the files that come in. */
+import { AppError } from '../platform/errors.ts'
+import type { Group } from './group.ts'
+import type { IngestedFile, Target } from './model.ts'
+import { nameKeys } from './names.ts'
+
+export type Wire = Readonly<Record<string, unknown>>
+
+/** A file in a column, with its name, by which versions of it are found. */
+interface FileInColumn {
+  readonly _id: number
+  readonly preferred?: boolean
+  readonly name?: string
+  readonly frontend_prefs?: unknown
+  readonly original_filename?: string
+}
+
+const comment = 'Upload into a collection'
+
+/** A new object with its files. */
+export function createPayload(target: Target, { files }: Group): Wire {
+  const { table, mask, poolId, tagIds } = target
+  return {
+    _objecttype: table.name,
+    _mask: mask.name,
+    _comment: comment,
+    ...(poolId === null ? {} : { _pool: { pool: { _id: poolId } } }),
+    ...(tagIds.length === 0 ? {} : { _tags: tagIds.map((_id) => ({ _id })) }),
+    [table.name]: valuesWith(target, {}, files, 'create_version'),
+  }
+}
+
+/**
+ * The change of an object that gets files, for `PATCH`: only the field of files, or the nested table that has it.
+ * @throws {AppError} `UploadError` where the policy refuses
+ */
+export function updatePayload(target: Target, { files, byName }: Group, object: Wire): Wire {
+  const { table, mask } = target
+  const block = (object[table.name] ?? {}) as Wire
+  const policy = byName ? target.policy : 'create_version'
+  return {
+    _objecttype: table.name,
+    _mask: mask.name,
+    _comment: comment,
+    [table.name]: { _id: block._id, _version: block._version, ...valuesWith(target, block, files, policy) },
+  }
+}
+
+function valuesWith(
+  { column, rows, recognizeVersion }: Target,
+  block: Wire,
+  files: readonly IngestedFile[],
+  policy: Target['policy'],
+): Wire {
+  if (!rows) {
+    const there = filesIn(block[column.name])
+    if (policy === 'refuse' && there.length > 0) throw refusal(files)
+    return { [column.name]: sendable(withFiles(there, files, policy)) }
+  }
+  const stored = (Array.isArray(block[rows.wireKey]) ? block[rows.wireKey] : []) as Wire[]
+  if (policy === 'refuse' && stored.some((row) => filesIn(row[column.name]).length > 0)) throw refusal(files)
+  const list = [...stored]
+  for (const file of files) {
+    const at = recognizeVersion || policy !== 'create_version' ? rowOfStem(list, column.name, file) : -1
+    const row = list[at]
+    if (row) list[at] = { ...row, [column.name]: withFiles(filesIn(row[column.name]), [file], policy) }
+    else list.push({ [column.name]: [{ ...link(file), preferred: true }] })
+  }
+  return { [rows.wireKey]: list.map((row) => ({ ...row, [column.name]: sendable(filesIn(row[column.name])) })) }
+}
+
+/** What a save takes of files: the rest is theirs, not of the object. */
+function sendable(list: readonly FileInColumn[]): Wire[] {
+  return list.map(({ _id, preferred = false, name, frontend_prefs: prefs }) => ({
+    _id,
+    preferred,
+    ...(name === undefined ? {} : { name }),
+    ...(prefs === undefined ? {} : { frontend_prefs: prefs }),
+  }))
+}
+
+/** The row that has a version of the file. */
+function rowOfStem(list: readonly Wire[], column: string, file: IngestedFile): number {
+  const { stem } = nameKeys(file.name)
+  return list.findIndex((row) =>
+    filesIn(row[column]).some(({ original_filename: name }) => name !== undefined && nameKeys(name).stem === stem),
+  )
+}
+
+function withFiles(there: readonly FileInColumn[], files: readonly IngestedFile[], policy: Target['policy']) {
+  const kept = policy === 'replace' ? [] : there
+  const preferNew = policy === 'create_version_preferred' || kept.length === 0
+  return [
+    ...kept.map((one) => (preferNew ? { ...one, preferred: false } : one)),
+    ...files.map((file, index) => ({ ...link(file), preferred: preferNew && index === 0 })),
+  ]
+}
+
+const link = ({ fileId, name }: IngestedFile): FileInColumn => ({ _id: fileId, original_filename: name })
+
+function filesIn(value: unknown): readonly FileInColumn[] {
+  return Array.isArray(value) ? (value as FileInColumn[]) : []
+}
+
+function refusal(files: readonly IngestedFile[]): AppError {
+  const file = files[0]?.name ?? ''
+  const message = 'The object has a file already, and the collection refuses others.'
+  return new AppError('UploadError', { file }, { message })
+}

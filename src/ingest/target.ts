@@ -1,0 +1,98 @@
+import type { CollectionUploads } from '../collections/service.ts'
+import type { Column, Model, Table } from '../datamodel/model.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import type { Target, UpdateMode, UpdatePolicy } from './model.ts'
+
+/** `create_object` as it is stored (collections/schema.ts). */
+interface Settings {
+  readonly objecttype?: string
+  readonly mask_id?: number
+  readonly pool_id?: number
+  readonly eas_field?: string
+  readonly update_mode?: UpdateMode
+  readonly update_policy?: UpdatePolicy
+  readonly update_search_field?: string
+  readonly recognize_series?: boolean
+  readonly recognize_version?: boolean
+  readonly tags?: readonly { readonly _id: number }[]
+  readonly [name: string]: unknown
+}
+
+/** Settings that uploads cannot obey yet, as far as they ask for something. */
+const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
+  ['mapping', (value) => value !== 'none' && value !== 'standard'],
+  ['plugin', (value) => value !== ''],
+  ['hierarchy_linked_object', (value) => Boolean((value as { field?: unknown }).field)],
+]
+
+/**
+ * What uploads into the collection make of files.
+ * @throws {AppError} `CollectionUploadNoObjectFound` without settings; `UnknownObjecttype`, `MaskNotFound`, `UnknownField` where
+ * the datamodel has changed since.
+ */
+export function resolveTarget({ collection, settings }: CollectionUploads, model: Model): Target {
+  const given = settings as Settings | null
+  if (!given?.objecttype) {
+    throw new AppError('CollectionUploadNoObjectFound', { collection: collection.id }, { message: noSettings })
+  }
+  for (const [name, asks] of withoutEffect) {
+    const value = given[name]
+    if (value === undefined || value === null || !asks(value)) continue
+    throw badRequest(`create_object.${name}: uploads do not obey this setting yet`, { name, collection: collection.id })
+  }
+  const table = model.objecttypes.get(given.objecttype)
+  if (!table) throw new AppError('UnknownObjecttype', { objecttype: given.objecttype })
+  const mask = given.mask_id === undefined ? table.preferredMask : model.masksById.get(given.mask_id)
+  if (!mask || mask.table !== table)
+    throw new AppError('MaskNotFound', { objecttype: table.name, mask: given.mask_id ?? '' })
+  const column = fileColumn(table, given.eas_field)
+  return {
+    collectionId: collection.id,
+    table,
+    mask,
+    column,
+    rows: column.table === table ? null : column.table,
+    poolId: given.pool_id ?? null,
+    tagIds: (given.tags ?? []).map(({ _id }) => _id),
+    mode: given.update_mode ?? 'insert',
+    policy: given.update_policy ?? 'create_version',
+    match: matchColumn(table, given),
+    recognizeSeries: given.recognize_series === true,
+    recognizeVersion: given.recognize_version === true,
+  }
+}
+
+const noSettings = 'The collection has no upload settings.'
+
+function matchColumn(table: Table, { update_mode: mode = 'insert', update_search_field: name }: Settings) {
+  if (mode === 'insert') return null
+  if (!name) throw badRequest('create_object.update_search_field: updates need a field that names files', { name: '' })
+  const column = columnNamed(table, name)
+  if (!column || !textTypes.has(column.type)) throw unknownField(table, 'update_search_field', name)
+  return column
+}
+
+const textTypes: ReadonlySet<string> = new Set(['text', 'text_oneline', 'string', 'text_l10n', 'text_l10n_oneline'])
+
+/** Without a name the only one that the object type has. */
+function fileColumn(table: Table, name: string | undefined): Column {
+  if (name) {
+    const column = columnNamed(table, name)
+    if (column?.type === 'eas') return column
+    throw unknownField(table, 'eas_field', name)
+  }
+  const all = [table, ...table.nested].flatMap(({ columns }) => columns.filter(({ type }) => type === 'eas'))
+  if (all.length === 1) return all[0] as Column
+  throw badRequest('create_object.eas_field: it must be said which field takes the files', { objecttype: table.name })
+}
+
+/** A column of the object type or of its nested tables, by its name in searches, with or without the object type. */
+function columnNamed(table: Table, name: string): Column | undefined {
+  return [table, ...table.nested]
+    .flatMap(({ columns }) => columns)
+    .find(({ fullName }) => fullName === name || fullName === `${table.name}.${name}`)
+}
+
+function unknownField(table: Table, setting: string, name: string): AppError {
+  return new AppError('UnknownField', { name: setting, field: name, objecttype: table.name })
+}

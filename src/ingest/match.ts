@@ -1,6 +1,6 @@
 /** Objects that name files in a field (`update_search_field`). */
 import type { Column } from '../datamodel/model.ts'
-import type { ReadService } from '../objects/read/read.ts'
+import type { ReadService } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { SearchService } from '../search/service.ts'

@@ -37,7 +37,7 @@ export {
 } from './masks/access.ts'
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export type { MaskDeps } from './masks/preference.ts'
-export type { ShownObject } from './read/read.ts'
+export type { ReadService, ShownObject } from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
 export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'
 export type { ObjectDeps } from './save/context.ts'

@@ -27,6 +27,7 @@ const order = [
   'collections',
   'search',
   'ingest',
+  'drives',
   'system',
   'maintenance',
   'import',

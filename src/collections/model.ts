@@ -43,6 +43,8 @@ export interface Collection extends CollectionFields {
   readonly objectCount: number
   /** Objects of other instances among them. */
   readonly remoteCount: number
+  /** Counts the renewals of its upload addresses. */
+  readonly uploadGeneration: number
   readonly createdAt: Date
   readonly updatedAt: Date
 }

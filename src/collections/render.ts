@@ -17,7 +17,15 @@ export interface Parts {
   readonly seen: ReadonlySet<number>
   /** In the order of the collections. */
   readonly acls: readonly (readonly RightApi[])[]
+  /** Addresses of uploads, of collections that the caller may upload into. */
+  readonly uploads: ReadonlyMap<number, readonly UploadAddress[]>
   readonly at: number
+}
+
+/** An entry of `_hotfolder_upload_urls`. */
+export interface UploadAddress {
+  readonly type: 'webdav' | 'webdav-hotfolder'
+  readonly url: string
 }
 
 export function renderCollections(collections: readonly Collection[], parts: Parts): CollectionOutput[] {
@@ -42,6 +50,9 @@ export function renderCollections(collections: readonly Collection[], parts: Par
       _has_pin: false,
       _generated_rights: access.rights,
       ...(compiled ? { _create_object_compiled: compiled } : {}),
+      ...(parts.uploads.has(collection.id)
+        ? { _hotfolder_upload_urls: [...(parts.uploads.get(collection.id) ?? [])] }
+        : {}),
       _created_at: collection.createdAt.toISOString(),
       _updated_at: collection.updatedAt.toISOString(),
     }
@@ -79,7 +90,7 @@ export function renderName(
 }
 
 /** The settings for uploads of the nearest collection that has some, going up. */
-export function compiledOf({ path }: Collection, chains: Chains): CreateObject | null {
+export function compiledOf({ path }: Pick<Collection, 'path'>, chains: Chains): CreateObject | null {
   for (const id of path.toReversed()) {
     const found = chains.get(id)?.createObject
     if (found) return found

@@ -116,6 +116,11 @@ export const CollectionInput = Type.Object(
     // Checked entry by entry (rights/acl.ts), with errors that name right and parameter.
     _acl: optional(Type.Array(Type.Unknown(grantShown), { maxItems: 1000 })),
     _private_acl: optional(Type.Boolean()),
+    _renew_upload_urls: optional(
+      Type.Boolean({
+        description: 'The addresses in `_hotfolder_upload_urls` are void, others take their place (own extension).',
+      }),
+    ),
     objects: optional(Entries),
     _objects: optional(
       Type.Array(Type.Unknown({ 'x-names': () => Entry, 'x-shown-as': Entry }), {
@@ -184,6 +189,17 @@ export const CollectionOutput = Type.Object(
     _has_pin: Type.Boolean(),
     _generated_rights: GeneratedRightsApi,
     _create_object_compiled: Type.Optional(Type.Object({}, open)),
+    _hotfolder_upload_urls: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { type: Type.Enum(['webdav', 'webdav-hotfolder']), url: Type.String() },
+          { ...open, title: 'UploadAddress' },
+        ),
+        {
+          description: 'Where files are uploaded: for those who may make objects in the collection and add them.',
+        },
+      ),
+    ),
     _created_at: Type.String(),
     _updated_at: Type.String(),
   },

@@ -15,8 +15,8 @@ import { type Access, accessTo, notFound, requireCollection } from './access.ts'
 import { requireList } from './entries/rights.ts'
 import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
 import { collectionEvent } from './events.ts'
-import type { Collection, CreateObject } from './model.ts'
-import { compiledOf, renderCollections } from './render.ts'
+import type { Collection, CreateObject, Localized } from './model.ts'
+import { compiledOf, renderCollections, type UploadAddress } from './render.ts'
 
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
@@ -33,6 +33,8 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly conventionOf: ConventionOf
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
+  /** Addresses at which files are uploaded into the collection. */
+  readonly uploadAddresses: (collectionId: number, generation: number) => Promise<readonly UploadAddress[]>
 }
 
 /** A collection that files are uploaded into. */
@@ -70,7 +72,12 @@ export function createCollectionService(deps: CollectionDeps) {
       collections.map((one) => (access(one).may('bag_acl') ? one.acl : [])),
       actor.languages,
     )
-    return renderCollections(collections, { names, chains, figures, accessTo: access, seen, acls, at })
+    const open = collections.filter((one) => mayUpload(access(one)) && compiledOf(one, chains))
+    const addresses = open.map(
+      async (one) => [one.id, await deps.uploadAddresses(one.id, one.uploadGeneration)] as const,
+    )
+    const uploads = new Map(await Promise.all(addresses))
+    return renderCollections(collections, { names, chains, figures, accessTo: access, seen, acls, uploads, at })
   }
 
   /** A collection that the caller may see. @throws {AppError} `ObjectNotFound`, `RightRequired` */
@@ -102,6 +109,7 @@ export function createCollectionService(deps: CollectionDeps) {
       placeOf,
     )
     await replaceLists(tx, actor, saved, entries)
+    await renewUploads(tx, actor, saved, inputs)
     await events.append(
       tx,
       saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
@@ -154,6 +162,21 @@ export function createCollectionService(deps: CollectionDeps) {
         return list && own ? [{ list, access: accessTo(actor, list, chains, now()), entries: own }] : []
       }),
     )
+  }
+
+  async function renewUploads(
+    tx: Tx,
+    actor: Actor,
+    saved: readonly SavedCollection[],
+    inputs: readonly CollectionInput[],
+  ): Promise<void> {
+    const ids = saved.flatMap(({ id }, index) => (inputs[index]?._renew_upload_urls ? [id] : []))
+    if (ids.length === 0) return
+    const chains = await store.findChains(tx, ids)
+    for (const one of await store.findCollections(tx, ids)) {
+      requireCollection(accessTo(actor, one, chains, now()), 'bag_acl', one.id)
+    }
+    await store.renewUploads(tx, ids)
   }
 
   async function save(
@@ -232,6 +255,17 @@ export function createCollectionService(deps: CollectionDeps) {
       return { collection, settings: compiledOf(collection, chains) }
     },
 
+    /** Gives a collection another name in the languages that are named. @throws {AppError} */
+    async rename(actor: Actor, id: number, displayname: Localized): Promise<void> {
+      const { version, displayname: before } = await visible(db, actor, id)
+      const _version = deps.conventionOf(actor) === 'next' ? version + 1 : version
+      await save(
+        actor,
+        [{ collection: { _id: id, _version, displayname: { ...before, ...displayname } } }],
+        () => 'body',
+      )
+    },
+
     /** Creates or changes one; `id` is that of the address. @throws {AppError} as `saveAll` */
     async save(actor: Actor, input: CollectionInput, id?: number): Promise<CollectionOutput> {
       const [wire] = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body')
@@ -275,6 +309,11 @@ export function createCollectionService(deps: CollectionDeps) {
       })
     },
   }
+}
+
+/** Whether a caller is told where to upload: who may make objects there and add them (decision 41). */
+function mayUpload(access: Access): boolean {
+  return access.whole || (access.mayListSome('link') && access.rights.create_in_collection !== undefined)
 }
 
 /** The address says which one is changed. */

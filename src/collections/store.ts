@@ -9,7 +9,7 @@ const columns = `c.id, c.version, c.parent_id as "parentId", c.path, c.is_system
   c.displayname, c.description, c.webfrontend_props as "webfrontendProps", c.create_object as "createObject",
   c.children_allowed as "childrenAllowed", c.objects_allowed as "objectsAllowed", c.acl, c.private_acl as "privateAcl",
   c.object_count as "objectCount", c.remote_count as "remoteCount", c.created_at as "createdAt",
-  c.updated_at as "updatedAt"`
+  c.updated_at as "updatedAt", c.upload_generation as "uploadGeneration"`
 const from = 'collection c join "user" o on o.id = c.owner_user left join "user" u on u.id = c.user_id'
 
 export async function findCollections(q: Queryable, ids: readonly number[]): Promise<Collection[]> {
@@ -61,6 +61,16 @@ export async function findByReference(
     'collections-by-reference',
   )
   return new Map(rows.map(({ reference, id }) => [reference, id]))
+}
+
+/** The addresses of their uploads are others from now on. */
+export async function renewUploads(tx: Tx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.query(
+    'update collection set upload_generation = upload_generation + 1 where id = any($1::bigint[])',
+    [numbersText(ids)],
+    'collections-renew-uploads',
+  )
 }
 
 export async function topOfUser(q: Queryable, userId: number): Promise<number | null> {

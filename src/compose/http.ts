@@ -1,6 +1,8 @@
 import { registerCollectionRoutes } from '../collections/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
+import { registerDriveRoutes } from '../drives/routes.ts'
+import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
@@ -50,6 +52,7 @@ export async function composeHttp(
     collections,
     info,
     ingest,
+    drives,
     invalid,
     nameInObject,
     runOnObjects,
@@ -139,5 +142,6 @@ export async function composeHttp(
     registerCollectionRoutes(scope, { collections })
     registerSearchRoutes(scope, { search, language })
   })
+  await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))
   return http
 }

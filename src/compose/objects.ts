@@ -1,4 +1,5 @@
 import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
+import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
@@ -38,7 +39,7 @@ export type Objects = Awaited<ReturnType<typeof composeObjects>>
 /** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
-  { bus, memory, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
+  { bus, memory, seal, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
   {
     baseConfig,
     datamodel,
@@ -105,6 +106,7 @@ export async function composeObjects(
   const read = createReadService(readDeps, render)
   const saved = createSavedAnswers(readDeps, render)
   const clock = (): Date => new Date()
+  const keys = createUploadKeys(seal)
   const collections = createCollectionService({
     db,
     events,
@@ -116,6 +118,15 @@ export async function composeObjects(
     languages,
     databaseName: config.databaseName,
     clock,
+    uploadAddresses: async (collectionId, generation) =>
+      baseConfig.get().webdav.read_write_access
+        ? [
+            {
+              type: 'webdav',
+              url: `${config.externalUrl}${drivePath}/${await keys.keyOf({ collectionId, generation })}/`,
+            },
+          ]
+        : [],
     objects: {
       find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
       readLookup: (lookup, path) => readNamedObject({ datamodel }, lookup, path),
@@ -257,6 +268,16 @@ export async function composeObjects(
     search,
     lockTimeout: config.lockTimeout,
   })
+  const drives = createDriveService({
+    db,
+    keys,
+    settings: () => baseConfig.get().webdav,
+    actorsOf: signIn.actorsOf,
+    files,
+    ingest,
+    collections,
+    languages,
+  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
@@ -265,6 +286,7 @@ export async function composeObjects(
     collections,
     objects,
     ingest,
+    drives,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

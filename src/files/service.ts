@@ -24,6 +24,7 @@ import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
 import { createJanitor, type JanitorOptions } from './janitor.ts'
 import { createLocations } from './locations/service.ts'
+import { originalOf } from './model.ts'
 import { createMoves } from './moves/service.ts'
 import { type Held, hold, holdSection } from './records/holders.ts'
 import { findByReference } from './records/store.ts'
@@ -37,6 +38,7 @@ import { filesForIndex } from './shown/for-index.ts'
 import { createRecords, type RecordOptions } from './shown/service.ts'
 import { createUploads } from './upload/service.ts'
 
+export { deliver } from './delivery/deliver.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
 export {
@@ -218,6 +220,13 @@ export async function createFileService(options: FileOptions) {
     /** Pictures that settings name for watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
     async holdImages(tx: Tx, actor: Actor, held: readonly Held[]): Promise<void> {
       await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
+    },
+
+    /** Those of the files whose originals the actor may have, by the objects that have them. */
+    async downloadable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
+      const known = await records.load(db, await rights.forActor(actor), ids)
+      const own = known.filter(({ file, access }) => access.may('asset_download', originalOf(file)))
+      return new Set(own.map(({ file }) => file.id))
     },
 
     shown: records.shown,

@@ -13,6 +13,7 @@ import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import { createRequestLimiter } from '../platform/limits/request-limiter.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { SearchService } from '../search/service.ts'
+import { type Exchange, exchangeFile, type FilePlace } from './exchange.ts'
 import { type Group, groupFiles, groupKey } from './group.ts'
 import { matchingObjects } from './match.ts'
 import { type IngestedFile, mostIngested, type Outcome, type ReachedObject, type Target } from './model.ts'
@@ -27,7 +28,7 @@ export interface IngestDeps {
   readonly events: Pick<EventLog, 'append'>
   readonly datamodel: { current(): Model }
   readonly collections: Pick<CollectionService, 'uploads' | 'lists'>
-  readonly objects: Pick<ObjectService, 'save'>
+  readonly objects: Pick<ObjectService, 'save' | 'delete'>
   readonly read: Pick<ReadService, 'stream'>
   readonly search: Pick<SearchService, 'walk'>
   /** Milliseconds that an upload waits for the one before it in the same collection. */
@@ -47,7 +48,7 @@ export type IngestService = ReturnType<typeof createIngestService>
 const atATime = 4
 
 export function createIngestService(deps: IngestDeps) {
-  const { db, datamodel, collections } = deps
+  const { db, datamodel, collections, read } = deps
   const limiter = createRequestLimiter({ concurrency: atATime })
 
   /**
@@ -111,6 +112,41 @@ export function createIngestService(deps: IngestDeps) {
     },
   }
 
+  /** Puts a file into the place of another one. @throws {AppError} */
+  async function replace(actor: Actor, into: Target | null, place: FilePlace, by: number, deadline = noDeadline) {
+    const mask = into?.mask ?? null
+    const change = await exchangeFile({ read, model: datamodel.current(), mask }, actor, place, by, deadline)
+    await patch(actor, change, deadline)
+  }
+
+  /**
+   * Takes a file out of its object; the object goes to the trash where `withObject` says so and it has no other file.
+   * @throws {AppError}
+   */
+  async function remove(
+    actor: Actor,
+    into: Target | null,
+    place: FilePlace,
+    { withObject, deadline = noDeadline }: { readonly withObject: boolean; readonly deadline?: Deadline },
+  ): Promise<void> {
+    const mask = into?.mask ?? null
+    const change = await exchangeFile({ read, model: datamodel.current(), mask }, actor, place, null, deadline)
+    if (withObject && change.left === 0) {
+      const triple = [change.id, change.version, 'Deleted in a shared folder']
+      const options = { policy: 'remove' as const, confirmTransition: 'ALL', dryRun: false, awaitIndex: 0 }
+      const deleted = await deps.objects.delete(actor, change.objecttype, [triple], options, deadline)
+      if (deleted.kind === 'confirm') throw new AppError('UploadError', {}, { message: wouldAsk })
+      return
+    }
+    await patch(actor, change, deadline)
+  }
+
+  async function patch(actor: Actor, { objecttype, payload }: Exchange, deadline: Deadline): Promise<void> {
+    const options = { ...saveOptions, partial: true, dryRun: false, format: 'short' as const, awaitIndex: 0 }
+    const result = await deps.objects.save(actor, objecttype, [payload], options, deadline)
+    if (result.kind === 'confirm') throw new AppError('UploadError', {}, { message: wouldAsk })
+  }
+
   /** For `/eas/put?collection=`: all files come into objects, or the request fails and they stay without. */
   const ofUploads: UploadsIntoCollections = {
     async into(actor, collectionId) {
@@ -124,7 +160,7 @@ export function createIngestService(deps: IngestDeps) {
       }
     },
   }
-  return { ...service, ofUploads }
+  return { ...service, replace, remove, ofUploads }
 }
 
 interface GroupResult {
@@ -257,6 +293,8 @@ function createRun(deps: IngestDeps, { actor, target, awaitIndex, deadline }: Ru
     return results
   }
 }
+
+const wouldAsk = 'A save of the object would ask a question; nobody can answer it.'
 
 /** As a client saves who has nobody to ask. */
 const saveOptions: Omit<SaveOptions, 'partial' | 'dryRun'> = {

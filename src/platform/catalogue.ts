@@ -70,6 +70,7 @@ export const catalogue = {
   DeepLinkAccessDisabled: { package: 'api', status: 400, text: 'Deep links are switched off.', coming: 'deep links' },
   DeleteSystemGroup: { package: 'acl', status: 400, text: 'A system group cannot be deleted.' },
   DeleteSystemUser: { package: 'acl', status: 400, text: 'A system user cannot be deleted.' },
+  DotFilenameNotAllowed: { package: 'api', status: 400, text: 'Names in shared folders do not begin with a dot.' },
   EasEmptyFilename: { package: 'filesync', status: 400, text: 'The name of the file is empty.' },
   EasInvalidFilename: {
     package: 'filesync',
@@ -192,6 +193,7 @@ export const catalogue = {
   PluginNotFound: { package: 'api', status: 404, text: 'There is no such plugin.', coming: 'plugins' },
   PoolNeedsParent: { package: 'rightcheck', status: 400, text: 'A pool needs a parent.' },
   PoolNotEmpty: { package: 'api', status: 400, text: 'There are objects or pools in the pool.' },
+  PathConflict: { package: 'api', status: 409, text: 'The path does not fit what is in the shared folder.' },
   PoolNotFound: { package: 'pool', status: 400, text: 'There is no such pool.' },
   PoolRequired: { package: 'objects', status: 400, text: 'Objects of this type need a pool.' },
   PreconditionFailed: {
@@ -253,6 +255,7 @@ export const catalogue = {
     text: 'The search index is being rebuilt; try again when that is done.',
   },
   RequestTimeout: { package: 'api', status: 408, text: 'The request arrives too slowly.' },
+  ResourceLocked: { package: 'api', status: 423, text: 'Somebody has locked what is to be changed.' },
   ResourceNotFound: { package: 'api', status: 404, text: 'There is no such resource.' },
   RightRequired: { package: 'rightcheck', status: 403, text: 'A right is missing.' },
   SchemaDuplicateMaskName: { package: 'datamodel', status: 400, text: 'Two masks have the same name.' },
@@ -375,7 +378,7 @@ export const catalogue = {
   UserTypeNotAllowed: { package: 'acl', status: 400, text: 'Users of this type cannot be made.' },
   VersionMismatch: { package: 'ferrors', status: 400, text: 'The version sent is not the version required.' },
   WarningExportFile: { package: 'export', status: 400, text: 'A file of the export has a warning.', coming: 'exports' },
-  WebdavNotEnabled: { package: 'api', status: 503, text: 'WebDAV is switched off.', coming: 'shares' },
+  WebdavNotEnabled: { package: 'api', status: 503, text: 'WebDAV is switched off.' },
   WebhookCallbackUnknown: { package: 'transition', status: 400, text: 'The webhook cannot be called at this time.' },
   WebhookNotSelected: { package: 'transition', status: 400, text: 'The action names no webhook.' },
   WebhookUnknown: { package: 'transition', status: 400, text: 'The base configuration has no such webhook.' },

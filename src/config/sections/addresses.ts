@@ -10,6 +10,13 @@ export const addresses = {
     allow_access_by_column: waiting(bool(false), 'there are no deep links to objects yet'),
   }),
 
+  webdav: section('access', 'user', {
+    /** Collections can be mounted as drives by their upload addresses, for reading and writing. */
+    read_write_access: bool(false),
+    hotfolder: waiting(bool(false), 'there is no hotfolder yet'),
+    hotfolder_wait_sec: waiting(int(15, { min: 1, max: 3600 }), 'there is no hotfolder yet'),
+  }),
+
   file_url_expire: section(
     'files',
     'user',

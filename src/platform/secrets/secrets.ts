@@ -53,8 +53,10 @@ const basic = /\b(basic\s+)([\w+/-]{4,}={0,2})/gi
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z ]*-----)?/g
 /** Signatures of addresses of files, where they stand as a step of a path. */
 const signatureStep = /\/[0-9a-z]{1,8}-[\w-]{32}(?=[/?#"'\s\\]|$)/g
+/** Addresses of drives: who has one may write there. */
+const driveStep = /\/(WebDAV|hotfolder)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi
 /** What any of the above has: most texts have none. */
-const suspicious = /:\/\/|=|"|bearer|basic|authorization|cookie|-----|-[\w-]{32}/i
+const suspicious = /:\/\/|=|"|bearer|basic|authorization|cookie|-----|-[\w-]{32}|\/(?:webdav|hotfolder)\//i
 
 /** The values of secret names; of headers also what stands behind their scheme. */
 export function secretsIn(values: unknown): string[] {
@@ -84,12 +86,13 @@ export function scrubText(text: string): string {
     .replaceAll(bearer, `$1${masked}`)
     .replaceAll(basic, (all, before, value) => (isCredentials(value) ? `${before}${masked}` : all))
     .replaceAll(signatureStep, `/${masked}`)
+    .replaceAll(driveStep, `/$1/${masked}`)
 }
 
 /** The path of a request as it may be logged: steps that are signatures are none of it, however they are spelt. */
 export function scrubPath(path: string): string {
   const plain = path.includes('%') ? decoded(path) : path
-  const clean = plain.replaceAll(signatureStep, `/${masked}`)
+  const clean = plain.replaceAll(signatureStep, `/${masked}`).replaceAll(driveStep, `/$1/${masked}`)
   return clean === plain ? path : clean
 }
 

@@ -1,0 +1,54 @@
+/** Names of files and folders that every file system takes (decision 57). */
+import { composed } from '../platform/values/text.ts'
+
+const longest = 200
+
+/** What Windows, macOS or a path cannot have in a name. */
+const unsafe = /[/\\:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+/** Devices of Windows, with whatever extension. */
+const devices = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i
+
+/** The name as drives show it: in composed form, without characters that a file system refuses, never hidden. */
+export function safeName(given: string): string {
+  let name = composed(given.toWellFormed()).replaceAll(unsafe, '_').trim()
+  while (name.endsWith('.') || name.endsWith(' ')) name = name.slice(0, -1)
+  if (name === '') return '_'
+  if (name.startsWith('.')) name = `_${name.slice(1)}`
+  if (devices.test(name)) name = `_${name}`
+  return shortened(name)
+}
+
+/** How names are compared: most clients make no difference between capital and small letters. */
+export const nameKey = (name: string): string => composed(name).toLowerCase()
+
+/** The same things with names that differ: those that come later get a number, `view (2).jpg`. */
+export function distinctNames<T>(things: readonly T[], nameOf: (thing: T) => string, taken = new Set<string>()) {
+  const next = new Map<string, number>()
+  return things.map((thing) => {
+    const wanted = safeName(nameOf(thing))
+    const key = nameKey(wanted)
+    let name = wanted
+    let number = next.get(key) ?? 2
+    while (taken.has(nameKey(name))) name = numbered(wanted, number++)
+    next.set(key, number)
+    taken.add(nameKey(name))
+    return { thing, name }
+  })
+}
+
+function numbered(name: string, number: number): string {
+  const dot = extensionAt(name)
+  return `${name.slice(0, dot)} (${number})${name.slice(dot)}`
+}
+
+function shortened(name: string): string {
+  if (name.length <= longest) return name
+  const dot = extensionAt(name)
+  return `${name.slice(0, longest - (name.length - dot)).toWellFormed()}${name.slice(dot)}`
+}
+
+/** Where the extension begins; the end where there is none. */
+function extensionAt(name: string): number {
+  const dot = name.lastIndexOf('.')
+  return dot > 0 && name.length - dot <= 17 ? dot : name.length
+}

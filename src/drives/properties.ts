@@ -1,0 +1,83 @@
+/** Properties of what a drive has (RFC 4918, 15). */
+
+import { tokenAddress } from './if-header.ts'
+import type { Lock } from './locks.ts'
+import type { DriveEntry } from './model.ts'
+import { type Asked, dav, emptyElement, type PropertyName, xmlHeader, xmlText } from './xml.ts'
+
+export interface Shown {
+  readonly href: string
+  readonly entry: DriveEntry
+  readonly locks: readonly Lock[]
+}
+
+export const etagOf = (entry: DriveEntry): string | null =>
+  entry.kind === 'file' ? `"${entry.sha256}"` : entry.kind === 'placeholder' ? '"empty"' : null
+
+type Property = (shown: Shown) => string | null
+
+/** Their contents as XML; null: an entry of this kind has none. */
+const properties: Readonly<Record<string, Property>> = {
+  creationdate: ({ entry }) => entry.createdAt.toISOString().replace(/\.\d+Z$/, 'Z'),
+  displayname: ({ entry }) => xmlText(entry.name),
+  getcontentlength: ({ entry }) => (entry.kind === 'folder' ? null : String(entry.kind === 'file' ? entry.bytes : 0)),
+  getcontenttype: ({ entry }) => {
+    if (entry.kind === 'folder') return 'httpd/unix-directory'
+    return entry.kind === 'file' ? xmlText(entry.mimeType) : 'application/octet-stream'
+  },
+  getetag: ({ entry }) => {
+    const tag = etagOf(entry)
+    return tag === null ? null : xmlText(tag)
+  },
+  getlastmodified: ({ entry }) => (entry.kind === 'folder' ? entry.modifiedAt : entry.createdAt).toUTCString(),
+  lockdiscovery: ({ locks, href }) => locks.map((lock) => activeLock(lock, href)).join(''),
+  resourcetype: ({ entry }) => (entry.kind === 'folder' ? '<D:collection/>' : ''),
+  supportedlock: () =>
+    '<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>',
+}
+
+/** The answer to a PROPFIND: 207. */
+export function multistatus(all: readonly Shown[], asked: Asked): string {
+  return `${xmlHeader}<D:multistatus xmlns:D="${dav}">${all.map((shown) => response(shown, asked)).join('')}</D:multistatus>\n`
+}
+
+function response(shown: Shown, asked: Asked): string {
+  const names = asked.kind === 'some' ? asked.names : Object.keys(properties).map((name) => ({ namespace: dav, name }))
+  const found: string[] = []
+  const missing: string[] = []
+  for (const name of names) {
+    const value = name.namespace === dav ? (properties[name.name]?.(shown) ?? null) : null
+    if (value === null) missing.push(emptyElement(name))
+    else found.push(asked.kind === 'names' ? emptyElement(name) : `<D:${name.name}>${value}</D:${name.name}>`)
+  }
+  const parts = [
+    ...(found.length > 0 || missing.length === 0 ? [propstat(found, '200 OK')] : []),
+    // Only who asks for a property hears that it is not there.
+    ...(asked.kind === 'some' && missing.length > 0 ? [propstat(missing, '404 Not Found')] : []),
+  ]
+  return `<D:response><D:href>${xmlText(shown.href)}</D:href>${parts.join('')}</D:response>`
+}
+
+const propstat = (elements: readonly string[], status: string): string =>
+  `<D:propstat><D:prop>${elements.join('')}</D:prop><D:status>HTTP/1.1 ${status}</D:status></D:propstat>`
+
+/** The answer to a PROPPATCH: nothing is stored, and clients that want to keep something are told that it went well. */
+export function patched(shown: Shown, names: readonly PropertyName[]): string {
+  const parts = propstat(names.map(emptyElement), '200 OK')
+  return `${xmlHeader}<D:multistatus xmlns:D="${dav}"><D:response><D:href>${xmlText(shown.href)}</D:href>${parts}</D:response></D:multistatus>\n`
+}
+
+function activeLock({ token, deep, owner, seconds }: Lock, href: string): string {
+  return (
+    '<D:activelock><D:locktype><D:write/></D:locktype><D:lockscope><D:exclusive/></D:lockscope>' +
+    `<D:depth>${deep ? 'infinity' : '0'}</D:depth>` +
+    (owner === '' ? '' : `<D:owner>${xmlText(owner)}</D:owner>`) +
+    `<D:timeout>Second-${seconds}</D:timeout><D:locktoken><D:href>${tokenAddress(token)}</D:href></D:locktoken>` +
+    `<D:lockroot><D:href>${xmlText(href)}</D:href></D:lockroot></D:activelock>`
+  )
+}
+
+/** The body of an answer to LOCK. */
+export function lockDiscovery(lock: Lock, href: string): string {
+  return `${xmlHeader}<D:prop xmlns:D="${dav}"><D:lockdiscovery>${activeLock(lock, href)}</D:lockdiscovery></D:prop>\n`
+}

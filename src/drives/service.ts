@@ -1,0 +1,270 @@
+/**
+ * Drives: collections as folders of files, for clients that speak WebDAV. Whoever has the address may do there what the owner of
+ * the collection may. See docs/drives.md.
+ */
+import type { CollectionService } from '../collections/service.ts'
+import type { FileService } from '../files/service.ts'
+import type { IngestService, Target } from '../ingest/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Deadline } from '../platform/limits/deadline.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { UploadKeys } from './keys.ts'
+import { createLocks, type Lockable } from './locks.ts'
+import type { DriveEntry, DriveFile, DriveFolder, Place, Placeholder } from './model.ts'
+import { distinctNames, nameKey, safeName } from './names.ts'
+import * as store from './store.ts'
+
+export { createUploadKeys } from './keys.ts'
+
+export const drivePath = '/api/v1/WebDAV'
+
+export interface DriveDeps {
+  readonly db: Db
+  readonly keys: UploadKeys
+  readonly settings: () => { readonly read_write_access: boolean }
+  /** Who of them may act now. */
+  readonly actorsOf: (from: Db, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
+  readonly files: Pick<FileService, 'permission' | 'put' | 'download' | 'downloadable'>
+  readonly ingest: Pick<IngestService, 'target' | 'ingest' | 'replace' | 'remove'>
+  readonly collections: Pick<CollectionService, 'save' | 'rename' | 'remove'>
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+}
+
+/** A drive that a client has mounted, and as whom it works. */
+export interface Drive {
+  readonly actor: Actor
+  readonly root: DriveFolder
+}
+
+/** An upload that may begin. */
+export interface Upload {
+  readonly actor: Actor
+  readonly parent: DriveFolder
+  readonly name: string
+  /** What has the name; never a folder. */
+  readonly entry: DriveEntry | null
+  readonly target: Target
+  readonly permission: Awaited<ReturnType<FileService['permission']>>
+}
+
+export type DriveService = ReturnType<typeof createDriveService>
+
+/** Steps of a path, and names that wait for their content in one folder. */
+const [mostSteps, mostPlaceholders] = [100, 1000]
+
+export function createDriveService(deps: DriveDeps) {
+  const { db, keys, files, ingest, languages } = deps
+  const locks = createLocks(db)
+
+  /** @throws {AppError} `WebdavNotEnabled`, `ResourceNotFound` */
+  async function open(key: string, remoteAddr: string): Promise<Drive> {
+    if (!deps.settings().read_write_access) throw new AppError('WebdavNotEnabled')
+    const root = await rootOf(key)
+    const actor = root && (await deps.actorsOf(db, [root.ownerId])).get(root.ownerId)
+    if (!root || !actor) throw new AppError('ResourceNotFound')
+    return { actor: { ...actor, remoteAddr }, root: folderOf(root, '') }
+  }
+
+  /** The uuid of a collection opens it only as long as no link for others tells it. */
+  async function rootOf(key: string): Promise<store.DriveRoot | null> {
+    const address = await keys.read(key)
+    const byKey = address && (await store.findRoot(db, { id: address.collectionId }))
+    if (byKey) return byKey.generation === address.generation ? byKey : null
+    const byUuid = await store.findRoot(db, { uuid: key.toLowerCase() })
+    return byUuid && !(await store.sharedOutside(db, byUuid.path)) ? byUuid : null
+  }
+
+  function folderOf({ id, path, createdAt, updatedAt }: store.DriveRoot, name: string): DriveFolder {
+    return { kind: 'folder', id, name, path, createdAt, modifiedAt: updatedAt }
+  }
+
+  /** What somebody calls a collection, in the first language that it has a name in. */
+  function titleOf({ id, displayname }: store.DriveRoot): string {
+    const language = languages().find((one) => displayname[one]) ?? Object.keys(displayname)[0]
+    return (language === undefined ? undefined : displayname[language]) ?? String(id)
+  }
+
+  async function subfolders(folder: DriveFolder): Promise<DriveFolder[]> {
+    const named = distinctNames(await store.foldersIn(db, folder.id), titleOf)
+    return named.map(({ thing, name }) => folderOf(thing, name))
+  }
+
+  /** What is in a folder: collections keep their names, files come behind them. */
+  async function entriesOf({ actor }: Pick<Drive, 'actor'>, folder: DriveFolder): Promise<DriveEntry[]> {
+    const folders = await subfolders(folder)
+    const found = await store.filesIn(db, folder.id, await columnsOf(actor, folder))
+    const visible = await files.downloadable(actor, [...new Set(found.map(({ fileId }) => fileId))])
+    const taken = new Set(folders.map(({ name }) => nameKey(name)))
+    // Names do not depend on what the owner sees at the moment.
+    const named = distinctNames(found, ({ name }) => name, taken)
+      .filter(({ thing }) => visible.has(thing.fileId))
+      .map(({ thing, name }): DriveFile => ({ ...thing, name }))
+    const waiting = (await store.placeholdersIn(db, folder.id))
+      .filter(({ name }) => !taken.has(nameKey(name)))
+      .map(({ name, createdAt }): Placeholder => ({ kind: 'placeholder', name, createdAt }))
+    return [...folders, ...named, ...waiting]
+  }
+
+  /** The field of files that the upload settings name; null: all of them. */
+  async function columnsOf(actor: Actor, folder: DriveFolder): Promise<readonly number[] | null> {
+    const target = await targetOf(actor, folder)
+    return target === null ? null : [target.column.id]
+  }
+
+  /** null: nothing can be uploaded there. */
+  async function targetOf(actor: Actor, folder: DriveFolder): Promise<Target | null> {
+    try {
+      return await ingest.target(actor, folder.id)
+    } catch (error) {
+      if (error instanceof AppError && error.status < 500) return null
+      throw error
+    }
+  }
+
+  /** Where a path leads; null: a folder on the way is missing. One statement for each step but the last. */
+  async function find(drive: Drive, steps: readonly string[]): Promise<Place | null> {
+    if (steps.length > mostSteps) return null
+    if (steps.length === 0) return { parent: null, name: '', entry: drive.root }
+    let parent = drive.root
+    for (const step of steps.slice(0, -1)) {
+      const next = (await subfolders(parent)).find(({ name }) => nameKey(name) === nameKey(step))
+      if (!next) return null
+      parent = next
+    }
+    const name = steps.at(-1) as string
+    const entries = await entriesOf(drive, parent)
+    const entry = entries.find((one) => nameKey(one.name) === nameKey(name)) ?? null
+    return { parent, name: entry?.name ?? name, entry }
+  }
+
+  function lockable({ parent, name, entry }: Place): Lockable {
+    if (entry?.kind === 'folder') return { collectionId: entry.id, name: null, path: entry.path }
+    const folder = parent as DriveFolder
+    return { collectionId: folder.id, name, path: folder.path }
+  }
+
+  /** @throws {AppError} `ResourceLocked` where a lock holds whose token is not shown */
+  async function assertFree(place: Place, tokens: readonly string[]): Promise<void> {
+    const held = await locks.at(lockable(place))
+    const parent = place.entry?.kind === 'folder' && place.parent ? place.parent : null
+    // A folder that is renamed or goes is a change of the folder that it is in.
+    if (parent) held.push(...(await locks.at({ collectionId: parent.id, name: null, path: parent.path })))
+    if (held.some(({ token }) => !tokens.includes(token))) throw new AppError('ResourceLocked')
+  }
+
+  return {
+    open,
+    find,
+    entriesOf,
+    locks,
+    lockable,
+    assertFree,
+
+    /** The content of a file of the drive. @throws {AppError} */
+    content: (actor: Actor, { fileId, sha256 }: DriveFile, signal: AbortSignal) =>
+      files.download(
+        actor,
+        { fileId, hash: sha256, version: 'original' },
+        { signature: undefined, transform: null, nameIn: async () => null, signal },
+      ),
+
+    /**
+     * Before the content is read: what an upload to a name comes to.
+     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`, `RightRequired`
+     */
+    async upload({ actor }: Drive, place: Place | null): Promise<Upload> {
+      if (!place?.parent) throw new AppError('PathConflict')
+      const { parent, name, entry } = place
+      if (entry?.kind === 'folder') throw new AppError('PathConflict')
+      assertName(name)
+      const target = await ingest.target(actor, parent.id)
+      const permission = await files.permission(actor)
+      return { actor, parent, name, entry, target, permission }
+    },
+
+    /** A name whose content comes later; a file that is there stays as it is. @throws {AppError} */
+    async announce({ parent, name, entry }: Pick<Upload, 'parent' | 'name' | 'entry'>): Promise<void> {
+      if (entry !== null) return
+      const added = await db.transaction((tx) => store.addPlaceholder(tx, parent.id, name, mostPlaceholders))
+      if (!added) throw new AppError('PathConflict', { most: mostPlaceholders })
+    },
+
+    /** Stores a content, and puts it into the objects that take it; their system object ids. @throws {AppError} */
+    async store(
+      upload: Upload,
+      content: { readonly content: AsyncIterable<Buffer>; readonly bytes: number },
+      deadline: Deadline,
+    ): Promise<number[]> {
+      const { actor, parent, name, entry, target, permission } = upload
+      const more = { filenames: [], references: [], parents: [], versions: [] }
+      const wish = { produce: () => true, priority: 0 }
+      const [record] = await files.put(actor, one({ name, ...content }), permission, more, wish)
+      const fileId = record?._id as number
+      await store.removePlaceholder(db, parent.id, name)
+      if (entry?.kind === 'file') {
+        await ingest.replace(actor, target, entry, fileId, deadline)
+        return [entry.systemObjectId]
+      }
+      const ingested = {
+        fileId,
+        name: record?.original_filename as string,
+        bytes: record?.filesize as number,
+        path: '',
+      }
+      const [outcome] = await ingest.ingest(actor, target, [ingested], { together: true, deadline })
+      return outcome?.objects.map(({ systemObjectId }) => systemObjectId) ?? []
+    },
+
+    /** Takes a file out of its object, or lets go of a name. @throws {AppError} */
+    async remove({ actor }: Drive, { parent, entry }: Place, deadline: Deadline): Promise<void> {
+      const folder = parent as DriveFolder
+      if (entry?.kind === 'placeholder') return store.removePlaceholder(db, folder.id, entry.name)
+      if (entry?.kind !== 'file') throw new AppError('PathConflict')
+      const withObject = await store.madeForFile(db, folder.id, entry.systemObjectId)
+      await ingest.remove(actor, await targetOf(actor, folder), entry, { withObject, deadline })
+    },
+
+    /** Deletes a collection that is empty. @throws {AppError} */
+    async removeFolder({ actor }: Drive, { id }: DriveFolder): Promise<void> {
+      await deps.collections.remove(actor, id)
+    },
+
+    /** Makes a collection; one that is there stays as it is. @throws {AppError} `PathConflict` */
+    async makeFolder({ actor }: Drive, place: Place | null): Promise<void> {
+      if (!place) throw new AppError('PathConflict')
+      const { parent, name, entry } = place
+      if (entry?.kind === 'folder') return
+      if (entry !== null || !parent) throw new AppError('PathConflict')
+      assertName(name)
+      await deps.collections.save(actor, { collection: { _id_parent: parent.id, displayname: named(name) } })
+    },
+
+    /** Gives a folder another name. @throws {AppError} `PathConflict` for everything else */
+    async rename({ actor }: Drive, from: Place | null, to: Place | null): Promise<void> {
+      const folder = from?.entry
+      if (folder?.kind !== 'folder' || !from?.parent || !to?.parent) throw new AppError('PathConflict')
+      if (to.parent.id !== from.parent.id) throw new AppError('PathConflict')
+      if (to.entry && !(to.entry.kind === 'folder' && to.entry.id === folder.id)) throw new AppError('PathConflict')
+      assertName(to.name)
+      const displayname = named(to.name)
+      await deps.collections.rename(actor, folder.id, displayname)
+    },
+  }
+
+  function named(name: string): Record<string, string> {
+    return Object.fromEntries(languages().map((language) => [language, name]))
+  }
+}
+
+/** @throws {AppError} for a name that drives would show otherwise */
+function assertName(name: string): void {
+  if (name.startsWith('.')) throw new AppError('DotFilenameNotAllowed', { filename: name.slice(0, 255) })
+  if (safeName(name) !== name.normalize('NFC'))
+    throw new AppError('EasInvalidFilename', { filename: name.slice(0, 255) })
+}
+
+async function* one<T>(file: T): AsyncGenerator<T> {
+  yield file
+}

@@ -75,6 +75,8 @@ create table collection (
   remote_count integer not null default 0,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  -- Which of its upload addresses is good; the address itself follows from the secret key.
+  upload_generation integer not null default 0,
   constraint collection_pkey PRIMARY KEY (id),
   constraint collection_owner_fkey FOREIGN KEY (owner_user) REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED,
   constraint collection_parent_fkey FOREIGN KEY (parent_id) REFERENCES collection(id),
@@ -182,6 +184,35 @@ create table directory_word (
   constraint directory_word_kind_check CHECK ((kind = ANY (ARRAY['ldap'::text, 'openid'::text, 'saml'::text]))),
   constraint directory_word_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
+
+-- Write locks of drives.
+create table drive_lock (
+  token uuid not null,
+  collection_id bigint not null,
+  -- The name in small letters of what is locked in the collection; null: the collection itself.
+  name_key text,
+  -- All below the collection is locked as well.
+  deep boolean not null,
+  -- XML that the client calls itself by.
+  owner text not null default ''::text,
+  expires_at timestamp with time zone not null,
+  constraint drive_lock_pkey PRIMARY KEY (token),
+  constraint drive_lock_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
+);
+CREATE INDEX drive_lock_collection_idx ON public.drive_lock USING btree (collection_id);
+CREATE INDEX drive_lock_expires_idx ON public.drive_lock USING btree (expires_at);
+
+-- Names in drives that were locked or sent empty: their contents come later.
+create table drive_placeholder (
+  collection_id bigint not null,
+  -- The name in small letters.
+  name_key text not null,
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint drive_placeholder_pkey PRIMARY KEY (collection_id, name_key),
+  constraint drive_placeholder_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
+);
+CREATE INDEX drive_placeholder_created_idx ON public.drive_placeholder USING btree (created_at);
 
 -- The event log. Rows are never changed; they go by DELETE /event and by the janitor.
 create table event (

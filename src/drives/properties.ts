@@ -46,9 +46,9 @@ function response(shown: Shown, asked: Asked): string {
   const found: string[] = []
   const missing: string[] = []
   for (const name of names) {
-    const value = name.namespace === dav ? (properties[name.name]?.(shown) ?? null) : null
-    if (value === null) missing.push(emptyElement(name))
-    else found.push(asked.kind === 'names' ? emptyElement(name) : `<D:${name.name}>${value}</D:${name.name}>`)
+    const element = elementOf(name, shown)
+    if (element === null) missing.push(emptyElement(name))
+    else found.push(asked.kind === 'names' ? emptyElement(name) : element)
   }
   const parts = [
     ...(found.length > 0 || missing.length === 0 ? [propstat(found, '200 OK')] : []),
@@ -61,10 +61,21 @@ function response(shown: Shown, asked: Asked): string {
 const propstat = (elements: readonly string[], status: string): string =>
   `<D:propstat><D:prop>${elements.join('')}</D:prop><D:status>HTTP/1.1 ${status}</D:status></D:propstat>`
 
-/** The answer to a PROPPATCH: nothing is stored, and clients that want to keep something are told that it went well. */
+/**
+ * The answer to a PROPPATCH: that of a PROPFIND. Nothing is stored; the names of the request stand there as well, since some
+ * clients take it for a failure when they do not.
+ */
 export function patched(shown: Shown, names: readonly PropertyName[]): string {
-  const parts = propstat(names.map(emptyElement), '200 OK')
-  return `${xmlHeader}<D:multistatus xmlns:D="${dav}"><D:response><D:href>${xmlText(shown.href)}</D:href>${parts}</D:response></D:multistatus>\n`
+  const own = Object.keys(properties).map((name) => ({ namespace: dav, name }))
+  const others = names.filter(({ namespace, name }) => namespace !== dav || !Object.hasOwn(properties, name))
+  const elements = [...own.flatMap((name) => elementOf(name, shown) ?? []), ...others.map(emptyElement)]
+  return `${xmlHeader}<D:multistatus xmlns:D="${dav}"><D:response><D:href>${xmlText(shown.href)}</D:href>${propstat(elements, '200 OK')}</D:response></D:multistatus>\n`
+}
+
+/** null: the entry has no such property. */
+function elementOf({ namespace, name }: PropertyName, shown: Shown): string | null {
+  const value = namespace === dav && Object.hasOwn(properties, name) ? (properties[name]?.(shown) ?? null) : null
+  return value === null ? null : `<D:${name}>${value}</D:${name}>`
 }
 
 function activeLock({ token, deep, owner, seconds }: Lock, href: string): string {

@@ -91,20 +91,29 @@ export function createDriveService(deps: DriveDeps) {
     return named.map(({ thing, name }) => folderOf(thing, name))
   }
 
-  /** What is in a folder: collections keep their names, files come behind them. */
-  async function entriesOf({ actor }: Pick<Drive, 'actor'>, folder: DriveFolder): Promise<DriveEntry[]> {
+  /** All names in a folder: collections keep theirs, files come behind them. They do not depend on what the owner sees. */
+  async function namesIn(actor: Actor, folder: DriveFolder): Promise<DriveEntry[]> {
     const folders = await subfolders(folder)
-    const found = await store.filesIn(db, folder.id, await columnsOf(actor, folder))
-    const visible = await files.downloadable(actor, [...new Set(found.map(({ fileId }) => fileId))])
     const taken = new Set(folders.map(({ name }) => nameKey(name)))
-    // Names do not depend on what the owner sees at the moment.
-    const named = distinctNames(found, ({ name }) => name, taken)
-      .filter(({ thing }) => visible.has(thing.fileId))
-      .map(({ thing, name }): DriveFile => ({ ...thing, name }))
+    const found = await store.filesIn(db, folder.id, await columnsOf(actor, folder))
+    const named = distinctNames(found, ({ name }) => name, taken).map(
+      ({ thing, name }): DriveFile => ({ ...thing, name }),
+    )
     const waiting = (await store.placeholdersIn(db, folder.id))
       .filter(({ name }) => !taken.has(nameKey(name)))
       .map(({ name, createdAt }): Placeholder => ({ kind: 'placeholder', name, createdAt }))
     return [...folders, ...named, ...waiting]
+  }
+
+  /** Without files that the actor may not download. */
+  async function visibleOf(actor: Actor, entries: readonly DriveEntry[]): Promise<DriveEntry[]> {
+    const ids = entries.flatMap((entry) => (entry.kind === 'file' ? entry.fileId : []))
+    const visible = await files.downloadable(actor, [...new Set(ids)])
+    return entries.filter((entry) => entry.kind !== 'file' || visible.has(entry.fileId))
+  }
+
+  async function entriesOf({ actor }: Pick<Drive, 'actor'>, folder: DriveFolder): Promise<DriveEntry[]> {
+    return visibleOf(actor, await namesIn(actor, folder))
   }
 
   /** The field of files that the upload settings name; null: all of them. */
@@ -123,7 +132,10 @@ export function createDriveService(deps: DriveDeps) {
     }
   }
 
-  /** Where a path leads; null: a folder on the way is missing. One statement for each step but the last. */
+  /**
+   * Where a path leads; null: a folder on the way is missing. One statement for each step but the last.
+   * @throws {AppError} `InsufficientRights` for a file that the owner may not download
+   */
   async function find(drive: Drive, steps: readonly string[]): Promise<Place | null> {
     if (steps.length > mostSteps) return null
     if (steps.length === 0) return { parent: null, name: '', entry: drive.root }
@@ -134,8 +146,10 @@ export function createDriveService(deps: DriveDeps) {
       parent = next
     }
     const name = steps.at(-1) as string
-    const entries = await entriesOf(drive, parent)
-    const entry = entries.find((one) => nameKey(one.name) === nameKey(name)) ?? null
+    const named = (await namesIn(drive.actor, parent)).filter((one) => nameKey(one.name) === nameKey(name))
+    const [entry = null] = await visibleOf(drive.actor, named)
+    // A file that the owner may not download keeps its name all the same.
+    if (named[0] && !entry) throw new AppError('InsufficientRights')
     return { parent, name: entry?.name ?? name, entry }
   }
 

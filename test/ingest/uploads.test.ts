@@ -79,7 +79,7 @@ suite('uploads into collections', () => {
     records.map(({ _linked_objects: linked }) => linked.map((one: Json) => one._system_object_id))
 
   async function read(id: number): Promise<Json> {
-    const { body } = await root().get(`/db/photo/_all_fields/${id}`, { by: 'system_object_id' })
+    const { body } = await root().get(`/db/photo/_all_fields/system_object_id/${id}`)
     return body[0]
   }
 

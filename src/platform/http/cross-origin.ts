@@ -56,7 +56,9 @@ export function createCrossOrigin(origins: readonly string[]) {
 
   function onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     if (request.routeOptions.config.surface?.origins === 'any') reply.header('Access-Control-Allow-Origin', '*')
-    if (request.method !== 'OPTIONS') done()
+    // A surface may have OPTIONS of its own; a preflight is answered here all the same.
+    const own = request.routeOptions.config.surface !== undefined && !isPreflight(request)
+    if (request.method !== 'OPTIONS' || own) done()
     else answer(request, reply, done)
   }
 

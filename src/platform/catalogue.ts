@@ -182,6 +182,7 @@ export const catalogue = {
     text: 'This page or this sign-in is no longer valid: begin again.',
   },
   PasswordChangedRequired: { package: 'acl', status: 400, text: 'The password must be changed first.' },
+  PathConflict: { package: 'api', status: 409, text: 'The path does not fit what is in the shared folder.' },
   PayloadTooLarge: { package: 'api', status: 413, text: 'The request body is too large.' },
   PluginDisabled: { package: 'api', status: 400, text: 'The plugin is switched off.', coming: 'plugins' },
   PluginDuplicateName: {
@@ -193,7 +194,6 @@ export const catalogue = {
   PluginNotFound: { package: 'api', status: 404, text: 'There is no such plugin.', coming: 'plugins' },
   PoolNeedsParent: { package: 'rightcheck', status: 400, text: 'A pool needs a parent.' },
   PoolNotEmpty: { package: 'api', status: 400, text: 'There are objects or pools in the pool.' },
-  PathConflict: { package: 'api', status: 409, text: 'The path does not fit what is in the shared folder.' },
   PoolNotFound: { package: 'pool', status: 400, text: 'There is no such pool.' },
   PoolRequired: { package: 'objects', status: 400, text: 'Objects of this type need a pool.' },
   PreconditionFailed: {

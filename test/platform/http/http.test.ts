@@ -12,6 +12,11 @@ import type { Json } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 /** Decision 12: what needs no token. */
+/** Drives: the address says who may what. */
+const driveRoutes = 'COPY DELETE GET HEAD LOCK MKCOL MOVE POST PROPFIND PROPPATCH PUT UNLOCK'
+  .split(' ')
+  .flatMap((method) => [`${method} /api/v1/WebDAV/:key`, `${method} /api/v1/WebDAV/:key/*`])
+
 const publicRoutes = [
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/openid-configuration',
@@ -59,6 +64,7 @@ const publicRoutes = [
   'POST /api/page/twoFactorSetupPasskey',
   'POST /api/saml/acs',
   'POST /logout',
+  ...driveRoutes,
 ]
 
 /** These and what answers callers with and without a user, each in its own way. */
@@ -502,7 +508,7 @@ suite('HTTP', () => {
       if (method === 'GET') assert.equal(writes, false, `GET ${url} says that it writes`)
     }
     const open = routes.filter(({ access }) => access === 'public').map(({ method, url }) => `${method} ${url}`)
-    assert.deepEqual(open.sort(), publicRoutes)
+    assert.deepEqual(open.sort(), publicRoutes.toSorted())
   })
 
   test('SVC-019 READ-001 ERR-004 ERR-005 without a token UserRequired, with a rejected one InvalidToken', async () => {

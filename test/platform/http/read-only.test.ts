@@ -74,7 +74,21 @@ const writing = `
   POST /api/v1/system/reindex
   POST /api/v1/system/purgeall
   POST /api/v1/system/sendmail
-  POST /api/v1/system/sendmail/test`
+  POST /api/v1/system/sendmail/test
+  PUT /api/v1/WebDAV/:key
+  PUT /api/v1/WebDAV/:key/*
+  DELETE /api/v1/WebDAV/:key
+  DELETE /api/v1/WebDAV/:key/*
+  PROPPATCH /api/v1/WebDAV/:key
+  PROPPATCH /api/v1/WebDAV/:key/*
+  MKCOL /api/v1/WebDAV/:key
+  MKCOL /api/v1/WebDAV/:key/*
+  MOVE /api/v1/WebDAV/:key
+  MOVE /api/v1/WebDAV/:key/*
+  LOCK /api/v1/WebDAV/:key
+  LOCK /api/v1/WebDAV/:key/*
+  UNLOCK /api/v1/WebDAV/:key
+  UNLOCK /api/v1/WebDAV/:key/*`
 
 /** What changes nothing although it is no GET. */
 const reading = [
@@ -90,6 +104,10 @@ const reading = [
   'POST /api/v1/search',
   'POST /api/v1/search/parse',
   'POST /api/v1/search/query',
+  ...['HEAD', 'POST', 'PROPFIND', 'COPY'].flatMap((method) => [
+    `${method} /api/v1/WebDAV/:key`,
+    `${method} /api/v1/WebDAV/:key/*`,
+  ]),
 ]
 
 /** Decision 3, and signing in: what works in read-only mode although it changes stored data. */

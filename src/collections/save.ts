@@ -31,6 +31,8 @@ export interface SaveContext {
   readonly convention: VersionConvention
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Of the PINs that the request sets, by place; null: none is set. */
+  readonly pinHashes: readonly (string | null)[]
 }
 
 /** One collection of a batch on its way. */
@@ -104,7 +106,7 @@ async function place(
   const parents = drafts.flatMap(({ parent }) => (parent && 'id' in parent ? parent.id : []))
   const others = [...new Set([...parents, ...(top === null ? [] : [top])])].filter((id) => !stored.has(id))
   for (const one of await store.findCollections(tx, others)) stored.set(one.id, one)
-  const chains = await store.findChains(tx, [...stored.keys()])
+  const chains = await store.findChains(tx, [...stored.keys()], actor)
   const accesses = accessesOf(context, stored, chains)
   const fresh = (await store.newIds(tx, drafts.filter(({ id }) => id === null).length)).values()
   const ids = drafts.map(({ id }) => id ?? (fresh.next().value as number))
@@ -209,7 +211,8 @@ async function fill(context: SaveContext, works: readonly Work[], accesses: Acce
     previousPath: work.current?.path ?? null,
     ownerId: work.ownerId,
     userId: work.current?.userId ?? null,
-    ...fieldsOf(context, work, { acl: acls[index], tags }),
+    ...fieldsOf(context, work, { acl: acls[index], tags, pinHash: context.pinHashes[index] ?? null }),
+    pinHash: context.pinHashes[index] ?? null,
   }))
 }
 
@@ -226,13 +229,22 @@ const initial: CollectionFields = {
   objectsAllowed: true,
   acl: [],
   privateAcl: false,
+  pinId: null,
 }
 
 /** What is absent stays as it is, null clears it. */
 function fieldsOf(
   context: SaveContext,
   { input, current, place }: Work,
-  { acl, tags }: { readonly acl: CollectionFields['acl'] | undefined; readonly tags: ReadonlySet<number> },
+  {
+    acl,
+    tags,
+    pinHash,
+  }: {
+    readonly acl: CollectionFields['acl'] | undefined
+    readonly tags: ReadonlySet<number>
+    readonly pinHash: string | null
+  },
 ): CollectionFields {
   const { collection: sent } = input
   const before: CollectionFields = current ?? { ...initial, uuid: crypto.randomUUID() }
@@ -260,6 +272,7 @@ function fieldsOf(
     objectsAllowed: said(sent.objects_allowed, true, before.objectsAllowed),
     acl: acl ?? before.acl,
     privateAcl: said(input._private_acl, false, before.privateAcl),
+    pinId: pinHash === null ? (sent.pin_code === undefined ? before.pinId : null) : crypto.randomUUID(),
   }
 }
 
@@ -313,6 +326,7 @@ const giving = [
   ['privateAcl', '_private_acl'],
   ['createObject', 'collection.create_object'],
   ['uuid', 'collection.uuid'],
+  ['pinId', 'collection.pin_code'],
 ] as const satisfies readonly (readonly [keyof CollectionFields, string])[]
 
 /**

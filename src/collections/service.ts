@@ -15,13 +15,14 @@ import { type Access, accessTo, notFound, requireCollection } from './access.ts'
 import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
 import { collectionEvent } from './events.ts'
 import type { Collection } from './model.ts'
+import type { Pins } from './pins/service.ts'
 import { renderCollections } from './render.ts'
-
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
+export { createPins } from './pins/service.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
@@ -32,6 +33,7 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly conventionOf: ConventionOf
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
+  readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
 }
 
 export type CollectionService = ReturnType<typeof createCollectionService>
@@ -44,7 +46,7 @@ export function createCollectionService(deps: CollectionDeps) {
   async function render(q: Queryable, actor: Actor, collections: readonly Collection[]): Promise<CollectionOutput[]> {
     const ids = collections.map(({ id }) => id)
     const at = now()
-    const chains = await store.findChains(q, ids)
+    const chains = await store.findChains(q, ids, actor)
     const figures = await store.figuresOf(q, actor, ids)
     const seen = await store.seenOf(q, actor, [...chains.keys()])
     const names = await rights.whoNames(
@@ -66,13 +68,19 @@ export function createCollectionService(deps: CollectionDeps) {
   async function visible(q: Queryable, actor: Actor, id: number): Promise<Collection> {
     const [collection] = await store.findCollections(q, [id])
     if (!collection) throw notFound(id)
-    const access = accessTo(actor, collection, await store.findChains(q, [id]), now())
+    const access = accessTo(actor, collection, await store.findChains(q, [id], actor), now())
     if (!access.known) throw notFound(id)
     requireCollection(access, 'bag_read', id)
     return collection
   }
 
-  async function saveIn(tx: Tx, actor: Actor, inputs: readonly CollectionInput[], placeOf: (index: number) => string) {
+  async function saveIn(
+    tx: Tx,
+    actor: Actor,
+    inputs: readonly CollectionInput[],
+    placeOf: (index: number) => string,
+    pinHashes: readonly (string | null)[] = [],
+  ) {
     // Objects before collections, as deletions of objects lock them.
     const entries = await sentLists(tx, actor, inputs, placeOf)
     const saved = await saveCollections(
@@ -86,11 +94,18 @@ export function createCollectionService(deps: CollectionDeps) {
         tags: deps.tags,
         convention: deps.conventionOf(actor),
         at: now(),
+        pinHashes,
       },
       inputs,
       placeOf,
     )
     await replaceLists(tx, actor, saved, entries)
+    // Who sets a PIN knows it.
+    await deps.pins.remember(
+      tx,
+      actor,
+      saved.flatMap(({ id, pinId, pinHash }) => (pinId && pinHash ? [{ id, pinId }] : [])),
+    )
     await events.append(
       tx,
       saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
@@ -133,7 +148,7 @@ export function createCollectionService(deps: CollectionDeps) {
     const ids = saved.flatMap(({ id }, index) => (entries[index] ? [id] : []))
     if (ids.length === 0) return
     const stored = new Map((await store.findCollections(tx, ids)).map((one) => [one.id, one]))
-    const chains = await store.findChains(tx, ids)
+    const chains = await store.findChains(tx, ids, actor)
     await lists.replaceAll(
       tx,
       actor,
@@ -152,7 +167,14 @@ export function createCollectionService(deps: CollectionDeps) {
   ): Promise<CollectionOutput[]> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
-    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf))
+    const pinHashes = await deps.pins.hashesOf(
+      actor,
+      inputs.map(({ collection }, index) => ({
+        pin: collection.pin_code,
+        path: `${placeOf(index)}.collection.pin_code`,
+      })),
+    )
+    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, pinHashes))
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
     return render(
       db,
@@ -193,7 +215,7 @@ export function createCollectionService(deps: CollectionDeps) {
     /** Those of the collections that a caller may see, for any number of callers. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const collections = await store.findCollections(db, ids)
-      const chains = await store.findChains(db, ids)
+      const chains = await store.findChains(db, ids, null)
       return (actor) =>
         new Set(collections.flatMap((one) => (accessTo(actor, one, chains, now()).may('bag_read') ? one.id : [])))
     },
@@ -231,6 +253,7 @@ export function createCollectionService(deps: CollectionDeps) {
         const chains = await store.findChains(
           tx,
           below.map((one) => one.id),
+          actor,
         )
         const accesses = below.map((one) => accessTo(actor, one, chains, now()))
         if (!accesses[0]?.known) throw notFound(id)

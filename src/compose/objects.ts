@@ -52,7 +52,7 @@ export async function composeObjects(
     maskSettings,
     anyMarks,
   }: Readers,
-  { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
+  { principals, rights, signIn, pins, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
@@ -115,6 +115,7 @@ export async function composeObjects(
     languages,
     databaseName: config.databaseName,
     clock,
+    pins,
     objects: {
       find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
       readLookup: (lookup, path) => readNamedObject({ datamodel }, lookup, path),

@@ -1,4 +1,4 @@
-import { collectionsOfUsers } from '../collections/service.ts'
+import { collectionsOfUsers, createPins } from '../collections/service.ts'
 import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
@@ -96,8 +96,13 @@ export function composePeople(
     },
     conventionOf,
   }
-  const users = createUserService({ ...records, ...signIn.forUsers, baseConfig, jobs, clock, pictures: userPictures })
+  const pins = createPins({ db, hashes: signIn.pinHashes, clock })
+  const users = createUserService({
+    ...records,
+    ...signIn.forUsers,
+    ...{ baseConfig, jobs, clock, pins, pictures: userPictures },
+  })
   const groups = createGroupService(records)
   const oauth = createOAuthServer({ config, db, baseConfig, signIn, clock })
-  return { principals, rights, personRights, signIn, users, groups, oauth, mail, messages, conventionOf }
+  return { principals, rights, personRights, signIn, pins, users, groups, oauth, mail, messages, conventionOf }
 }

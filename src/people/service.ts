@@ -7,11 +7,13 @@ export { principalsOfUser, reachOf } from './escalation.ts'
 export { createGroupService } from './groups/service.ts'
 export type {
   AccountMails,
+  CollectionPinCode,
   DueMail,
   EndedSessions,
   FactorHooks,
   FactorReset,
   FreshSignIn,
+  PinHooks,
   SessionHooks,
   ShownFactors,
 } from './hooks.ts'

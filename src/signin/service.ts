@@ -143,6 +143,7 @@ export function createSignInService(dependencies: SignInDependencies) {
   const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
   const limits = outgoingLimits(config)
   const passwords = createPasswords(dependencies.passwordCost)
+  const pinHashes = createPasswords(dependencies.passwordCost, 1)
   const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({
     db,
@@ -213,6 +214,8 @@ export function createSignInService(dependencies: SignInDependencies) {
     ownSessions,
     passkeyRecords,
     changePassword,
+    /** Of PINs, which wait for each other and hold up no sign-in. */
+    pinHashes,
     sessionOf,
     signIn,
     singleSignOn,

@@ -18,6 +18,7 @@ import { checkedAcls } from './grants.ts'
 import { assertStoredVersion, type Draft, identify, ownTop } from './identify.ts'
 import type { Collection, CollectionFields } from './model.ts'
 import { type CollectionInput, mostLevels } from './schema.ts'
+import type { MadeShares } from './shares/service.ts'
 import * as store from './store.ts'
 
 export interface SaveContext {
@@ -33,6 +34,8 @@ export interface SaveContext {
   readonly at: number
   /** Of the PINs that the request sets, by place; null: none is set. */
   readonly pinHashes: readonly (string | null)[]
+  /** Makes whom grants of the request want made. */
+  readonly makeShares: () => Promise<MadeShares>
 }
 
 /** One collection of a batch on its way. */
@@ -44,6 +47,11 @@ interface Work extends Draft {
   readonly ownerId: number
 }
 
+export interface Saved {
+  readonly collections: SavedCollection[]
+  readonly made: MadeShares
+}
+
 export interface SavedCollection extends store.Written {
   readonly created: boolean
 }
@@ -53,12 +61,13 @@ export async function saveCollections(
   context: SaveContext,
   inputs: readonly CollectionInput[],
   placeOf: (index: number) => string,
-): Promise<SavedCollection[]> {
+): Promise<Saved> {
   const { tx } = context
   const drafts = await identify(tx, inputs, placeOf)
   await store.lockTree(tx, drafts.some(mayMove) ? 'alone' : 'shared')
   const { works, accesses } = await place(context, drafts)
-  const written = await fill(context, works, accesses)
+  const made = await context.makeShares()
+  const written = await fill(context, works, accesses, made)
   requireContentRights(works, written, accesses)
   const created = written.filter((one) => one.created)
   const updated = written.filter((one) => !one.created)
@@ -69,7 +78,7 @@ export async function saveCollections(
     updated.filter((one) => !isDeepStrictEqual(one.path, one.previousPath)),
   )
   assertLevels(Math.max(lowest, ...created.map(({ path }) => path.length)))
-  return written
+  return { collections: written, made }
 }
 
 /** @throws {AppError} for a tree that is too high: a path is read wherever a collection is */
@@ -188,12 +197,18 @@ function withPaths(
 }
 
 /** The collections as they will be stored. */
-async function fill(context: SaveContext, works: readonly Work[], accesses: Accesses): Promise<SavedCollection[]> {
+async function fill(
+  context: SaveContext,
+  works: readonly Work[],
+  accesses: Accesses,
+  made: MadeShares,
+): Promise<SavedCollection[]> {
   await assertOwners(context, works)
   const acls = await checkedAcls(
     context,
-    works.map(({ input, current, place }) => ({
-      wire: input._acl,
+    works.map(({ input, current, place }, index) => ({
+      wire: made.wireOf(index, input._acl),
+      known: made.ids.map((id) => `u${id}` as const),
       previous: current?.acl ?? null,
       shown: !current || accesses(current.id).may('bag_acl'),
       own: !current || accesses(current.id).whole,

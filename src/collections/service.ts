@@ -19,10 +19,13 @@ import type { Pins } from './pins/service.ts'
 import { renderCollections } from './render.ts'
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
+import type { Shares } from './shares/service.ts'
+import type { WantedShare } from './shares/wanted.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
+export { createShares } from './shares/service.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
@@ -34,6 +37,13 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
+  readonly shares: Pick<Shares, 'wanted' | 'make' | 'settle' | 'shown'>
+}
+
+/** What a request sets and wants that is prepared before its transaction. */
+interface Asked {
+  readonly pinHashes: readonly (string | null)[]
+  readonly wanted: readonly WantedShare[]
 }
 
 export type CollectionService = ReturnType<typeof createCollectionService>
@@ -56,10 +66,13 @@ export function createCollectionService(deps: CollectionDeps) {
     )
     const accesses = new Map(collections.map((one) => [one.id, accessTo(actor, one, chains, at)]))
     const access = ({ id }: Collection): Access => accesses.get(id) as Access
-    const acls = await rights.renderAcls(
+    const acls = await deps.shares.shown(
       q,
-      collections.map((one) => (access(one).may('bag_acl') ? one.acl : [])),
-      actor.languages,
+      await rights.renderAcls(
+        q,
+        collections.map((one) => (access(one).may('bag_acl') ? one.acl : [])),
+        actor.languages,
+      ),
     )
     return renderCollections(collections, { names, chains, figures, accessTo: access, seen, acls, at })
   }
@@ -79,11 +92,11 @@ export function createCollectionService(deps: CollectionDeps) {
     actor: Actor,
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
-    pinHashes: readonly (string | null)[] = [],
+    { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
   ) {
     // Objects before collections, as deletions of objects lock them.
     const entries = await sentLists(tx, actor, inputs, placeOf)
-    const saved = await saveCollections(
+    const { collections: saved, made } = await saveCollections(
       {
         tx,
         actor,
@@ -95,10 +108,12 @@ export function createCollectionService(deps: CollectionDeps) {
         convention: deps.conventionOf(actor),
         at: now(),
         pinHashes,
+        makeShares: () => deps.shares.make(tx, actor, wanted),
       },
       inputs,
       placeOf,
     )
+    await deps.shares.settle(tx, saved, made)
     await replaceLists(tx, actor, saved, entries)
     // Who sets a PIN knows it.
     await deps.pins.remember(
@@ -174,7 +189,8 @@ export function createCollectionService(deps: CollectionDeps) {
         path: `${placeOf(index)}.collection.pin_code`,
       })),
     )
-    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, pinHashes))
+    const wanted = await deps.shares.wanted(actor, inputs, placeOf)
+    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, { pinHashes, wanted }))
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
     return render(
       db,

@@ -1,4 +1,4 @@
-import { collectionsOfUsers, createPins } from '../collections/service.ts'
+import { collectionsOfUsers, createPins, createShares } from '../collections/service.ts'
 import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
@@ -74,6 +74,7 @@ export function composePeople(
     mail,
     ownTexts: (key) => datamodel.current().pageTexts.get(key),
     users: (): UserService => users,
+    findShare: (secret) => shares.find(secret),
     loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
     passwordCost,
     clock,
@@ -96,6 +97,10 @@ export function composePeople(
     },
     conventionOf,
   }
+  const shares = createShares({
+    ...{ db, seal, events, principals, clock, most: config.quotaShares },
+    accountUuids: signIn.forUsers.accountUuids,
+  })
   const pins = createPins({ db, hashes: signIn.pinHashes, clock })
   const users = createUserService({
     ...records,
@@ -104,5 +109,5 @@ export function composePeople(
   })
   const groups = createGroupService(records)
   const oauth = createOAuthServer({ config, db, baseConfig, signIn, clock })
-  return { principals, rights, personRights, signIn, pins, users, groups, oauth, mail, messages, conventionOf }
+  return { principals, rights, personRights, signIn, pins, shares, users, groups, oauth, mail, messages, conventionOf }
 }

@@ -111,6 +111,8 @@ export interface AclChange {
   readonly own?: boolean
   /** Where it stands in the request, for errors; `_acl` when not said. */
   readonly place?: string
+  /** Whom the actor may name besides. */
+  readonly known?: readonly Principal[]
 }
 
 export function createRightsService({
@@ -171,7 +173,10 @@ export function createRightsService({
       drafts.map((draft) => draft.who),
       {
         actor,
-        shown: changes.flatMap(({ previous, shown }) => (shown ? (previous ?? []).map((grant) => grant.who) : [])),
+        shown: changes.flatMap(({ previous, shown, known = [] }) => [
+          ...known,
+          ...(shown ? (previous ?? []).map((grant) => grant.who) : []),
+        ]),
       },
     )
     await requireExisting(tx, drafts)

@@ -57,7 +57,7 @@ import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
-import { createSignIn } from './sign-in.ts'
+import { createSignIn, type FindShare } from './sign-in.ts'
 import { createStrangers } from './strangers.ts'
 import { createThrottle } from './throttle.ts'
 
@@ -122,6 +122,7 @@ export interface SignInDependencies {
   users: () => Pick<UserService, 'own'>
   /** What other capabilities add to the sign-in on the pages. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
+  findShare: FindShare
   passwordCost?: PasswordCost | undefined
   clock: () => Date
 }
@@ -168,7 +169,11 @@ export function createSignInService(dependencies: SignInDependencies) {
   const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
   const proofs = { passkeys, mailCodes, seal }
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
-  const proof = { passwords, throttle, accountUuids, sessions, verified, mustPassFactor: factors.mustPass, directories }
+  const { findShare } = dependencies
+  const proof = {
+    ...{ passwords, throttle, accountUuids, sessions, verified, directories, strangers, findShare },
+    mustPassFactor: factors.mustPass,
+  }
   const signIn = createSignIn({ db, events, ...proof, clock })
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
   const checkDirectory = createDirectoryCheck({

@@ -301,7 +301,7 @@ test('UUIDs are sealed and throttled like passwords; a wrong one answers like on
   await root().post('/config/system/config/password/blockclient', { attempts: 0, minutes: 5 })
 })
 
-test('accounts of type collection are there; what needs a collection is refused by its name', async () => {
+test('accounts of type collection are there; nobody signs in by one that no share has made', async () => {
   const { svc } = posted
   const save = (more: Json) => root().post('/user', [{ user: { type: 'collection', ...more.user }, ...more.members }])
   const made = await save({})

@@ -53,6 +53,8 @@ export interface Saved {
 }
 
 export interface SavedCollection extends store.Written {
+  /** Grants that it had before. */
+  readonly grantsBefore: ReadonlySet<number>
   readonly created: boolean
 }
 
@@ -228,6 +230,7 @@ async function fill(
     userId: work.current?.userId ?? null,
     ...fieldsOf(context, work, { acl: acls[index], tags, pinHash: context.pinHashes[index] ?? null }),
     pinHash: context.pinHashes[index] ?? null,
+    grantsBefore: new Set(work.current?.acl.map(({ id }) => id)),
   }))
 }
 

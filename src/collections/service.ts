@@ -19,12 +19,16 @@ import type { Pins } from './pins/service.ts'
 import { renderCollections } from './render.ts'
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
+import type { ShareMails } from './shares/mails.ts'
+import { assertNotices, noticesOf } from './shares/notices.ts'
 import type { Shares } from './shares/service.ts'
 import type { WantedShare } from './shares/wanted.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
+export { collectionPresetUse, presetUses } from './preset-uses.ts'
+export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
@@ -37,6 +41,7 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
+  readonly shareMails: ShareMails
   readonly shares: Pick<Shares, 'wanted' | 'make' | 'settle' | 'shown'>
 }
 
@@ -68,6 +73,7 @@ export function createCollectionService(deps: CollectionDeps) {
     const access = ({ id }: Collection): Access => accesses.get(id) as Access
     const acls = await deps.shares.shown(
       q,
+      collections,
       await rights.renderAcls(
         q,
         collections.map((one) => (access(one).may('bag_acl') ? one.acl : [])),
@@ -114,6 +120,13 @@ export function createCollectionService(deps: CollectionDeps) {
       placeOf,
     )
     await deps.shares.settle(tx, saved, made)
+    await deps.shareMails.send(
+      tx,
+      actor,
+      saved.flatMap((collection, index) =>
+        noticesOf(inputs[index]?._acl ?? [], collection, placeOf(index)).map((notice) => ({ ...notice, collection })),
+      ),
+    )
     await replaceLists(tx, actor, saved, entries)
     // Who sets a PIN knows it.
     await deps.pins.remember(
@@ -189,6 +202,7 @@ export function createCollectionService(deps: CollectionDeps) {
         path: `${placeOf(index)}.collection.pin_code`,
       })),
     )
+    assertNotices(inputs, placeOf)
     const wanted = await deps.shares.wanted(actor, inputs, placeOf)
     const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, { pinHashes, wanted }))
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))

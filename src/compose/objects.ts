@@ -52,7 +52,7 @@ export async function composeObjects(
     maskSettings,
     anyMarks,
   }: Readers,
-  { principals, rights, signIn, pins, shares, users, groups, mail, messages, conventionOf }: People,
+  { principals, rights, signIn, pins, shares, shareMails, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
@@ -117,6 +117,7 @@ export async function composeObjects(
     clock,
     pins,
     shares,
+    shareMails,
     objects: {
       find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
       readLookup: (lookup, path) => readNamedObject({ datamodel }, lookup, path),

@@ -1,4 +1,4 @@
-import { collectionsOfUsers, createPins, createShares } from '../collections/service.ts'
+import { collectionsOfUsers, createPins, createShareMails, createShares } from '../collections/service.ts'
 import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
@@ -15,7 +15,7 @@ import {
 import { clientConventions } from '../platform/config/versions.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Tx } from '../platform/postgres/db.ts'
-import { createRightsService, presetTerms } from '../rights/service.ts'
+import { createRightsService, presetTerms, shareUrls } from '../rights/service.ts'
 import { fieldVisibilityBytes } from '../search/service.ts'
 import { createSignInService } from '../signin/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -99,7 +99,16 @@ export function composePeople(
   }
   const shares = createShares({
     ...{ db, seal, events, principals, clock, most: config.quotaShares },
+    ...{ shareUrls, externalUrl: config.externalUrl },
     accountUuids: signIn.forUsers.accountUuids,
+  })
+  const shareMails = createShareMails({
+    ...{ mail, shareUrls, clock, externalUrl: config.externalUrl, most: config.quotaMails },
+    recipients: mailRecipients,
+    accountUuids: signIn.forUsers.accountUuids,
+    ownTexts: signIn.ownTexts,
+    instanceName: () => baseConfig.instanceTitle() || config.databaseName,
+    languages: () => baseConfig.get().languages.frontend,
   })
   const pins = createPins({ db, hashes: signIn.pinHashes, clock })
   const users = createUserService({
@@ -109,5 +118,19 @@ export function composePeople(
   })
   const groups = createGroupService(records)
   const oauth = createOAuthServer({ config, db, baseConfig, signIn, clock })
-  return { principals, rights, personRights, signIn, pins, shares, users, groups, oauth, mail, messages, conventionOf }
+  return {
+    principals,
+    rights,
+    personRights,
+    signIn,
+    pins,
+    shares,
+    shareMails,
+    users,
+    groups,
+    oauth,
+    mail,
+    messages,
+    conventionOf,
+  }
 }

@@ -79,7 +79,7 @@ export type {
 } from './model.ts'
 export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
-export { createPresetService, presetTerms } from './presets/service.ts'
+export { createPresetService, presetTerms, shareUrls } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 

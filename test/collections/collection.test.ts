@@ -241,9 +241,9 @@ describe('saving', () => {
       [
         {
           collection: {},
-          _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read', { send_email_notification: { text: 'x' } })],
+          _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read', { send_email_notification: { text: 5 } })],
         },
-        'body._acl[0].send_email_notification',
+        'body._acl[0].send_email_notification.text',
       ],
       [{ collection: { _id: own.collection._id, _version: 1, _id_parent: _id } }, 'body.collection._id_parent'],
     ]

@@ -10,6 +10,7 @@ import { callerOf } from '../../platform/limits/callers.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { useHourly } from '../../platform/postgres/hourly-quotas.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
+import { withoutEnd } from '../../platform/values/text.ts'
 import type { RightApi } from '../../rights/schema.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { CollectionInput } from '../schema.ts'
@@ -22,6 +23,8 @@ export interface ShareDeps extends SharedUserDeps {
   readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
   /** Users that one user makes within an hour. */
   readonly most: number
+  readonly externalUrl: string
+  readonly shareUrls: (from: Queryable, presetIds: readonly number[]) => Promise<ReadonlyMap<number, string>>
 }
 
 /** Users that have been made for grants of a request. */
@@ -141,8 +144,12 @@ export function createShares(deps: ShareDeps) {
       )
     },
 
-    /** Grants as those see them who may change them: with what people sign in with who come by them. */
-    async shown(q: Queryable, acls: readonly (readonly RightApi[])[]): Promise<RightApi[][]> {
+    /** Grants as those see them who may change them: with the link, and what people sign in with who come by it. */
+    async shown(
+      q: Queryable,
+      collections: readonly { readonly uuid: string }[],
+      acls: readonly (readonly RightApi[])[],
+    ): Promise<RightApi[][]> {
       const ids = acls.flat().flatMap(({ who }) => who.user?._id ?? [])
       const secrets = new Map(
         await Promise.all(
@@ -153,9 +160,16 @@ export function createShares(deps: ShareDeps) {
         ),
       )
       const addresses = await store.addressesOf(q, ids)
-      return acls.map((acl) =>
-        acl.map((grant): RightApi => {
-          const { user } = grant.who
+      const urls = await deps.shareUrls(
+        q,
+        acls.flat().flatMap(({ _right_preset: preset }) => preset ?? []),
+      )
+      return acls.map((acl, index) =>
+        acl.map((shown): RightApi => {
+          const { user } = shown.who
+          const url = shareUrl(urls.get(shown._right_preset ?? 0) ?? deps.externalUrl, collections[index]?.uuid ?? '')
+          const secret = secrets.get(user?._id ?? 0)
+          const grant = { ...shown, _share_url: url + (secret ? linkFragment(secret) : '') }
           if (!user?._id) return grant
           const { _id: id } = user
           const address = addresses.get(id)
@@ -195,6 +209,12 @@ export function createShares(deps: ShareDeps) {
     },
   }
 }
+
+/** Where the collection is opened: everything behind the base is the same for all bases. */
+export const shareUrl = (base: string, uuid: string): string => `${withoutEnd(base, '/')}/collection/${uuid}`
+
+/** Behind the `#`: it stands in no log of a server and in no referrer. */
+const linkFragment = (secret: string): string => `#auth_method=collection&login=${secret}`
 
 const withLogin = (secret: string | null | undefined) => (secret ? { login: secret } : {})
 

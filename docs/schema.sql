@@ -75,6 +75,10 @@ create table collection (
   remote_count integer not null default 0,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  -- argon2id of the PIN without which only bag_read of grants counts; null: there is none.
+  pin_hash text,
+  -- Another one for each PIN that is set.
+  pin_id uuid,
   constraint collection_pkey PRIMARY KEY (id),
   constraint collection_owner_fkey FOREIGN KEY (owner_user) REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED,
   constraint collection_parent_fkey FOREIGN KEY (parent_id) REFERENCES collection(id),
@@ -100,6 +104,35 @@ create table collection_object (
   constraint collection_object_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
 );
 CREATE INDEX collection_object_rank_idx ON public.collection_object USING btree (collection_id, rank);
+
+-- Who has entered the PIN of a collection.
+create table collection_pin (
+  collection_id bigint not null,
+  user_id bigint not null,
+  -- sha256 of the browser or session, of users whom many act as (guests, links); empty for all others.
+  visitor bytea not null,
+  pin_id uuid not null,
+  entered_at timestamp with time zone not null default now(),
+  constraint collection_pin_pkey PRIMARY KEY (collection_id, user_id, visitor),
+  constraint collection_pin_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE,
+  constraint collection_pin_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX collection_pin_user_idx ON public.collection_pin USING btree (user_id, visitor);
+
+-- Anonymous links to collections.
+create table collection_share (
+  user_id bigint not null,
+  collection_id bigint not null,
+  -- sha256 of the secret, to find it by.
+  secret_hash bytea not null,
+  -- The secret, sealed: who may change the grants copies the link from there.
+  secret bytea not null,
+  constraint collection_share_pkey PRIMARY KEY (user_id),
+  constraint collection_share_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE,
+  constraint collection_share_secret_key UNIQUE (secret_hash),
+  constraint collection_share_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX collection_share_collection_idx ON public.collection_share USING btree (collection_id);
 
 -- The working copy of the datamodel.
 create table datamodel_head (
@@ -1217,6 +1250,22 @@ create table secret_key_check (
   constraint secret_key_check_pkey PRIMARY KEY (one),
   constraint secret_key_check_one_check CHECK (one)
 );
+
+-- Short addresses of addresses of this service.
+create table share_link (
+  id text not null,
+  alias text,
+  path text not null,
+  -- Who has made it; null: somebody who is gone.
+  user_id bigint,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint share_link_pkey PRIMARY KEY (id),
+  constraint share_link_alias_key UNIQUE (alias),
+  constraint share_link_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE SET NULL
+);
+CREATE INDEX share_link_expires_at_idx ON public.share_link USING btree (expires_at);
+CREATE INDEX share_link_user_idx ON public.share_link USING btree (user_id);
 
 -- Failures that block further attempts for some minutes.
 create table sign_in_failure (

@@ -74,6 +74,8 @@ const writing = `
   POST /api/v1/system/reindex
   POST /api/v1/system/purgeall
   POST /api/v1/system/sendmail
+  POST /api/v1/system/share_link
+  DELETE /api/v1/system/share_link/:id
   POST /api/v1/system/sendmail/test`
 
 /** What changes nothing although it is no GET. */

@@ -221,6 +221,20 @@ describe('an anonymous link', () => {
     assert.equal(await count(), users)
   })
 
+  test('shows and ends only the session one is in', async () => {
+    const { collection, acl } = await shared([link()])
+    const [one, other] = [guestOf(acl[0], collection), guestOf(acl[0], collection)]
+    const [own, ...more] = ok(await one.get('/user/session/list'))
+    assert.deepEqual([more, own.current], [[], true])
+    const [second] = ok(await other.get('/user/session/list'))
+    assert.notEqual(second._id, own._id)
+    assert.equal((await one.delete(`/user/session/list/${second._id}`)).status, 404)
+    await one.delete('/user/session/list')
+    assert.equal((await other.get('/user/session')).status, 200)
+    assert.equal((await one.delete(`/user/session/list/${own._id}`)).status, 200)
+    assert.equal((await one.get('/user/session')).status, 401)
+  })
+
   test('so many are made by one user within an hour', async () => {
     await using other = await attachService(it.svc.dsn, { quotaShares: 1 })
     const answer = await other.as('reader').post('/collection', { collection: {}, _acl: [link(), link()] })

@@ -98,7 +98,7 @@ export function createPresetService(deps: PresetDeps) {
   function assertShareUrl(context: PresetContext, { share_url: sent }: PresetTerms, place: string): void {
     if (context !== 'collection' || sent === undefined) return
     const path = `${place}.preset.share_url`
-    const address = /^https?:\/\/[^/\s?#\\@]+[^\s?#\\@]*$/i.test(sent) ? URL.parse(sent) : null
+    const address = /^https?:\/\/[^/\s?#\\@][^\s?#\\@]*$/i.test(sent) ? URL.parse(sent) : null
     if (!address) throw badRequest(`${path} must be an http or https address without query and fragment`, { path })
     if (deps.mayShareAt(address)) return
     throw badRequest(`${path}: the origin is not in svc.services.webapp.loginAllowRedirects`, {

@@ -328,6 +328,11 @@ async function addCollection(scene: Scene): Promise<number> {
   return collection._id
 }
 
+async function addShareLink({ root }: Scene): Promise<string> {
+  const { share_id: id } = await root.call('POST', '/system/share_link', { path: '/collection/1' })
+  return id
+}
+
 /** The stored document of the working copy or of settings, sent back as it is. */
 const echoed = (path: string): Seed => ({ make: async ({ root }) => ({ body: await root.call('GET', path) }) })
 
@@ -405,6 +410,14 @@ export const seeds: Record<string, Seed> = {
   // No mail server is configured there.
   sendMail: { make: () => ({ body: { to: ['ada@example.org'], subject: 'Hello', text: 'It is here.' } }) },
   sendTestMail: { make: () => ({ body: { to: 'ada@example.org' } }) },
+  createShareLink: {
+    make: ({ fresh }) => ({
+      body: { path: '/collection/1', alias: `kit-${fresh()}`, expires_at: new Date(Date.now() + 1e9).toISOString() },
+    }),
+  },
+  listShareLinks: { make: () => ({ query: { limit: 10, offset: 0 } }) },
+  followShareLink: { make: async (scene) => ({ path: { id: await addShareLink(scene) } }) },
+  deleteShareLink: { make: async (scene) => ({ path: { id: await addShareLink(scene) } }) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {

@@ -106,7 +106,12 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
 }
 
 /** Seals what is stored with the present secret key, and says what cannot be read with the keys that are here. */
-async function sealAnew({ db, log }: Given, { seal }: Ground, { signIn }: People, { baseConfig, files }: Workflow) {
+async function sealAnew(
+  { db, log }: Given,
+  { seal }: Ground,
+  { signIn, shares }: People,
+  { baseConfig, files }: Workflow,
+) {
   if (!(await isKnownSecretKey(db, seal))) {
     log.warn('the secret key is another one than that which was used last: what that one has sealed cannot be read')
   }
@@ -115,6 +120,9 @@ async function sealAnew({ db, log }: Given, { seal }: Ground, { signIn }: People
   const { locations, addresses } = await files.reseal()
   if (apps > 0) log.warn({ apps }, 'authenticator apps are sealed with a key that is not here')
   if (accounts > 0) log.warn({ accounts }, 'accounts without a password are sealed with a key that is not here')
+  const links = await shares.reseal()
+  if (links > 0)
+    log.warn({ links }, 'links to collections are sealed with a key that is not here: they cannot be copied')
   if (settings > 0) {
     log.warn({ settings }, 'secrets of the base configuration are sealed with a key that is not here: enter them again')
   }

@@ -27,6 +27,10 @@ export interface Access {
   readonly known: boolean
   /** The caller owns it, or is root. */
   readonly whole: boolean
+  /** PINs, if there are any, do not keep the list from the caller. */
+  readonly open: boolean
+  /** The PIN of the collection itself, if it has one, is asked of the caller no more, or was not at all. */
+  readonly pinOk: boolean
   /** Whether the list may be changed so; null: an object of another instance, or one of which nothing is known. */
   mayList(right: ListRight, object: Guarded | null): boolean
   /** Whether there is any object at all with which the list may be changed so. */
@@ -50,6 +54,35 @@ export function grantsOn({ path }: Pick<Collection, 'path'>, chains: Chains): St
   return found
 }
 
+interface Held {
+  readonly grants: readonly StoredGrant[]
+  readonly open: boolean
+  readonly pinOk: boolean
+}
+
+/**
+ * Grants on a collection and above it, as far as PINs let them count. Without the PIN of a collection all of them give
+ * `bag_read` alone, there and below; but whoever has `bag_acl` from above could set another one, and is not asked.
+ */
+function heldOf({ path }: Pick<Collection, 'path'>, chains: Chains, counts: (grant: StoredGrant) => boolean): Held {
+  let held: { readonly grant: StoredGrant; readonly whole: boolean }[] = []
+  let pinOk = true
+  for (const id of path) {
+    const { acl = [], privateAcl = false, locked = false } = chains.get(id) ?? {}
+    if (privateAcl) held = held.filter(({ grant }) => grant.sticky)
+    pinOk = !locked || held.some(({ grant: { rights, tagfilter } }) => !tagfilter && rights.bag_acl)
+    held.push(...acl.filter(counts).map((grant) => ({ grant, whole: true })))
+    if (!pinOk) held = held.map(({ grant }) => ({ grant: seeing(grant), whole: false }))
+  }
+  const grants = held.map(({ grant }) => grant)
+  return { grants, pinOk, open: held.some(({ grant, whole }) => whole && grant.rights.bag_read) }
+}
+
+/** What is left of a grant without the PIN. */
+function seeing({ rights: { bag_read: see }, ...grant }: StoredGrant): StoredGrant {
+  return { ...grant, rights: see ? { bag_read: {} } : {} }
+}
+
 /** Rights of a caller on a collection, at a moment (milliseconds). Those who own it have all of them, as root has. */
 export function accessTo(
   actor: Actor,
@@ -61,7 +94,7 @@ export function accessTo(
   const owns = collection.ownerId === actor.userId
   const whole = actor.isRoot || owns
   const named = ({ who }: StoredGrant): boolean => (who === 'owner' ? owns : who !== 'contact' && isCaller(actor, who))
-  const grants = grantsOn(collection, chains).filter((grant) => inForce(grant, at) && named(grant))
+  const { grants, open, pinOk } = heldOf(collection, chains, (grant) => inForce(grant, at) && named(grant))
   // A tag filter is about objects: a grant that has one says nothing about the collection itself.
   const held = new Set<string>(grants.flatMap(({ rights, tagfilter }) => (tagfilter ? [] : Object.keys(rights))))
   const fits = (right: ListRight, object: Guarded | null) => (grant: StoredGrant) => listFits(grant, right, object)
@@ -69,6 +102,8 @@ export function accessTo(
     may: (right) => whole || held.has(right),
     known: whole || grants.length > 0,
     whole,
+    open: whole || open,
+    pinOk: whole || pinOk,
     mayList: (right, object) => whole || grants.some(fits(right, object)),
     mayListSome: (right) => whole || grants.some(({ rights }) => rights[right] !== undefined),
     rights: whole ? everything(owns) : merged(grants),
@@ -79,6 +114,8 @@ const nothing: Access = {
   may: () => false,
   known: false,
   whole: false,
+  open: false,
+  pinOk: false,
   mayList: () => false,
   mayListSome: () => false,
   rights: {},

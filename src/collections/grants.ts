@@ -16,7 +16,6 @@ export async function checkedAcls(
   changes: readonly Change[],
 ): Promise<(readonly StoredGrant[] | undefined)[]> {
   const said = changes.flatMap((change, index) => (change.wire === undefined ? [] : [{ change, index }]))
-  for (const { change } of said) refuseShares(change)
   const lists =
     said.length === 0
       ? []
@@ -38,22 +37,4 @@ export async function checkedAcls(
     all[index] = list
   }
   return all
-}
-
-/** What grants say of shares. */
-const ofShares = {
-  send_email_notification: 'nobody is told of shares by mail yet',
-  _right_preset: 'there are no presets for shares yet',
-} as const
-
-function refuseShares({ wire, place }: Change): void {
-  if (!Array.isArray(wire)) return
-  for (const [index, entry] of wire.entries()) {
-    const said = entry as Readonly<Record<string, unknown>> | null
-    for (const [name, reason] of Object.entries(ofShares)) {
-      if (!said?.[name]) continue
-      const path = `${place}[${index}].${name}`
-      throw badRequest(`${path}: ${reason}`, { path })
-    }
-  }
 }

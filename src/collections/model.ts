@@ -25,6 +25,8 @@ export interface CollectionFields {
   readonly objectsAllowed: boolean
   readonly acl: readonly StoredGrant[]
   readonly privateAcl: boolean
+  /** Another one for each PIN that is set; null: there is none. */
+  readonly pinId: string | null
 }
 
 /** A collection as it is stored. */
@@ -49,8 +51,13 @@ export interface Collection extends CollectionFields {
   readonly updatedAt: Date
 }
 
-/** What a collection hands down. */
-export type Ancestor = Pick<
+/** What a collection hands down, to one caller. */
+export interface Ancestor extends Heritage {
+  /** It has a PIN that the caller has not entered. */
+  readonly locked: boolean
+}
+
+type Heritage = Pick<
   Collection,
   'id' | 'version' | 'parentId' | 'reference' | 'displayname' | 'acl' | 'privateAcl' | 'createObject'
 >

@@ -47,7 +47,8 @@ export function renderCollections(collections: readonly Collection[], parts: Par
       _has_acl: grantsOn(collection, chains).some((grant) => inForce(grant, parts.at)),
       ...(access.may('bag_acl') ? { _acl: [...(parts.acls[index] ?? [])] } : {}),
       _private_acl: collection.privateAcl,
-      _has_pin: false,
+      _has_pin: collection.pinId !== null,
+      ...(collection.pinId === null ? {} : { pin_ok: access.pinOk, _pin_ok: access.pinOk }),
       _generated_rights: access.rights,
       ...(compiled ? { _create_object_compiled: compiled } : {}),
       ...(parts.uploads.has(collection.id)

@@ -18,6 +18,7 @@ import { checkedAcls } from './grants.ts'
 import { assertStoredVersion, type Draft, identify, ownTop } from './identify.ts'
 import type { Collection, CollectionFields } from './model.ts'
 import { type CollectionInput, mostLevels } from './schema.ts'
+import type { MadeShares } from './shares/service.ts'
 import * as store from './store.ts'
 
 export interface SaveContext {
@@ -31,6 +32,10 @@ export interface SaveContext {
   readonly convention: VersionConvention
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Of the PINs that the request sets, by place; null: none is set. */
+  readonly pinHashes: readonly (string | null)[]
+  /** Makes whom grants of the request want made. */
+  readonly makeShares: () => Promise<MadeShares>
 }
 
 /** One collection of a batch on its way. */
@@ -42,7 +47,14 @@ interface Work extends Draft {
   readonly ownerId: number
 }
 
+export interface Saved {
+  readonly collections: SavedCollection[]
+  readonly made: MadeShares
+}
+
 export interface SavedCollection extends store.Written {
+  /** Grants that it had before. */
+  readonly grantsBefore: ReadonlySet<number>
   readonly created: boolean
 }
 
@@ -51,12 +63,13 @@ export async function saveCollections(
   context: SaveContext,
   inputs: readonly CollectionInput[],
   placeOf: (index: number) => string,
-): Promise<SavedCollection[]> {
+): Promise<Saved> {
   const { tx } = context
   const drafts = await identify(tx, inputs, placeOf)
   await store.lockTree(tx, drafts.some(mayMove) ? 'alone' : 'shared')
   const { works, accesses } = await place(context, drafts)
-  const written = await fill(context, works, accesses)
+  const made = await context.makeShares()
+  const written = await fill(context, works, accesses, made)
   requireContentRights(works, written, accesses)
   const created = written.filter((one) => one.created)
   const updated = written.filter((one) => !one.created)
@@ -67,7 +80,7 @@ export async function saveCollections(
     updated.filter((one) => !isDeepStrictEqual(one.path, one.previousPath)),
   )
   assertLevels(Math.max(lowest, ...created.map(({ path }) => path.length)))
-  return written
+  return { collections: written, made }
 }
 
 /** @throws {AppError} for a tree that is too high: a path is read wherever a collection is */
@@ -104,7 +117,7 @@ async function place(
   const parents = drafts.flatMap(({ parent }) => (parent && 'id' in parent ? parent.id : []))
   const others = [...new Set([...parents, ...(top === null ? [] : [top])])].filter((id) => !stored.has(id))
   for (const one of await store.findCollections(tx, others)) stored.set(one.id, one)
-  const chains = await store.findChains(tx, [...stored.keys()])
+  const chains = await store.findChains(tx, [...stored.keys()], actor)
   const accesses = accessesOf(context, stored, chains)
   const fresh = (await store.newIds(tx, drafts.filter(({ id }) => id === null).length)).values()
   const ids = drafts.map(({ id }) => id ?? (fresh.next().value as number))
@@ -186,12 +199,18 @@ function withPaths(
 }
 
 /** The collections as they will be stored. */
-async function fill(context: SaveContext, works: readonly Work[], accesses: Accesses): Promise<SavedCollection[]> {
+async function fill(
+  context: SaveContext,
+  works: readonly Work[],
+  accesses: Accesses,
+  made: MadeShares,
+): Promise<SavedCollection[]> {
   await assertOwners(context, works)
   const acls = await checkedAcls(
     context,
-    works.map(({ input, current, place }) => ({
-      wire: input._acl,
+    works.map(({ input, current, place }, index) => ({
+      wire: made.wireOf(index, input._acl),
+      known: made.ids.map((id) => `u${id}` as const),
       previous: current?.acl ?? null,
       shown: !current || accesses(current.id).may('bag_acl'),
       own: !current || accesses(current.id).whole,
@@ -209,7 +228,9 @@ async function fill(context: SaveContext, works: readonly Work[], accesses: Acce
     previousPath: work.current?.path ?? null,
     ownerId: work.ownerId,
     userId: work.current?.userId ?? null,
-    ...fieldsOf(context, work, { acl: acls[index], tags }),
+    ...fieldsOf(context, work, { acl: acls[index], tags, pinHash: context.pinHashes[index] ?? null }),
+    pinHash: context.pinHashes[index] ?? null,
+    grantsBefore: new Set(work.current?.acl.map(({ id }) => id)),
   }))
 }
 
@@ -226,13 +247,22 @@ const initial: CollectionFields = {
   objectsAllowed: true,
   acl: [],
   privateAcl: false,
+  pinId: null,
 }
 
 /** What is absent stays as it is, null clears it. */
 function fieldsOf(
   context: SaveContext,
   { input, current, place }: Work,
-  { acl, tags }: { readonly acl: CollectionFields['acl'] | undefined; readonly tags: ReadonlySet<number> },
+  {
+    acl,
+    tags,
+    pinHash,
+  }: {
+    readonly acl: CollectionFields['acl'] | undefined
+    readonly tags: ReadonlySet<number>
+    readonly pinHash: string | null
+  },
 ): CollectionFields {
   const { collection: sent } = input
   const before: CollectionFields = current ?? { ...initial, uuid: crypto.randomUUID() }
@@ -260,6 +290,7 @@ function fieldsOf(
     objectsAllowed: said(sent.objects_allowed, true, before.objectsAllowed),
     acl: acl ?? before.acl,
     privateAcl: said(input._private_acl, false, before.privateAcl),
+    pinId: pinHash === null ? (sent.pin_code === undefined ? before.pinId : null) : crypto.randomUUID(),
   }
 }
 
@@ -313,6 +344,7 @@ const giving = [
   ['privateAcl', '_private_acl'],
   ['createObject', 'collection.create_object'],
   ['uuid', 'collection.uuid'],
+  ['pinId', 'collection.pin_code'],
 ] as const satisfies readonly (readonly [keyof CollectionFields, string])[]
 
 /**

@@ -108,7 +108,13 @@ export const CollectionInput = Type.Object(
         children_allowed: optional(Type.Boolean({ description: 'Kept, without effect.' })),
         objects_allowed: optional(Type.Boolean({ description: 'Kept, without effect.' })),
         is_system_collection: optional(Type.Boolean({ readOnly: true })),
-        pin_code: optional(Type.String(refused('there are no shares with a PIN yet'))),
+        pin_code: optional(
+          Type.String({
+            maxLength: 1000,
+            description:
+              'Without it grants give others `bag_read` alone: 3 to 100 characters. null takes it away. It is never answered; `_has_pin` tells that there is one.',
+          }),
+        ),
       },
       open,
     ),
@@ -187,6 +193,10 @@ export const CollectionOutput = Type.Object(
     _acl: Type.Optional(Type.Array(RightApi)),
     _private_acl: Type.Boolean(),
     _has_pin: Type.Boolean(),
+    pin_ok: Type.Optional(
+      Type.Boolean({ description: 'The PIN is not asked of the caller, or was entered. There where there is a PIN.' }),
+    ),
+    _pin_ok: Type.Optional(Type.Boolean({ description: 'The same as `pin_ok`.' })),
     _generated_rights: GeneratedRightsApi,
     _create_object_compiled: Type.Optional(Type.Object({}, open)),
     _hotfolder_upload_urls: Type.Optional(

@@ -16,13 +16,21 @@ import { requireList } from './entries/rights.ts'
 import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
 import { collectionEvent } from './events.ts'
 import type { Collection, CreateObject, Localized } from './model.ts'
+import type { Pins } from './pins/service.ts'
 import { compiledOf, renderCollections, type UploadAddress } from './render.ts'
-
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
+import type { ShareMails } from './shares/mails.ts'
+import { assertNotices, noticesOf } from './shares/notices.ts'
+import type { Shares } from './shares/service.ts'
+import type { WantedShare } from './shares/wanted.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
+export { createPins } from './pins/service.ts'
+export { collectionPresetUse, presetUses } from './preset-uses.ts'
+export { createShareMails } from './shares/mails.ts'
+export { createShares } from './shares/service.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
@@ -35,6 +43,9 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly languages: () => readonly string[]
   /** Addresses at which files are uploaded into the collection. */
   readonly uploadAddresses: (collectionId: number, generation: number) => Promise<readonly UploadAddress[]>
+  readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
+  readonly shareMails: ShareMails
+  readonly shares: Pick<Shares, 'wanted' | 'make' | 'settle' | 'shown'>
 }
 
 /** A collection that files are uploaded into. */
@@ -47,6 +58,12 @@ export interface CollectionUploads {
   readonly settings: CreateObject | null
 }
 
+/** What a request sets and wants that is prepared before its transaction. */
+interface Asked {
+  readonly pinHashes: readonly (string | null)[]
+  readonly wanted: readonly WantedShare[]
+}
+
 export type CollectionService = ReturnType<typeof createCollectionService>
 
 export function createCollectionService(deps: CollectionDeps) {
@@ -57,7 +74,7 @@ export function createCollectionService(deps: CollectionDeps) {
   async function render(q: Queryable, actor: Actor, collections: readonly Collection[]): Promise<CollectionOutput[]> {
     const ids = collections.map(({ id }) => id)
     const at = now()
-    const chains = await store.findChains(q, ids)
+    const chains = await store.findChains(q, ids, actor)
     const figures = await store.figuresOf(q, actor, ids)
     const seen = await store.seenOf(q, actor, [...chains.keys()])
     const names = await rights.whoNames(
@@ -67,10 +84,14 @@ export function createCollectionService(deps: CollectionDeps) {
     )
     const accesses = new Map(collections.map((one) => [one.id, accessTo(actor, one, chains, at)]))
     const access = ({ id }: Collection): Access => accesses.get(id) as Access
-    const acls = await rights.renderAcls(
+    const acls = await deps.shares.shown(
       q,
-      collections.map((one) => (access(one).may('bag_acl') ? one.acl : [])),
-      actor.languages,
+      collections,
+      await rights.renderAcls(
+        q,
+        collections.map((one) => (access(one).may('bag_acl') ? one.acl : [])),
+        actor.languages,
+      ),
     )
     const open = collections.filter((one) => mayUpload(access(one)) && compiledOf(one, chains))
     const addresses = open.map(
@@ -84,16 +105,22 @@ export function createCollectionService(deps: CollectionDeps) {
   async function visible(q: Queryable, actor: Actor, id: number): Promise<Collection> {
     const [collection] = await store.findCollections(q, [id])
     if (!collection) throw notFound(id)
-    const access = accessTo(actor, collection, await store.findChains(q, [id]), now())
+    const access = accessTo(actor, collection, await store.findChains(q, [id], actor), now())
     if (!access.known) throw notFound(id)
     requireCollection(access, 'bag_read', id)
     return collection
   }
 
-  async function saveIn(tx: Tx, actor: Actor, inputs: readonly CollectionInput[], placeOf: (index: number) => string) {
+  async function saveIn(
+    tx: Tx,
+    actor: Actor,
+    inputs: readonly CollectionInput[],
+    placeOf: (index: number) => string,
+    { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
+  ) {
     // Objects before collections, as deletions of objects lock them.
     const entries = await sentLists(tx, actor, inputs, placeOf)
-    const saved = await saveCollections(
+    const { collections: saved, made } = await saveCollections(
       {
         tx,
         actor,
@@ -104,12 +131,28 @@ export function createCollectionService(deps: CollectionDeps) {
         tags: deps.tags,
         convention: deps.conventionOf(actor),
         at: now(),
+        pinHashes,
+        makeShares: () => deps.shares.make(tx, actor, wanted),
       },
       inputs,
       placeOf,
     )
+    await deps.shares.settle(tx, saved, made)
+    await deps.shareMails.send(
+      tx,
+      actor,
+      saved.flatMap((collection, index) =>
+        noticesOf(inputs[index]?._acl ?? [], collection, placeOf(index)).map((notice) => ({ ...notice, collection })),
+      ),
+    )
     await replaceLists(tx, actor, saved, entries)
     await renewUploads(tx, actor, saved, inputs)
+    // Who sets a PIN knows it.
+    await deps.pins.remember(
+      tx,
+      actor,
+      saved.flatMap(({ id, pinId, pinHash }) => (pinId && pinHash ? [{ id, pinId }] : [])),
+    )
     await events.append(
       tx,
       saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
@@ -152,7 +195,7 @@ export function createCollectionService(deps: CollectionDeps) {
     const ids = saved.flatMap(({ id }, index) => (entries[index] ? [id] : []))
     if (ids.length === 0) return
     const stored = new Map((await store.findCollections(tx, ids)).map((one) => [one.id, one]))
-    const chains = await store.findChains(tx, ids)
+    const chains = await store.findChains(tx, ids, actor)
     await lists.replaceAll(
       tx,
       actor,
@@ -172,7 +215,7 @@ export function createCollectionService(deps: CollectionDeps) {
   ): Promise<void> {
     const ids = saved.flatMap(({ id }, index) => (inputs[index]?._renew_upload_urls ? [id] : []))
     if (ids.length === 0) return
-    const chains = await store.findChains(tx, ids)
+    const chains = await store.findChains(tx, ids, actor)
     for (const one of await store.findCollections(tx, ids)) {
       requireCollection(accessTo(actor, one, chains, now()), 'bag_acl', one.id)
     }
@@ -186,7 +229,16 @@ export function createCollectionService(deps: CollectionDeps) {
   ): Promise<CollectionOutput[]> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
-    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf))
+    const pinHashes = await deps.pins.hashesOf(
+      actor,
+      inputs.map(({ collection }, index) => ({
+        pin: collection.pin_code,
+        path: `${placeOf(index)}.collection.pin_code`,
+      })),
+    )
+    assertNotices(inputs, placeOf)
+    const wanted = await deps.shares.wanted(actor, inputs, placeOf)
+    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, { pinHashes, wanted }))
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
     return render(
       db,
@@ -227,7 +279,7 @@ export function createCollectionService(deps: CollectionDeps) {
     /** Those of the collections that a caller may see, for any number of callers. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const collections = await store.findCollections(db, ids)
-      const chains = await store.findChains(db, ids)
+      const chains = await store.findChains(db, ids, null)
       return (actor) =>
         new Set(collections.flatMap((one) => (accessTo(actor, one, chains, now()).may('bag_read') ? one.id : [])))
     },
@@ -250,7 +302,7 @@ export function createCollectionService(deps: CollectionDeps) {
      */
     async uploads(actor: Actor, id: number): Promise<CollectionUploads> {
       const collection = await visible(db, actor, id)
-      const chains = await store.findChains(db, [id])
+      const chains = await store.findChains(db, [id], actor)
       requireList(accessTo(actor, collection, chains, now()), 'link', id)
       return { collection, settings: compiledOf(collection, chains) }
     },
@@ -287,6 +339,7 @@ export function createCollectionService(deps: CollectionDeps) {
         const chains = await store.findChains(
           tx,
           below.map((one) => one.id),
+          actor,
         )
         const accesses = below.map((one) => accessTo(actor, one, chains, now()))
         if (!accesses[0]?.known) throw notFound(id)

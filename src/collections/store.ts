@@ -2,12 +2,13 @@ import type { Actor } from '../platform/actor.ts'
 import { numbersText, type Queryable, type Tx, textsText } from '../platform/postgres/db.ts'
 import { inForceSql } from '../rights/service.ts'
 import type { Ancestor, Collection, CollectionFields } from './model.ts'
+import { lockedSql, visitorOf } from './pins/store.ts'
 
 const columns = `c.id, c.version, c.parent_id as "parentId", c.path, c.is_system as "isSystem", c.user_id as "userId",
   c.owner_user as "ownerId", o.archived_at is not null as unreachable,
   coalesce(c.reference, 'user:ref:' || u.reference, 'user:id:' || u.id) as reference, c.shortname, c.uuid, c.type,
   c.displayname, c.description, c.webfrontend_props as "webfrontendProps", c.create_object as "createObject",
-  c.children_allowed as "childrenAllowed", c.objects_allowed as "objectsAllowed", c.acl, c.private_acl as "privateAcl",
+  c.children_allowed as "childrenAllowed", c.objects_allowed as "objectsAllowed", c.acl, c.private_acl as "privateAcl", c.pin_id as "pinId",
   c.object_count as "objectCount", c.remote_count as "remoteCount", c.created_at as "createdAt",
   c.updated_at as "updatedAt", c.upload_generation as "uploadGeneration"`
 const from = 'collection c join "user" o on o.id = c.owner_user left join "user" u on u.id = c.user_id'
@@ -22,15 +23,19 @@ export async function findCollections(q: Queryable, ids: readonly number[]): Pro
   return rows
 }
 
-/** The collections and all above them. */
-export async function findChains(q: Queryable, ids: readonly number[]): Promise<Map<number, Ancestor>> {
+/** The collections and all above them, as they are for a caller; null: for nobody in particular, who has entered no PIN. */
+export async function findChains(
+  q: Queryable,
+  ids: readonly number[],
+  actor: Actor | null,
+): Promise<Map<number, Ancestor>> {
   if (ids.length === 0) return new Map()
   const { rows } = await q.query<Ancestor>(
     `select c.id, c.version, c.parent_id as "parentId", c.reference, c.displayname, c.acl, c.private_acl as "privateAcl",
-       c.create_object as "createObject"
+       c.create_object as "createObject", ${lockedSql('$2', '$3')} as locked
      from collection c
      where c.id = any(array(select unnest(path) from collection where id = any($1::bigint[])))`,
-    [numbersText(ids)],
+    [numbersText(ids), actor?.userId ?? 0, actor ? visitorOf(actor) : Buffer.alloc(0)],
     'collections-chains',
   )
   return new Map(rows.map((row) => [row.id, row]))
@@ -249,6 +254,8 @@ export interface Written extends CollectionFields {
   readonly previousPath: readonly number[] | null
   readonly userId: number | null
   readonly version: number
+  /** Of the PIN that is set with it; null: what there is stays, if there is to be one. */
+  readonly pinHash: string | null
 }
 
 const fields = `reference text, shortname text, uuid text, type text, displayname jsonb, description jsonb,
@@ -276,6 +283,8 @@ function toRow(one: Written): Record<string, unknown> {
     objects_allowed: one.objectsAllowed,
     acl: one.acl,
     private_acl: one.privateAcl,
+    pin_id: one.pinId,
+    pin_hash: one.pinHash,
   }
 }
 
@@ -283,9 +292,9 @@ export async function insertCollections(tx: Tx, written: readonly Written[]): Pr
   if (written.length === 0) return
   const own = 'id, version, parent_id, path, owner_user'
   await tx.query(
-    `insert into collection (${own}, ${names}) overriding system value
-     select ${own}, ${names} from jsonb_to_recordset($1)
-       as n (id bigint, version int, parent_id bigint, path bigint[], owner_user bigint, ${fields})`,
+    `insert into collection (${own}, ${names}, pin_id, pin_hash) overriding system value
+     select ${own}, ${names}, pin_id, pin_hash from jsonb_to_recordset($1)
+       as n (id bigint, version int, parent_id bigint, path bigint[], owner_user bigint, pin_id uuid, pin_hash text, ${fields})`,
     [JSON.stringify(written.map(toRow))],
     'collections-insert',
   )
@@ -295,8 +304,10 @@ export async function updateCollections(tx: Tx, written: readonly Written[]): Pr
   if (written.length === 0) return
   await tx.query(
     `update collection c set version = n.version, parent_id = n.parent_id, updated_at = now(),
+       pin_id = n.pin_id, pin_hash = case when n.pin_id is null then null else coalesce(n.pin_hash, c.pin_hash) end,
        (${names}) = (${names.replaceAll(/\w+/g, 'n.$&')})
-     from jsonb_to_recordset($1) as n (id bigint, version int, parent_id bigint, ${fields}) where c.id = n.id`,
+     from jsonb_to_recordset($1)
+       as n (id bigint, version int, parent_id bigint, pin_id uuid, pin_hash text, ${fields}) where c.id = n.id`,
     [JSON.stringify(written.map(toRow))],
     'collections-update',
   )

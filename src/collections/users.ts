@@ -62,6 +62,7 @@ export function collectionsOfUsers({ events }: { readonly events: EventLog }) {
       const moved: Written = {
         ...own,
         displayname,
+        pinHash: null,
         reference: null,
         userId: null,
         parentId: target,

@@ -25,6 +25,8 @@ import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { registerSignInRoutes } from '../signin/routes.ts'
 import { pageSurface } from '../signin/service.ts'
+import { registerShareLinkRoutes } from '../system/links/routes.ts'
+import { createShareLinks } from '../system/links/service.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
 import { registerPageRoutes } from '../system/pages/routes.ts'
 import { createPurgeService } from '../system/purge/service.ts'
@@ -111,9 +113,12 @@ export async function composeHttp(
     jobs,
     datamodel,
   })
+  const { externalUrl, quotaShareLinks: most } = config
+  const links = createShareLinks({ db, externalUrl, most, clock: () => new Date() })
   await onSurface(http, api, async (scope) => {
     registerSystemRoutes(scope, { openApi, system, purge })
     await registerPageRoutes(scope, { system, pages: signIn.pages })
+    await registerShareLinkRoutes(scope, { links, pages: signIn.pages })
     await registerEventStream(scope, { streams, held: signIn.held })
     registerEventRoutes(scope, events)
     registerBaseConfigRoutes(scope, { baseConfig: administration })

@@ -54,7 +54,7 @@ export async function composeObjects(
     maskSettings,
     anyMarks,
   }: Readers,
-  { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
+  { principals, rights, signIn, pins, shares, shareMails, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
@@ -127,6 +127,9 @@ export async function composeObjects(
             },
           ]
         : [],
+    pins,
+    shares,
+    shareMails,
     objects: {
       find: (tx, actor, named, options) => findNamedObjects(objectDeps, tx, actor, named, options),
       readLookup: (lookup, path) => readNamedObject({ datamodel }, lookup, path),

@@ -1,4 +1,4 @@
-import { collectionsOfUsers } from '../collections/service.ts'
+import { collectionsOfUsers, createPins, createShareMails, createShares } from '../collections/service.ts'
 import { userPictures } from '../files/service.ts'
 import { createMailService } from '../mail/service.ts'
 import { createMessageService } from '../messages/service.ts'
@@ -15,7 +15,7 @@ import {
 import { clientConventions } from '../platform/config/versions.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Tx } from '../platform/postgres/db.ts'
-import { createRightsService, presetTerms } from '../rights/service.ts'
+import { createRightsService, presetTerms, shareUrls } from '../rights/service.ts'
 import { fieldVisibilityBytes } from '../search/service.ts'
 import { createSignInService } from '../signin/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -74,6 +74,7 @@ export function composePeople(
     mail,
     ownTexts: (key) => datamodel.current().pageTexts.get(key),
     users: (): UserService => users,
+    findShare: (secret) => shares.find(secret),
     loginParts: (actorOfUser) => [messagePart({ db, messages, actorOfUser }), ...loginParts],
     passwordCost,
     clock,
@@ -96,8 +97,40 @@ export function composePeople(
     },
     conventionOf,
   }
-  const users = createUserService({ ...records, ...signIn.forUsers, baseConfig, jobs, clock, pictures: userPictures })
+  const shares = createShares({
+    ...{ db, seal, events, principals, clock, most: config.quotaShares },
+    ...{ shareUrls, externalUrl: config.externalUrl },
+    accountUuids: signIn.forUsers.accountUuids,
+  })
+  const shareMails = createShareMails({
+    ...{ mail, shareUrls, clock, externalUrl: config.externalUrl, most: config.quotaMails },
+    recipients: mailRecipients,
+    accountUuids: signIn.forUsers.accountUuids,
+    ownTexts: signIn.ownTexts,
+    instanceName: () => baseConfig.instanceTitle() || config.databaseName,
+    languages: () => baseConfig.get().languages.frontend,
+  })
+  const pins = createPins({ db, hashes: signIn.pinHashes, clock })
+  const users = createUserService({
+    ...records,
+    ...signIn.forUsers,
+    ...{ baseConfig, jobs, clock, pins, pictures: userPictures },
+  })
   const groups = createGroupService(records)
   const oauth = createOAuthServer({ config, db, baseConfig, signIn, clock })
-  return { principals, rights, personRights, signIn, users, groups, oauth, mail, messages, conventionOf }
+  return {
+    principals,
+    rights,
+    personRights,
+    signIn,
+    pins,
+    shares,
+    shareMails,
+    users,
+    groups,
+    oauth,
+    mail,
+    messages,
+    conventionOf,
+  }
 }

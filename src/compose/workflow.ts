@@ -1,4 +1,4 @@
-import { collectionTagUses } from '../collections/service.ts'
+import { collectionPresetUse, collectionTagUses, presetUses } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
@@ -12,6 +12,7 @@ import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../ob
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { matchesOrigin } from '../platform/values/redirect-uris.ts'
 import { createPoolService } from '../pools/service.ts'
 import { type CallerRights, createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
@@ -139,7 +140,14 @@ export async function composeWorkflow(
         transitions.tagUse,
       ],
     }),
-    presets: createPresetService({ ...shared, existingTags: tags.existing, use: objectPresetUse(queued.raise) }),
+    presets: createPresetService({
+      ...shared,
+      existingTags: tags.existing,
+      use: presetUses(objectPresetUse(queued.raise), collectionPresetUse),
+      mayShareAt: (address) =>
+        address.origin === new URL(config.externalUrl).origin ||
+        config.loginAllowRedirects.some((pattern) => matchesOrigin(pattern, address)),
+    }),
     baseConfig: createBaseConfigAdministration({
       ...shared,
       baseConfig,

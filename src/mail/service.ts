@@ -142,7 +142,14 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
   }
 
   const batches = createBatches({ db, jobs, readers, send: queue })
-  return { sendNow, sender: () => baseConfig.get().email.from, send: queue, sendWhenWanted: batches.sendWhenWanted }
+  return {
+    sendNow,
+    sender: () => baseConfig.get().email.from,
+    /** Whether mail can be sent at all. */
+    isConfigured: () => baseConfig.get().email.from !== '' && baseConfig.get().email_server.server_addr !== '',
+    send: queue,
+    sendWhenWanted: batches.sendWhenWanted,
+  }
 }
 
 /** Keys of EMAIL_SENT and EMAIL_SENT_FAILED (specification, Events). */

@@ -56,5 +56,18 @@ export interface AccountMails {
   send(tx: Tx, due: readonly DueMail[]): Promise<void>
 }
 
+/** A PIN that somebody enters: absent, what is remembered stays; null, it is forgotten. */
+export interface CollectionPinCode {
+  readonly collection_id: number
+  readonly pin_code?: string | null
+}
+
+export interface PinHooks {
+  /** Looks at PINs; what it gives joins the transaction, and remembers those that were right. @throws {AppError} `TooManyAttempts` */
+  enter(actor: Actor, codes: readonly CollectionPinCode[], path: string): Promise<(tx: Tx) => Promise<void>>
+  /** Collections whose PIN the caller has entered. */
+  enteredBy(from: Queryable, actor: Actor): Promise<readonly number[]>
+}
+
 /** Lets an actor change what proves itself, or throws. Joins the transaction of the change. */
 export type FreshSignIn = (tx: Queryable, actor: Actor) => Promise<void>

@@ -1,6 +1,6 @@
 /** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
 import { type Static, Type } from 'typebox'
-import { refused, refusedChange } from '../platform/http/query.ts'
+import { refusedChange } from '../platform/http/query.ts'
 import { GeneratedRightsApi } from '../rights/schema.ts'
 
 const open = { additionalProperties: true } as const
@@ -96,6 +96,23 @@ export const userProfileFields = {
   mail_schedule: nullable(Schedule),
 }
 
+/** What somebody types to see more of collections that have a PIN. */
+const CollectionPinCodes = Type.Array(
+  Type.Object(
+    {
+      collection_id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+      pin_code: nullable(
+        Type.String({ maxLength: 1000, description: 'Absent: what is remembered stays; null: it is forgotten.' }),
+      ),
+    },
+    open,
+  ),
+  {
+    maxItems: 1000,
+    description: 'Of oneself only, 20 at a time. The collection says whether it was right (`pin_ok`).',
+  },
+)
+
 export const UserInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('user')),
@@ -142,7 +159,7 @@ export const UserInput = Type.Object(
     _acl: AclInput,
     _system_rights: SystemRightsInput,
     _owner: nullable(WhoInput),
-    _collection_pin_codes: Type.Optional(Type.Unknown(refused('there are no collections yet'))),
+    _collection_pin_codes: Type.Optional(Type.Union([CollectionPinCodes, Type.Null()])),
   },
   { ...open, title: 'UserInput', description: 'A user to create or to change.' },
 )
@@ -286,6 +303,11 @@ export const UserOutput = Type.Object(
     _two_factor_totp_enrolled: Type.Optional(Type.Boolean()),
     _two_factor_passkey_enrolled: Type.Optional(Type.Boolean()),
     _two_factor_last_method: Type.Optional(Type.String()),
+    _collection_pin_codes: Type.Optional(
+      Type.Array(Type.Object({ collection_id: Type.Integer() }), {
+        description: 'Collections whose PIN one has entered; of oneself only.',
+      }),
+    ),
     _terms_accepted: Type.Optional(
       Type.Object(
         { version: Type.String(), accepted_at: Type.String() },

@@ -7,11 +7,13 @@ export { principalsOfUser, reachOf } from './escalation.ts'
 export { createGroupService } from './groups/service.ts'
 export type {
   AccountMails,
+  CollectionPinCode,
   DueMail,
   EndedSessions,
   FactorHooks,
   FactorReset,
   FreshSignIn,
+  PinHooks,
   SessionHooks,
   ShownFactors,
 } from './hooks.ts'
@@ -41,5 +43,6 @@ export { type LookAtPictures, withPictures } from './users/pictures.ts'
 export { assertMayChange } from './users/policy.ts'
 export { groupsOf, renderGroupSummary } from './users/render.ts'
 export { createUserService, manageUsers, type UserService } from './users/service.ts'
+export { linkUsers, makeSharedUsers, type NewSharedUser, type SharedUserDeps } from './users/shared.ts'
 export * as users from './users/store.ts'
 export { findGroupSummaries, findUsers } from './users/store.ts'

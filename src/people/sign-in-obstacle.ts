@@ -6,6 +6,8 @@ export interface SignInState {
   readonly loginValidFrom: string | null
   readonly loginValidTo: string | null
   readonly emailUnconfirmed: boolean
+  /** Of a link: its share is over, or has not begun. */
+  readonly shareEnded?: boolean
 }
 
 /** Why a user may not sign in; `null` when nothing stands against it. */
@@ -16,6 +18,7 @@ export function signInObstacle(user: SignInState, now: Date): LockOut | null {
   if (user.loginValidFrom !== null && user.loginValidFrom > today) return 'login_valid_from'
   if (user.loginValidTo !== null && user.loginValidTo < today) return 'login_valid_to'
   if (user.emailUnconfirmed) return 'email_unconfirmed'
+  if (user.shareEnded) return 'share_ended'
   return null
 }
 
@@ -27,3 +30,4 @@ export type LockOut =
   | 'login_valid_to'
   | 'email_unconfirmed'
   | 'left_directory'
+  | 'share_ended'

@@ -25,4 +25,6 @@ export interface ActorSession {
   readonly id: string
   /** The OAuth2 client that signed in for the user. */
   readonly clientId: string
+  /** sha256 of the id of the browser that it is bound to; null or absent: of none. */
+  readonly browserHash?: Buffer | null
 }

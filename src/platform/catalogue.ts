@@ -270,27 +270,23 @@ export const catalogue = {
   ShareLinkAliasInvalid: {
     package: 'share_link',
     status: 400,
-    text: 'The alias of the share cannot be used.',
-    coming: 'shares',
+    text: 'The alias of the link cannot be used.',
   },
   ShareLinkAlreadyExists: {
     package: 'share_link',
     status: 400,
-    text: 'There is such a share already.',
-    coming: 'shares',
+    text: 'There is a link of that name already.',
   },
   ShareLinkExpirationDateInPast: {
     package: 'share_link',
     status: 400,
-    text: 'The share would have ended already.',
-    coming: 'shares',
+    text: 'The link would have ended already.',
   },
-  ShareLinkInvalid: { package: 'share_link', status: 400, text: 'The share cannot be used.', coming: 'shares' },
+  ShareLinkInvalid: { package: 'share_link', status: 400, text: 'The link cannot be used.' },
   ShareLinkPathInvalid: {
     package: 'share_link',
     status: 400,
-    text: 'The path of the share cannot be used.',
-    coming: 'shares',
+    text: 'The path of the link cannot be used.',
   },
   SkipHeadRequestError: {
     package: 'fileupload',

@@ -196,12 +196,12 @@ const profileFields = [
 
 /**
  * What front ends offer to whom. The service keeps these rights and tells them in the session, merged from the user and
- * the groups; nothing here asks for them, so none of them protects data.
+ * the groups; but for two values of `system.frontend_features` nothing here asks for them, so none of them protects data.
  */
 const frontendRights = [
   systemRight(
     'system.frontend_features',
-    'Features of front ends that are switched on.',
+    'Features of front ends that are switched on, and whom the holder may make by grants on collections.',
     ...[
       'allow_fulltext_file_search',
       'asset_browser_metadata_tool',
@@ -226,8 +226,16 @@ const frontendRights = [
       'upload_url',
       'upload_without_produce_versions',
     ].map((name) => flag(name, 'On or off.')),
-    parameter('acl_manager', 'string-list', 'Parts of the permission editor, for example create_email_user.'),
-    parameter('collection', 'string-list', 'Parts of collections, for example sharing, share_anonymous.'),
+    parameter(
+      'acl_manager',
+      'string-list',
+      'Parts of the permission editor. The service itself asks for create_email_user: to make accounts for mail addresses by grants.',
+    ),
+    parameter(
+      'collection',
+      'string-list',
+      'Parts of collections, for example sharing. The service itself asks for share_anonymous: to make anonymous links.',
+    ),
     parameter('metadata_export', 'string-list', 'What downloads may do with metadata, for example keep, remove.'),
     parameter('metadata_upload', 'string-list', 'What uploads may do with metadata, for example standard.'),
   ),

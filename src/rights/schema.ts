@@ -50,6 +50,9 @@ export const RightApi = Type.Object(
     sticky: Type.Optional(Type.Boolean()),
     active: Type.Optional(Type.Boolean()),
     _right_preset: Type.Optional(Type.Integer()),
+    _share_url: Type.Optional(
+      Type.String({ description: 'Of grants on collections: where it is opened, with the secret of a link.' }),
+    ),
     when: Type.Optional(Type.Object({ from: Type.Optional(Type.String()), to: Type.Optional(Type.String()) }, open)),
     rights: GeneratedRightsApi,
     tagfilter: Type.Optional(TagfilterApi),

@@ -79,7 +79,7 @@ export type {
 } from './model.ts'
 export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
-export { createPresetService, presetTerms } from './presets/service.ts'
+export { createPresetService, presetTerms, shareUrls } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
@@ -111,6 +111,8 @@ export interface AclChange {
   readonly own?: boolean
   /** Where it stands in the request, for errors; `_acl` when not said. */
   readonly place?: string
+  /** Whom the actor may name besides. */
+  readonly known?: readonly Principal[]
 }
 
 export function createRightsService({
@@ -171,7 +173,10 @@ export function createRightsService({
       drafts.map((draft) => draft.who),
       {
         actor,
-        shown: changes.flatMap(({ previous, shown }) => (shown ? (previous ?? []).map((grant) => grant.who) : [])),
+        shown: changes.flatMap(({ previous, shown, known = [] }) => [
+          ...known,
+          ...(shown ? (previous ?? []).map((grant) => grant.who) : []),
+        ]),
       },
     )
     await requireExisting(tx, drafts)

@@ -28,14 +28,14 @@ export interface Watch {
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** Password hashes (argon2id, PHC strings). At most two are computed at a time: each takes 19 MiB. */
-export function createPasswords(cost: PasswordCost = usualCost) {
-  const limiter = createLimiter({ concurrency: 2, maxWaiting: 200, maxWaitingOfShare: 100 })
+/** Password hashes (argon2id, PHC strings). At most two are computed at a time, of PINs one: each takes 19 MiB. */
+export function createPasswords(cost: PasswordCost = usualCost, concurrency = 2) {
+  const limiter = createLimiter({ concurrency, maxWaiting: 200, maxWaitingOfShare: 100 })
   /** Verified in place of the hash that a user does not have, so that both cost the same. */
   const decoy = phc(cost, 'A'.repeat(22), 'A'.repeat(43))
 
   return {
-    hash: (password: string): Promise<string> => limiter.run(() => hashPassword(password, cost)),
+    hash: (password: string, share?: string): Promise<string> => limiter.run(() => hashPassword(password, cost), share),
 
     /**
      * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this

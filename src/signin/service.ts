@@ -57,7 +57,7 @@ import { ensureRoot } from './root.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
-import { createSignIn } from './sign-in.ts'
+import { createSignIn, type FindShare } from './sign-in.ts'
 import { createStrangers } from './strangers.ts'
 import { createThrottle } from './throttle.ts'
 
@@ -80,6 +80,7 @@ export { guestUserId } from './guest.ts'
 export { initialPassword } from './initial-password.ts'
 export type { KeepLogins } from './keep-login.ts'
 export { button, checkbox, field } from './pages/fields.ts'
+export { languageOf, type OwnTexts } from './pages/language.ts'
 export { type Pages, type Visit, wantsPage } from './pages/service.ts'
 export { forPeople, pageSurface } from './pages/surface.ts'
 export { type PasswordCost, usualCost } from './passwords.ts'
@@ -122,6 +123,7 @@ export interface SignInDependencies {
   users: () => Pick<UserService, 'own'>
   /** What other capabilities add to the sign-in on the pages. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
+  findShare: FindShare
   passwordCost?: PasswordCost | undefined
   clock: () => Date
 }
@@ -143,6 +145,7 @@ export function createSignInService(dependencies: SignInDependencies) {
   const basePath = withoutEnd(URL.parse(externalUrl)?.pathname ?? '', '/')
   const limits = outgoingLimits(config)
   const passwords = createPasswords(dependencies.passwordCost)
+  const pinHashes = createPasswords(dependencies.passwordCost, 1)
   const throttle = createThrottle({ keyFor: seal.keyFor, limits: () => baseConfig.get().password.blockclient })
   const sessions = createSessions({
     db,
@@ -167,7 +170,11 @@ export function createSignInService(dependencies: SignInDependencies) {
   const words = createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn })
   const proofs = { passkeys, mailCodes, seal }
   const factors = createFactors({ db, events, sessions, throttle, baseConfig, ...proofs, externalUrl, words, clock })
-  const proof = { passwords, throttle, accountUuids, sessions, verified, mustPassFactor: factors.mustPass, directories }
+  const { findShare } = dependencies
+  const proof = {
+    ...{ passwords, throttle, accountUuids, sessions, verified, directories, strangers, findShare },
+    mustPassFactor: factors.mustPass,
+  }
   const signIn = createSignIn({ db, events, ...proof, clock })
   const people = { db, events, baseConfig, jobs, mail, passwords, throttle, sessions, principals, accountUuids }
   const checkDirectory = createDirectoryCheck({
@@ -213,6 +220,8 @@ export function createSignInService(dependencies: SignInDependencies) {
     ownSessions,
     passkeyRecords,
     changePassword,
+    /** Of PINs, which wait for each other and hold up no sign-in. */
+    pinHashes,
     sessionOf,
     signIn,
     singleSignOn,

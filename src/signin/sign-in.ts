@@ -12,6 +12,7 @@ import type { Passwords } from './passwords.ts'
 
 import type { Sessions } from './sessions/service.ts'
 import { newToken } from './sessions/token.ts'
+import type { Strangers } from './strangers.ts'
 import { type Attempt, countedTogether, type OpenAttempt, type Throttle } from './throttle.ts'
 
 export interface Credentials {
@@ -27,8 +28,11 @@ export interface Credentials {
   methods?: readonly PasswordMethod[]
 }
 
-/** The standard order. `native`: passwords of this instance; `email`: UUIDs of those who have none; `ldap`: the directory. */
-export const passwordMethods = ['native', 'email', 'ldap'] as const
+/**
+ * The standard order (CLIENT-016). `native`: passwords of this instance; `collection`: the secret of a link, with the UUID of
+ * its collection; `email`: UUIDs of those who have no password; `ldap`: the directory.
+ */
+export const passwordMethods = ['native', 'collection', 'email', 'ldap'] as const
 export type PasswordMethod = (typeof passwordMethods)[number]
 
 /** The password was right, but what the directory says of its owner cannot be used here. */
@@ -36,10 +40,17 @@ export interface Refused {
   refused: RefusalReason
 }
 
+/** Whose link has this secret: a user; null: there is none. */
+export type FindShare = (
+  secret: string,
+) => Promise<{ readonly userId: number; isRight(password: string): boolean } | null>
+
 /** Who has signed in, and how they proved it. */
 export interface SignedIn {
   userId: number
   method: string
+  /** What was typed, as far as it may be logged: the secret of a link may not. */
+  login: string | null
   /** What the browser is to keep, so that failures of others do not count for it. */
   device: string
   /** Joins the transaction that opens the session: the failures before are forgotten, the browser is remembered. */
@@ -55,6 +66,7 @@ interface Candidate {
   loginValidFrom: string | null
   loginValidTo: string | null
   emailUnconfirmed: boolean
+  shareEnded: boolean
 }
 
 export type SignIn = ReturnType<typeof createSignIn>
@@ -71,6 +83,8 @@ export interface SignInDependencies {
   /** Whether a user, from there, must prove more than a password. Asked for user 0 in the name of nobody. */
   mustPassFactor: (userId: number, remoteAddr: string) => Promise<boolean>
   directories: Pick<Directories, 'asksForPasswords' | 'verify'>
+  findShare: FindShare
+  strangers: Pick<Strangers, 'admit'>
   clock?: () => Date
 }
 
@@ -91,6 +105,8 @@ export function createSignIn({
   verified = async () => {},
   mustPassFactor,
   directories,
+  findShare,
+  strangers,
   clock = () => new Date(),
 }: SignInDependencies) {
   const limiter = createLimiter(directorySizes)
@@ -101,16 +117,24 @@ export function createSignIn({
     open: OpenAttempt,
     user: Candidate | null,
     error: string,
+    byLink = false,
   ): Promise<void> {
     failures++
     const { clientId, remoteAddr } = credentials
-    const [method] = credentials.methods ?? passwordMethods
+    const [first] = credentials.methods ?? passwordMethods
+    const method = byLink ? 'collection' : first
     // Asked for nobody too: an unknown login takes as long.
     const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
     await db.transaction(async (tx) => {
       const attempt = await throttle.failed(tx, open)
       // What was typed is kept for known users only: people type passwords into the wrong field.
-      const info = { method, client: clientId, attempt, error, ...(user ? { login: credentials.login } : {}) }
+      const info = {
+        method,
+        client: clientId,
+        attempt,
+        error,
+        ...(user && !byLink ? { login: credentials.login } : {}),
+      }
       await events.append(tx, [
         { type: 'USER_LOGIN_FAILED', actor, info, ...(user ? { basetype: 'user', objectId: user.id } : {}) },
       ])
@@ -126,15 +150,19 @@ export function createSignIn({
   async function verify(credentials: Credentials): Promise<SignedIn | Refused | null> {
     const loginKey = identityKey(credentials.login)
     const { methods = passwordMethods } = credentials
-    const user = await findCandidate(db, loginKey)
+    const named = await findCandidate(db, loginKey)
+    // Asked in any case: the time must not tell whether there is such a login.
+    const found = methods.includes('collection') ? await findShare(credentials.login) : null
+    const share = named ? null : found
+    const user = named ?? (share && (await findCandidateById(db, share.userId)))
     const { remoteAddr, device } = credentials
     const account = user ? `user ${user.id}` : `name ${loginKey}`
     const attempt: Attempt = { account, userId: user?.id ?? null, remoteAddr, device }
-    const share = siteOf(remoteAddr)
+    const site = siteOf(remoteAddr)
     const asksDirectory = methods.includes('ldap') && directories.asksForPasswords()
     const [first, ...others] = methods
     if (asksDirectory && first === 'ldap' && others.length > 0) {
-      return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt), share)
+      return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt), site)
     }
     // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
     const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
@@ -145,28 +173,35 @@ export function createSignIn({
     let method: PasswordMethod = 'native'
     // A UUID is looked at in its turn, like a password, and after as much work.
     const fitsUuid = async (): Promise<boolean> => {
+      if (share) {
+        method = 'collection'
+        return share.isRight(credentials.password)
+      }
       if (user === null || uuid === null) return false
       method = 'email'
       return accountUuids.isRight(user.id, uuid, credentials.password)
     }
     const fits = await passwords.verify(credentials.password, hash, {
-      share,
+      share: site,
       before: async () => {
         open = await throttle.open(db, attempt)
       },
       otherwise: fitsUuid,
       failed: async () => {
-        if (open && !asksDirectory) await recordFailure(credentials, open, user, wrong)
+        if (open && (!asksDirectory || share)) await recordFailure(credentials, open, user, wrong, share !== null)
       },
     })
     const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
     if (user && open && obstacle === null) {
+      // A link opens a session for whoever has it, as often as it is opened.
+      if (share) await strangers.admit(remoteAddr)
       await verified(user.id)
-      return signedIn(user.id, method, open, attempt)
+      return signedIn(user.id, method, open, { ...attempt, login: share ? null : credentials.login })
     }
     // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
-    if (asksDirectory) return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong), share)
-    if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong)
+    if (asksDirectory && !share)
+      return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong), site)
+    if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong, share !== null)
     return null
   }
 
@@ -202,7 +237,7 @@ export function createSignIn({
     const userId = 'userId' in answer ? answer.userId : (attempt.userId ?? 0)
     const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
     const isIn = answer.kind === 'user' && !tooLittle
-    return { open, answer, found: isIn ? signedIn(userId, 'ldap', open, { ...attempt, userId }) : null }
+    return { open, answer, found: isIn ? signedIn(userId, 'ldap', open, { ...attempt, userId, login }) : null }
   }
 
   /** What somebody learns whom neither the directory nor this instance lets in. */
@@ -215,10 +250,15 @@ export function createSignIn({
     return answer.kind === 'refused' && answer.reason !== 'locked' ? { refused: answer.reason } : null
   }
 
-  function signedIn(userId: number, method: PasswordMethod, open: OpenAttempt, attempt: Attempt): SignedIn {
+  function signedIn(
+    userId: number,
+    method: PasswordMethod,
+    open: OpenAttempt,
+    { login, ...attempt }: Attempt & { readonly login: string | null },
+  ): SignedIn {
     // Never one that somebody else may have put there.
     const device = (open.knownDevice && attempt.device) || newToken()
-    return { userId, method, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
+    return { userId, method, login, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
   }
 
   return {
@@ -229,14 +269,25 @@ export function createSignIn({
   }
 }
 
+// A password that an account had before it went over to a directory is no longer one.
+const candidate = `id, case when type = any($2) then password_hash end as "passwordHash", account_uuid as "accountUuid",
+  archived_at is not null as archived, login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
+  login_valid_to::text as "loginValidTo", confirm_email and email_confirmed_at is null as "emailUnconfirmed",
+  type = 'collection' and not collection_share_open(id) as "shareEnded"`
+
+async function findCandidateById(db: Queryable, id: number): Promise<Candidate | null> {
+  const { rows } = await db.query<Candidate>(
+    `select ${candidate} from "user" where id = $1`,
+    [id, passwordUserTypes],
+    'sign_in_share',
+  )
+  return rows[0] ?? null
+}
+
 /** A login comes before an email: one user's email may be another's login. */
 async function findCandidate(db: Queryable, loginKey: string): Promise<Candidate | null> {
   const { rows } = await db.query<Candidate>(
-    // A password that an account had before it went over to a directory is no longer one.
-    `select id, case when type = any($2) then password_hash end as "passwordHash", account_uuid as "accountUuid", archived_at is not null as archived,
-       login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
-       login_valid_to::text as "loginValidTo",
-       confirm_email and email_confirmed_at is null as "emailUnconfirmed"
+    `select ${candidate}
      from "user" where login_key = $1 or email_key = $1 order by (login_key = $1) desc nulls last limit 1`,
     [loginKey, passwordUserTypes],
     'sign_in_candidate',

@@ -217,7 +217,7 @@ describe('saving', () => {
     const own = await top('reader')
     const { _id } = await createCollection(it.reader, {})
     const cases: [object, string][] = [
-      [{ collection: { pin_code: '1234' } }, 'collection.pin_code'],
+      [{ collection: { pin_code: '12' } }, 'body.collection.pin_code'],
       [{ collection: { is_system_collection: true } }, 'body.collection.is_system_collection'],
       [{ collection: { reference: 'user:ref:somebody' } }, 'body.collection.reference'],
       [{ collection: { _version: 3 } }, 'body.collection._id'],
@@ -241,9 +241,9 @@ describe('saving', () => {
       [
         {
           collection: {},
-          _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read', { send_email_notification: { text: 'x' } })],
+          _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read', { send_email_notification: { text: 5 } })],
         },
-        'body._acl[0].send_email_notification',
+        'body._acl[0].send_email_notification.text',
       ],
       [{ collection: { _id: own.collection._id, _version: 1, _id_parent: _id } }, 'body.collection._id_parent'],
     ]

@@ -156,7 +156,7 @@ test('OAUTH-001 OAUTH-002 OAUTH-004 OAUTH-011 CLIENT-019 LIM-002 a wrong request
     [{ client_id: 'far', redirect_uri: undefined }, 'invalid_request'],
     [{ client_id: 'none', redirect_uri: ownCallback }, 'invalid_request'],
     [{ auth_method: 'ldap' }, 'invalid_request'],
-    [{ auth_method: 'saml,collection' }, 'invalid_request'],
+    [{ auth_method: 'saml,openid' }, 'invalid_request'],
     [{ auth_method: 'ldap,native' }, null],
     [{ auth_method: 'whatever' }, null],
   ]

@@ -81,6 +81,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaPointInTimeHits: 1_000_000,
     quotaSignIns: 1000,
     quotaMails: 500,
+    quotaShareLinks: 1000,
+    quotaShares: 100,
     quotaSessions: 1000,
     quotaStreams: 20,
     slowGrace: 60,

@@ -58,7 +58,7 @@ export function createListService(deps: ListDeps) {
   /** @throws {AppError} `ObjectNotFound`, `RightRequired` */
   async function accessible(q: Queryable, actor: Actor, collection: Collection | undefined, id: number) {
     if (!collection) throw notFound(id)
-    const access = accessTo(actor, collection, await findChains(q, [id]), deps.clock().getTime())
+    const access = accessTo(actor, collection, await findChains(q, [id], actor), deps.clock().getTime())
     if (!access.known) throw notFound(id)
     requireCollection(access, 'bag_read', id)
     return access
@@ -221,13 +221,11 @@ export function createListService(deps: ListDeps) {
     /** A page; objects that the caller may not read are told of by their ids alone (decision 42). */
     async page(actor: Actor, id: number, { offset, limit }: { offset: number; limit: number }): Promise<ListOutput> {
       const [collection] = await findCollections(db, [id])
-      await accessible(db, actor, collection, id)
+      const { open } = await accessible(db, actor, collection, id)
       const { version, objectCount } = collection as Collection
       const entries = await store.entriesPage(db, id, { offset, limit, count: objectCount })
-      const readable = await objects.readable(
-        actor,
-        entries.flatMap(({ objectId }) => (objectId > 0 ? objectId : [])),
-      )
+      const local = entries.flatMap(({ objectId }) => (objectId > 0 ? objectId : []))
+      const readable = open ? await objects.readable(actor, local) : new Set<number>()
       return {
         _version: version,
         count: objectCount,
@@ -236,7 +234,8 @@ export function createListService(deps: ListDeps) {
         limit,
         objects: entries.map(({ objectId, globalId, webfrontendProps }) => {
           const named = { _global_object_id: globalId ?? `${objectId}@${databaseName}` }
-          if (globalId === null && !readable.has(objectId)) return { ...named, _not_allowed: true }
+          // Without the PIN nothing is told of any, not even by objects that the caller may read elsewhere.
+          if (!open || (globalId === null && !readable.has(objectId))) return { ...named, _not_allowed: true }
           return webfrontendProps ? { ...named, webfrontend_props: webfrontendProps } : named
         }),
       }

@@ -36,6 +36,7 @@ export function methodsToTry(asked: readonly string[], switches: Switches): read
   const { guests, passkeys, ldap, openid, saml } = switches
   const available: Readonly<Partial<Record<Method, boolean>>> = {
     native: true,
+    collection: true,
     email: true,
     ldap,
     action_code: true,

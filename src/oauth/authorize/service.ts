@@ -84,7 +84,7 @@ interface Proof {
 const longestLogin = 500
 const longestPassword = 1000
 /** Methods of a form that can ask to stay signed in. */
-const keepable: readonly string[] = passwordMethods
+const keepable: readonly string[] = passwordMethods.filter((method) => method !== 'collection')
 
 export function createAuthorize(given: AuthorizeDependencies) {
   const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases, keepLogins, clock } = given
@@ -165,7 +165,11 @@ export function createAuthorize(given: AuthorizeDependencies) {
       methods,
     }
     const signedIn = await signIn.verify(credentials).catch((error: unknown) => {
-      if (error instanceof AppError && (error.code === 'TooManyAttempts' || error.parameters.directory)) return error
+      if (
+        error instanceof AppError &&
+        (error.code === 'TooManyAttempts' || error.code === 'QuotaExceeded' || error.parameters.directory)
+      )
+        return error
       throw error
     })
     if (signedIn instanceof AppError && signedIn.code === 'ServiceUnavailable') {
@@ -183,8 +187,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
       return sendLoginPage(visit, { ...page, problem, invalid: true })
     }
     keepDevice(visit.reply, signedIn.device)
-    const { userId, method, remember } = signedIn
-    return proved(visit, form, asked, { userId, method, login, remember })
+    const { userId, method, login: logged, remember } = signedIn
+    return proved(visit, form, asked, { userId, method, login: logged, remember })
   }
 
   /** The user is known; what is left are steps, or nothing. */

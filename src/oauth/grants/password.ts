@@ -32,11 +32,11 @@ export function passwordGrant({ signIn, sessions, baseConfig }: PasswordGrantDep
       throw asOAuthError(error)
     })
     if (!signedIn || 'refused' in signedIn) throw wrong()
-    const { login, clientId } = credentials
-    const { userId, method } = signedIn
+    const { clientId } = credentials
+    const { userId, method, login } = signedIn
     // Bound to the browser that sends it, if it is one that has signed in on our page (SESS-007).
     const browserHash = browserHashes[0] ?? null
-    const session = { userId, method, login, clientId, scopes, remoteAddr, userAgent, browserHash }
+    const session = { userId, method, login: login ?? undefined, clientId, scopes, remoteAddr, userAgent, browserHash }
     const issued = await sessions.open(session, signedIn.remember)
     return { ...issued, device: signedIn.device }
   }
@@ -48,6 +48,6 @@ function wrong(more?: { status: number; headers: Record<string, string> }): OAut
 }
 
 function asOAuthError(error: unknown): unknown {
-  if (!(error instanceof AppError) || error.code !== 'TooManyAttempts') return error
+  if (!(error instanceof AppError) || (error.code !== 'TooManyAttempts' && error.code !== 'QuotaExceeded')) return error
   return wrong({ status: error.status, headers: { 'Retry-After': String(error.parameters.retry_after) } })
 }

@@ -3,7 +3,7 @@ import type { EventLog } from '../../events/service.ts'
 import type { Jobs } from '../../jobs/service.ts'
 import type { ConventionOf } from '../../platform/config/versions.ts'
 import type { Db } from '../../platform/postgres/db.ts'
-import type { AccountMails, FactorHooks, FreshSignIn, SessionHooks } from '../hooks.ts'
+import type { AccountMails, FactorHooks, FreshSignIn, PinHooks, SessionHooks } from '../hooks.ts'
 import type { Principals } from '../principals.ts'
 import type { RemovalHooks, RightsHooks } from '../record-input.ts'
 import type { AccountUuids } from './account-uuids.ts'
@@ -23,6 +23,7 @@ export interface UserDependencies {
   freshSignIn: FreshSignIn
   removal: RemovalHooks
   pictures: PictureFiles
+  pins: PinHooks
   conventionOf: ConventionOf
   jobs: Pick<Jobs, 'enqueue' | 'register'>
   clock: () => Date

@@ -54,7 +54,8 @@ export function assertMayChange(actor: Actor, given: UserChange): void {
   const manager = systemRight(actor, 'system.user')
   const change = { ...given, protectedChanges: notGranted(given) }
   const { stored, protectedChanges, rights } = change
-  const self = stored?.id === actor.userId
+  // A user that many act as is nobody's own.
+  const self = stored?.id === actor.userId && stored.type !== 'anonymous' && stored.type !== 'collection'
   if (!manager && !self && (!stored || rights.size === 0)) throw missing('system.user')
   const [member] = protectedChanges
   if (!manager && member !== undefined) throw missing('system.user', member)

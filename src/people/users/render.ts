@@ -29,6 +29,8 @@ export interface RenderContext {
   /** As clients see it. */
   acl: readonly unknown[]
   languages: readonly string[]
+  /** Collections whose PIN the caller has entered, where the user is the caller. */
+  pins: readonly number[]
 }
 
 const pickerFields = ['first_name', 'last_name', 'displayname', 'company', 'department'] as const
@@ -79,6 +81,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
     _system_rights: user.systemRights,
     _two_factor_totp_enrolled: context.factor?.totp ?? false,
     _two_factor_passkey_enrolled: context.factor?.passkey ?? false,
+    ...(context.pins.length > 0 ? { _collection_pin_codes: context.pins.map((id) => ({ collection_id: id })) } : {}),
     ...present({ _two_factor_last_method: context.factor?.lastMethod }),
     ...(view === 'manager' || context.rights.has('acl') ? { _acl: context.acl } : {}),
     ...(user.termsAcceptedAt

@@ -125,6 +125,7 @@ export function registerUserRoutes(
           'UserEmailMalformed',
           'UserPictureNoRights',
           'UnknownTimezone',
+          'TooManyAttempts',
         ],
       },
       handler: async (request, reply) => {

@@ -47,13 +47,14 @@ export type SaveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; id
 
 /**
  * Creates and updates users, all or none: passwords → stored users → drafts → look-ups → rights → write → sessions →
- * events. Statements do not grow with the number of users.
+ * events. Statements do not grow with the number of users. `alongside` joins the transaction.
  */
 export async function saveUsers(
   deps: UserDependencies,
   actor: Actor,
   inputs: readonly UserInput[],
   options: SaveOptions,
+  alongside: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<SaveResult> {
   assertStorable(inputs, 'body')
   if (options.skipConstraints && !actor.isRoot)
@@ -69,7 +70,11 @@ export async function saveUsers(
   }
   if (!actor.isRoot) await findRights(deps.db, actor, items)
   try {
-    return await deps.db.transaction((tx) => write(deps, actor, items, tx))
+    return await deps.db.transaction(async (tx) => {
+      const saved = await write(deps, actor, items, tx)
+      await alongside(tx)
+      return saved
+    })
   } catch (error) {
     throw translateDuplicate(error, inputs)
   }

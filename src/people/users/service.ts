@@ -13,9 +13,10 @@ import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
 import { principalsOf, readsAllUsers, userReadable } from '../readable.ts'
 import type { UserInput, UserOutput, UserQuery } from '../schema.ts'
 import type { UserDependencies } from './deps.ts'
+import { enterPins, isOnlyPins } from './pins.ts'
 import { forgetJob, type RemoveOptions, removeUser } from './remove.ts'
 import { groupsOf, renderUser, type View } from './render.ts'
-import { type SaveOptions, saveUsers } from './save.ts'
+import { type SaveOptions, type SaveResult, saveUsers } from './save.ts'
 import * as store from './store.ts'
 
 /** Removing users; changing the own record does not take it. */
@@ -52,11 +53,13 @@ export function createUserService(deps: UserDependencies) {
         )
       ).map((one) => [one.userId, one]),
     )
+    const own = users.some(({ id }) => id === actor.userId) ? await deps.pins.enteredBy(from, actor) : []
     return users.map((user, index) => {
       const view: View = manages ? 'manager' : user.id === actor.userId ? 'self' : 'other'
       const factor = factors.get(user.id) ?? null
       return renderUser(user, {
         ...{ view, factor, groups, names, languages: actor.languages },
+        pins: user.id === actor.userId ? own : [],
         acl: acls[index] ?? [],
         rights: held.get(user.id) ?? noRights,
         effective: effectiveOnUser(
@@ -150,8 +153,15 @@ export function createUserService(deps: UserDependencies) {
 
     /** Creates and updates users, all or none. */
     async save(actor: Actor, inputs: readonly UserInput[], options: SaveOptions): Promise<Answer> {
-      const result = await saveUsers(deps, actor, inputs, options)
-      return result.kind === 'confirm' ? result : { kind: 'done', users: await byIds(actor, result.ids) }
+      const enter = await enterPins(deps, actor, inputs)
+      const records = inputs.filter((input) => !isOnlyPins(input))
+      if (records.length === 0) await db.transaction(enter)
+      const result: SaveResult =
+        records.length === 0 ? { kind: 'done', ids: [] } : await saveUsers(deps, actor, records, options, enter)
+      if (result.kind === 'confirm') return result
+      const saved = result.ids.values()
+      const ids = inputs.map((input) => (isOnlyPins(input) ? actor.userId : (saved.next().value as number)))
+      return { kind: 'done', users: await byIds(actor, ids) }
     },
 
     async remove(actor: Actor, id: number, options: RemoveOptions): Promise<Answer> {

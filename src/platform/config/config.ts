@@ -71,8 +71,12 @@ export interface Config extends LaneSettings {
   readonly quotaUploadBytes: number
   /** Sign-ins that one network begins within an hour with nothing proved. */
   readonly quotaSignIns: number
-  /** Recipients to whom one user sends mail by hand within an hour. */
+  /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
   readonly quotaMails: number
+  /** Share links of one user. */
+  readonly quotaShareLinks: number
+  /** Users whom one user makes by grants within an hour. */
+  readonly quotaShares: number
   /** Sessions of one user. */
   readonly quotaSessions: number
   /** Points in time of one caller, of all, and hits of one. */

@@ -256,7 +256,21 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_QUOTA_MAILS',
     integer(1, 10_000_000),
     500,
-    'Recipients to whom one user may send mail by hand (`POST /system/sendmail`) within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
+    'Recipients to whom one user may send mail by hand (`POST /system/sendmail`), or of shares of collections, within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
+  ),
+  quotaShareLinks: key(
+    'svc.quotas.shareLinks',
+    'SVC_QUOTA_SHARE_LINKS',
+    integer(1, 1_000_000),
+    1000,
+    'Share links (short addresses) that one user may have; a further one is answered 429.',
+  ),
+  quotaShares: key(
+    'svc.quotas.shares',
+    'SVC_QUOTA_SHARES',
+    integer(1, 1_000_000),
+    100,
+    'Anonymous links and e-mail users that one user may make by grants on collections within an hour, over all processes; a further one is answered 429.',
   ),
   quotaSessions: key(
     'svc.quotas.sessions',

@@ -9,9 +9,19 @@ import { AppError } from '../errors.ts'
 /** The one user that all guests act as. */
 export const guestReference = 'system:anonymous'
 
-/** The name of a caller's share. All guests are one user, so they are told apart by their networks. */
+const shared = 'system:share:'
+
+/** The reference of a user that is whoever has a link. */
+export const sharedReference = (uuid: string): string => shared + uuid
+
+/** Whether many act as a user: guests, and those who have a link. */
+export function isShared({ reference }: Pick<Actor, 'reference'>): boolean {
+  return reference === guestReference || reference?.startsWith(shared) === true
+}
+
+/** The name of a caller's share. All guests are one user, as all who have a link: they are told apart by their networks. */
 export function callerOf(actor: Pick<Actor, 'userId' | 'reference'> | null, address: string): string {
-  if (actor && actor.reference !== guestReference) return `user ${actor.userId}`
+  if (actor && !isShared(actor)) return `user ${actor.userId}`
   return `network ${networkOf(address)}`
 }
 

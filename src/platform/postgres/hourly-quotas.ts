@@ -65,6 +65,16 @@ export async function useHourly(
   return used
 }
 
+/** Gives back one each, where what was counted turns out not to count. */
+export async function refundHourly(db: Queryable, quota: HourlyQuota, callers: readonly string[]): Promise<void> {
+  if (callers.length === 0) return
+  await db.query(
+    'update quota_use set count = greatest(0, count - 1) where quota = $1 and caller = any($2::text[])',
+    [quota.rows, callers],
+    'quota_refund',
+  )
+}
+
 async function forgetPast(db: Queryable): Promise<void> {
   await db.query(
     `delete from quota_use where (quota, caller) in

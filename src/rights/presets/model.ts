@@ -12,7 +12,7 @@ export interface PresetTerms {
   readonly tagfilter?: TagFilter
   /** A new grant that says no end ends after so many hours. */
   readonly default_expiration_hours?: number
-  /** Kept for front ends. */
+  /** Of collections: the base of links in place of the external address. */
   readonly share_url?: string
 }
 

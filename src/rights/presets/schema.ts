@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import { kept } from '../../platform/http/query.ts'
 import { GeneratedRightsApi } from '../schema.ts'
 import { presetContexts } from './model.ts'
 
@@ -43,7 +42,13 @@ export const PresetInput = Type.Object(
           Type.Object(
             {
               default_expiration_hours: nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
-              share_url: Type.Optional(Type.Union([Type.String({ maxLength: 2000 }), Type.Null()], kept('front ends'))),
+              share_url: nullable(
+                Type.String({
+                  maxLength: 2000,
+                  description:
+                    'Of collections: the base of links in place of the external address. Its origin is that, or in `svc.services.webapp.loginAllowRedirects`. Of objects it is kept for front ends.',
+                }),
+              ),
               rights: Type.Optional(Type.Object({}, open)),
               tagfilter: nullable(
                 Type.Object(
@@ -79,7 +84,7 @@ export const PresetOutput = Type.Object(
       description: Texts,
       preset: Type.Object({
         default_expiration_hours: Type.Integer({ description: '0: grants made from it do not end by themselves.' }),
-        share_url: Type.String({ description: 'Kept for front ends.' }),
+        share_url: Type.String({ description: 'The base of links to collections; empty: the external address.' }),
         rights: GeneratedRightsApi,
         tagfilter: Type.Object({ all: Tags, any: Tags, not: Tags, changed: Tags }),
       }),

@@ -13,7 +13,7 @@ import { confirmTask, type Task } from '../../platform/values/tasks.ts'
 import { assertStorable } from '../../platform/values/text.ts'
 import { requireGivingEverywhere } from '../giving.ts'
 import { draftPreset, termsOf } from './draft.ts'
-import type { Preset, PresetContext, PresetUse } from './model.ts'
+import type { Preset, PresetContext, PresetTerms, PresetUse } from './model.ts'
 import { renderPreset } from './render.ts'
 import type { PresetInput, PresetOutput } from './schema.ts'
 import * as store from './store.ts'
@@ -27,10 +27,12 @@ export interface PresetDeps {
   readonly use: PresetUse
   readonly rights: Parameters<typeof requireGivingEverywhere>[0]
   readonly conventionOf: ConventionOf
+  /** Whether people may be led there with what they sign in with. */
+  readonly mayShareAt: (address: URL) => boolean
 }
 
 /** What the presets say, for grants that are about to be made from them. */
-export { usePresets as presetTerms } from './store.ts'
+export { shareUrls, usePresets as presetTerms } from './store.ts'
 
 export type PresetService = ReturnType<typeof createPresetService>
 
@@ -89,6 +91,22 @@ export function createPresetService(deps: PresetDeps) {
     if (used) await requireGivingEverywhere(deps.rights, actor, 'right_preset.preset')
   }
 
+  /**
+   * Links carry what signs people in, so they lead to the service itself or to where its sign-ins lead, too.
+   * @throws {AppError} naming the setting
+   */
+  function assertShareUrl(context: PresetContext, { share_url: sent }: PresetTerms, place: string): void {
+    if (context !== 'collection' || sent === undefined) return
+    const path = `${place}.preset.share_url`
+    const address = /^https?:\/\/[^/\s?#\\@][^\s?#\\@]*$/i.test(sent) ? URL.parse(sent) : null
+    if (!address) throw badRequest(`${path} must be an http or https address without query and fragment`, { path })
+    if (deps.mayShareAt(address)) return
+    throw badRequest(`${path}: the origin is not in svc.services.webapp.loginAllowRedirects`, {
+      path,
+      value: address.origin,
+    })
+  }
+
   return {
     /** Everybody may know them. */
     async list(context: PresetContext): Promise<PresetOutput[]> {
@@ -113,6 +131,8 @@ export function createPresetService(deps: PresetDeps) {
           const before = stored[index] ?? null
           const id = before?.id ?? (fresh.next().value as number)
           const draft = draftPreset(context, input, before, `[${index}].right_preset`)
+          if (draft.terms.share_url !== before?.terms.share_url)
+            assertShareUrl(context, draft.terms, `[${index}].right_preset`)
           return { id, version: (before?.version ?? 0) + 1, context, ...draft }
         })
         await requireTags(tx, rows)

@@ -45,6 +45,18 @@ export async function usePresets(
   return new Map(rows.map(({ id, terms }) => [id, terms]))
 }
 
+/** `share_url` of presets of collections, of those that have one. */
+export async function shareUrls(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await from.query<{ id: number; url: string }>(
+    `select id, terms->>'share_url' as url from right_preset
+     where context = 'collection' and id = any($1) and terms->>'share_url' is not null`,
+    [ids],
+    'right-presets-share-urls',
+  )
+  return new Map(rows.map(({ id, url }) => [id, url]))
+}
+
 export interface PresetRow {
   readonly id: number
   readonly version: number

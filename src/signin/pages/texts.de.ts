@@ -236,6 +236,11 @@ export const german: Texts = {
     'Sie sind nicht einverstanden, deshalb sind Sie nicht angemeldet. Sie können dieses Fenster schließen.',
 
   'mail.greeting': 'Hallo {name},',
+  'mail.share.subject': '{sender} teilt eine Mappe mit Ihnen: {collection}',
+  'mail.share.text': '{sender} teilt die Mappe „{collection}“ bei {instance} mit Ihnen.',
+  'mail.share.message': '{sender} schreibt:',
+  'mail.share.link': 'Mappe öffnen',
+  'mail.share.until': 'Sie ist bis {date} mit Ihnen geteilt.',
   'mail.welcome.subject': 'Ihr Konto: {instance}',
   'mail.welcome.text': 'es gibt ein Konto für Sie bei {instance}, {address}. Sie melden sich als {login} an.',
   'mail.welcome.link': 'Wählen Sie hier innerhalb von sieben Tagen Ihr Passwort:',

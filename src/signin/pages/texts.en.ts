@@ -224,6 +224,11 @@ export const english = {
   'message.declinedText': 'You have not agreed, so you are not signed in. You can close this window.',
 
   'mail.greeting': 'Hello {name},',
+  'mail.share.subject': '{sender} shares a collection with you: {collection}',
+  'mail.share.text': '{sender} shares the collection “{collection}” at {instance} with you.',
+  'mail.share.message': '{sender} writes:',
+  'mail.share.link': 'Open the collection',
+  'mail.share.until': 'It is shared with you until {date}.',
   'mail.welcome.subject': 'Your account: {instance}',
   'mail.welcome.text': 'there is an account for you at {instance}, {address}. You sign in as {login}.',
   'mail.welcome.link': 'Choose your password here, within seven days:',

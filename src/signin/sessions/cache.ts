@@ -54,7 +54,8 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
   /** The session of a row that was asked for in the generation `asked`. */
   function keep(key: string, row: SessionRow, asked: number): Session {
     const session = toSession(row)
-    if (asked === generation) {
+    // What ends a share is told by nobody: sessions of links are read anew each time.
+    if (asked === generation && row.type !== 'collection') {
       entries.set(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
     }
     return session

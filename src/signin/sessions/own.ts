@@ -3,6 +3,7 @@ import { manageUsers, mayPerson } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { requireRight } from '../../platform/http/system-right.ts'
+import { isShared } from '../../platform/limits/callers.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { Session } from './cache.ts'
 import type { Sessions } from './service.ts'
@@ -35,6 +36,9 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
     if (userId === rootUserId) requireRight(actor, { name: 'system.root' })
   }
 
+  /** Of a user that many act as, everybody has only the session they are in; null: any. */
+  const onlyOwn = (actor: Actor): string | null => (isShared(actor) ? (actor.session?.id ?? '') : null)
+
   return {
     /** Open sessions of one user, last used first. */
     async list(actor: Actor, userId = actor.userId) {
@@ -44,8 +48,9 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
            last_used_at as "lastUsed", expires_at as expires, remote_addr as address, user_agent as device,
            browser_hash is not null as bound
          from oauth_session where user_id = $1 and revoked_at is null and expires_at > now()
+           and ($2::text is null or id::text = $2)
          order by last_used_at desc, id limit 1000`,
-        [userId],
+        [userId, onlyOwn(actor)],
         'sessions_of_user',
       )
       return rows.map((row) => ({
@@ -72,7 +77,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
         'session_owner',
       )
       const userId = rows[0]?.userId
-      if (userId === undefined) throw new AppError('ResourceNotFound', { _id: id })
+      if (userId === undefined || (onlyOwn(actor) ?? id) !== id) throw new AppError('ResourceNotFound', { _id: id })
       try {
         await assertMay(actor, userId)
       } catch (cause) {
@@ -85,6 +90,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
     /** Ends all sessions of a user but the caller's own, and keeps no browser signed in. Returns how many those were. */
     async endOthers(actor: Actor, current: Session, userId = actor.userId): Promise<number> {
       await assertMay(actor, userId)
+      if (isShared(actor)) return 0
       return sessions.endOthers(userId, current, actor.remoteAddr)
     },
   }

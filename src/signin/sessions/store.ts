@@ -28,6 +28,8 @@ export interface SessionRow {
   requirePasswordChange: boolean
   /** Has to confirm the address first. */
   emailUnconfirmed: boolean
+  /** Of a link: its share is over, or has not begun. */
+  shareEnded: boolean
   groups: MembershipRow[]
 }
 
@@ -51,7 +53,8 @@ const userColumns = `u.id as "userId", u.type, u.login, u.generated_displayname 
   u.archived_at is not null as archived, u.login_disabled as "loginDisabled",
   u.login_valid_from::text as "loginValidFrom", u.login_valid_to::text as "loginValidTo",
   u.require_password_change and u.type = any('{native,native_self_register,system}') as "requirePasswordChange",
-  u.confirm_email and u.email_confirmed_at is null as "emailUnconfirmed", ${memberships} as groups`
+  u.confirm_email and u.email_confirmed_at is null as "emailUnconfirmed",
+  u.type = 'collection' and not collection_share_open(u.id) as "shareEnded", ${memberships} as groups`
 
 const sessionColumns = `s.id as "sessionId", s.client_id as "clientId", t.scopes, s.method,
   s.authenticated_at as "authenticatedAt", t.expires_at as "tokenExpiresAt", s.browser_hash as "browserHash",
@@ -380,7 +383,8 @@ export async function inspectToken(db: Queryable, hash: Buffer): Promise<Inspect
        t.expires_at as "expiresAt",
        jsonb_build_object('subject', ${subject}, 'archived', u.archived_at is not null,
          'loginDisabled', u.login_disabled, 'loginValidFrom', u.login_valid_from, 'loginValidTo', u.login_valid_to,
-         'emailUnconfirmed', u.confirm_email and u.email_confirmed_at is null) as user
+         'emailUnconfirmed', u.confirm_email and u.email_confirmed_at is null,
+         'shareEnded', u.type = 'collection' and not collection_share_open(u.id)) as user
      from oauth_token t join oauth_session s on s.id = t.session_id join "user" u on u.id = s.user_id
      where t.hash = $1 and t.expires_at > now() and t.used_at is null and s.revoked_at is null`,
     [hash],

@@ -205,9 +205,10 @@ suite('query parameters that nobody knows', () => {
       if (!unasked.test(String(plain.headers['cache-control']))) wrong.push(`${name}: kept without being asked`)
     }
     assert.deepEqual(wrong, [])
-    // An error that was asked for, a socket, and what signs somebody in or out: nothing that could be kept.
+    // An error that was asked for, a link that may be taken away, a socket, and what signs somebody in or out: nothing that could be kept.
     const paths = [
       '/api/v1/system/errortest',
+      '/api/v1/system/share_link/{id}',
       '/api/v1/event/stream',
       '/api/oauth2/auth',
       '/api/oauth2/logout',

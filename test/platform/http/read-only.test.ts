@@ -74,7 +74,6 @@ const writing = `
   POST /api/v1/system/reindex
   POST /api/v1/system/purgeall
   POST /api/v1/system/sendmail
-  POST /api/v1/system/sendmail/test
   PUT /api/v1/WebDAV/:key
   PUT /api/v1/WebDAV/:key/*
   DELETE /api/v1/WebDAV/:key
@@ -88,7 +87,10 @@ const writing = `
   LOCK /api/v1/WebDAV/:key
   LOCK /api/v1/WebDAV/:key/*
   UNLOCK /api/v1/WebDAV/:key
-  UNLOCK /api/v1/WebDAV/:key/*`
+  UNLOCK /api/v1/WebDAV/:key/*
+  POST /api/v1/system/share_link
+  DELETE /api/v1/system/share_link/:id
+  POST /api/v1/system/sendmail/test`
 
 /** What changes nothing although it is no GET. */
 const reading = [

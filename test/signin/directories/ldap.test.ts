@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { createSeal } from '../../../src/platform/secrets/seal.ts'
 import type { Json } from '../../support/client.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { statementsOf } from '../../support/statements.ts'
@@ -353,6 +354,48 @@ test('the database is asked as much for a wrong password as for a right one of s
   const { _id, _version } = (await userOf('two')).user
   await root().post('/user', [{ user: { _id, _version, login_disabled: true } }])
   assert.equal(await statements('two', 'pw-two'), await statements('two', 'x'), 'the account is disabled')
+})
+
+test('CLIENT-016 the password grant asks passwords, links to collections, UUIDs of mail users and the directory in turn', async () => {
+  await configure()
+  await createUsers(svc, { user: { login: 'turn-native' } })
+  const made = await root().post('/collection', {
+    collection: {},
+    _acl: [
+      { who: { _basetype: 'user', user: { type: 'collection' } }, rights: { bag_read: {} } },
+      { who: { _basetype: 'user', user: { type: 'email', email: 'turn@example.org' } }, rights: { bag_read: {} } },
+    ],
+  })
+  assert.equal(made.status, 200, JSON.stringify(made.body))
+  const [link, mail] = made.body._acl
+  const { rows } = await svc.db.query('select account_uuid as sealed from "user" where id = $1', [mail.who.user._id])
+  const { sealed } = rows[0] as { sealed: Buffer }
+  const { dataDir, secretKey, secretKeyBefore } = svc.config
+  const seal = createSeal({ dataDir, secretKey, secretKeyBefore })
+  const uuid = (await seal.open(sealed, `account uuid ${mail.who.user._id}`))?.toString() ?? ''
+  const methods: string[] = []
+  for (const [login, password, asksDirectory] of [
+    ['turn-native', 'turn-native', false],
+    [link.who.user.login, made.body.collection.uuid, false],
+    ['turn@example.org', uuid, false],
+    ['anna', 'pw-anna', true],
+  ] as const) {
+    server.binds.length = 0
+    const { status, body } = await signIn(svc, login, password)
+    assert.equal(status, 200, JSON.stringify(body))
+    assert.equal(server.binds.length > 0, asksDirectory, 'what was right before is not asked further on')
+    const session = await svc.inject({
+      method: 'GET',
+      url: '/api/v1/user/session',
+      headers: { authorization: `Bearer ${body.access_token}` },
+    })
+    methods.push(session.json().authenticated.method)
+  }
+  assert.deepEqual(methods, ['native', 'collection', 'email', 'ldap'])
+  // What is wrong everywhere has been asked of all, the directory last.
+  server.binds.length = 0
+  assert.equal((await signIn(svc, 'anna', 'wrong')).status, 400)
+  assert.ok(server.binds.includes(person('anna').dn))
 })
 
 test('CLIENT-020 auth_method says who is asked, in the order of the list; without a directory there is no ldap', async () => {

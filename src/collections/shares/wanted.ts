@@ -1,0 +1,100 @@
+/** What the grants of a request say of people who are still to be made: links, and people known by a mail address. */
+import type { NewSharedUser } from '../../people/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
+import { systemRight } from '../../platform/http/system-right.ts'
+import { storedReference } from '../../platform/values/system-references.ts'
+import type { StoredGrant } from '../../rights/service.ts'
+
+/** A grant of the request that names somebody new. */
+export interface WantedShare {
+  /** Of the collection in the request, and of the grant in its list. */
+  readonly index: number
+  readonly entry: number
+  readonly user: NewSharedUser
+}
+
+/** A user as a grant names it. */
+interface NamedUser {
+  /** An id or a reference; null: it is described only. */
+  readonly by: number | string | null
+  readonly type: unknown
+  readonly email: unknown
+  readonly language: unknown
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function membersOf(value: unknown): Members | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
+}
+
+/** null: it names a group, or is no grant at all: that is checked elsewhere. */
+export function namedUser(grant: unknown): NamedUser | null {
+  const user = membersOf(membersOf(membersOf(grant)?.who)?.user)
+  if (!user) return null
+  const { _id: id = null, 'lookup:_id': lookup = null } = user
+  const reference = membersOf(lookup)?.reference
+  if (id !== null && !Number.isSafeInteger(id)) return null
+  if (id === null && lookup !== null && typeof reference !== 'string') return null
+  const by = id === null ? (lookup === null ? null : storedReference('user', reference as string)) : (id as number)
+  return { by, type: user.type, email: user.email ?? user.login, language: user.frontend_language }
+}
+
+/**
+ * Who is to be made for one grant; null: nobody. A link belongs to its one grant: another grant that names its user, such
+ * as a copy, gets a link of its own.
+ */
+export function wantedUser(
+  grant: unknown,
+  path: string,
+  {
+    previous,
+    links,
+  }: { readonly previous: readonly StoredGrant[]; readonly links: ReadonlyMap<number | string, number> },
+): NewSharedUser | null {
+  const named = namedUser(grant)
+  if (!named) return null
+  const { by, type, email, language } = named
+  if (by !== null) {
+    const id = links.get(by)
+    if (id === undefined) return null
+    const stored = previous.find((one) => one.id === membersOf(grant)?._id)
+    return stored?.who === `u${id}` ? null : { type: 'collection', path }
+  }
+  if (type === 'collection') return { type, path }
+  if (type !== 'email') return null
+  const place = `${path}.who.user.email`
+  if (typeof email !== 'string' || email === '' || email.length > 320)
+    throw badRequest(`${place} must be a mail address`, { path: place })
+  if (language !== undefined && language !== null && (typeof language !== 'string' || language.length > 35))
+    throw badRequest(`${path}.who.user.frontend_language must be a language`, { path: place })
+  return { type, email, language: language ? (language as string) : null, path: place }
+}
+
+const features = 'system.frontend_features'
+const asked = {
+  collection: { parameter: 'collection', value: 'share_anonymous' },
+  email: { parameter: 'acl_manager', value: 'create_email_user' },
+} as const
+
+/**
+ * Such users come into the groups of their type, so making them takes a right of its own: whoever makes a link can be the one
+ * who opens it. @throws {AppError} `SystemRightRequired`
+ */
+export function requireMaking(actor: Actor, wanted: readonly WantedShare[]): void {
+  const manager = systemRight(actor, 'system.user')
+  if (actor.isRoot || (manager && manager.create !== false)) return
+  const held = systemRight(actor, features)
+  for (const { user } of wanted) {
+    const { parameter, value } = asked[user.type]
+    const list = held?.[parameter]
+    if (Array.isArray(list) && list.includes(value)) continue
+    throw new AppError('SystemRightRequired', { right: `${features}[${parameter}:${value}]`, path: user.path })
+  }
+}
+
+/** A grant as it is with a user that is there now. */
+export function withUser(grant: unknown, userId: number): unknown {
+  return { ...membersOf(grant), who: { _basetype: 'user', user: { _id: userId } } }
+}

@@ -5,6 +5,7 @@ import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
+import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
 import { registerOAuthServerRoutes } from '../oauth/server-routes.ts'
 import { registerObjectInfoRoutes } from '../objects/info/routes.ts'
@@ -42,7 +43,7 @@ export async function composeHttp(
   { memory, snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
-  { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
+  { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   {
     index,
     read,
@@ -51,6 +52,7 @@ export async function composeHttp(
     info,
     invalid,
     nameInObject,
+    mapMetadata,
     runOnObjects,
     search,
     language,
@@ -131,11 +133,12 @@ export async function composeHttp(
     registerPoolRoutes(scope, { pools })
     registerTagRoutes(scope, { tags })
     registerTransitionRoutes(scope, { transitions, runOnObjects })
-    await registerFileRoutes(scope, { files, nameInObject })
+    await registerFileRoutes(scope, { files, nameInObject, mapMetadata })
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })
     registerCollectionRoutes(scope, { collections })
+    registerMappingRoutes(scope, { mappings })
     registerSearchRoutes(scope, { search, language })
   })
   return http

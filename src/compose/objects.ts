@@ -1,5 +1,6 @@
 import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createMetadataImport } from '../mappings/import/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
@@ -12,9 +13,11 @@ import { runTransition } from '../objects/save/run-transition.ts'
 import {
   createObjectService,
   findNamedObjects,
+  findObjectsByValues,
   type ObjectDeps,
   readNamedObject,
   refreshStandards,
+  standardMask,
 } from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { grantStores, grantTables, namesInGrants } from '../objects/upkeep/grant-stores.ts'
@@ -53,7 +56,7 @@ export async function composeObjects(
     anyMarks,
   }: Readers,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
-  { files, transitions, webhooks, pools: poolService }: Workflow,
+  { files, mappings, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   const indexer = await createIndexer({
@@ -111,6 +114,7 @@ export async function composeObjects(
     datamodel,
     pools,
     tags,
+    requireMappings: mappings.requireUsable,
     conventionOf,
     languages,
     databaseName: config.databaseName,
@@ -261,6 +265,18 @@ export async function composeObjects(
       read,
       languages,
       templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
+    }),
+    mapMetadata: createMetadataImport({
+      db,
+      datamodel,
+      mappings,
+      objecttypes,
+      pools,
+      languages,
+      rights,
+      metadata: files.metadata,
+      find: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
+      maskOf: (table, poolId) => standardMask({ deps: { ...maskSettings, pools } }, { table, poolId }),
     }),
     runOnObjects,
     renewUniqueForms: () => renewUniqueForms(db, datamodel.current),

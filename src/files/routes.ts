@@ -37,9 +37,22 @@ import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
 
+/** Objects of what files say of themselves, by file, as far as the request asks for them. */
+type MapMetadata = (
+  actor: FastifyRequest['actor'],
+  ids: readonly number[],
+  query: {
+    readonly mapping?: string | undefined
+    readonly objecttype?: string | undefined
+    readonly mask?: string | undefined
+    readonly pool_id?: number | undefined
+    readonly mapping_recipe_configs?: string | undefined
+  },
+) => Promise<ReadonlyMap<number, object>>
+
 export async function registerFileRoutes(
   http: HttpApp,
-  { files, nameInObject }: { files: FileService; nameInObject: NameInObject },
+  { files, nameInObject, mapMetadata }: { files: FileService; nameInObject: NameInObject; mapMetadata: MapMetadata },
 ): Promise<void> {
   registerFixityRoutes(http, files)
   registerLocationRoutes(http, files)
@@ -119,7 +132,9 @@ export async function registerFileRoutes(
       if (ids.length > mostIds) throw badRequest(`ids: at most ${mostIds} at a time.`, { param: 'ids' })
       const { check_for_duplicates: duplicates, obj_uuid: object } = request.query
       const records = await files.read(request.actor, ids, request.query.format ?? 'long', { duplicates, object })
-      return Object.fromEntries(records)
+      return Object.fromEntries(
+        withMapped(records, await mapMetadata(request.actor, [...records.keys()], request.query)),
+      )
     },
   )
 
@@ -143,7 +158,7 @@ export async function registerFileRoutes(
       const { check_for_duplicates: duplicates, obj_uuid: object, await_version: awaited, format } = request.query
       const more = { duplicates, object, awaited }
       const records = await files.read(request.actor, [fileId], format ?? 'long', more)
-      return records.get(fileId) ?? {}
+      return withMapped(records, await mapMetadata(request.actor, [...records.keys()], request.query)).get(fileId) ?? {}
     },
   )
 
@@ -288,6 +303,18 @@ export async function registerFileRoutes(
       }
     },
   })
+}
+
+function withMapped<T extends Record<string, unknown>>(
+  records: ReadonlyMap<number, T>,
+  objects: ReadonlyMap<number, object>,
+) {
+  return new Map(
+    [...records].map(([id, record]) => {
+      const object = objects.get(id)
+      return [id, object ? { ...record, _mapped_metadata: object } : record] as const
+    }),
+  )
 }
 
 function renderResync(run: ResyncRun) {

@@ -51,8 +51,10 @@ export {
 } from './locations/backup-contents.ts'
 export type { FileUse } from './records/access.ts'
 export { userPictures } from './records/pictures.ts'
+export type { Tag } from './renditions/workshop/technical.ts'
 export type { FileForIndex } from './shown/for-index.ts'
 export type { FileLink } from './shown/render.ts'
+export type { FileMetadata } from './shown/service.ts'
 
 export interface FileOptions
   extends Pick<
@@ -208,6 +210,7 @@ export async function createFileService(options: FileOptions) {
     putRemote: uploads.putRemote,
     derive: uploads.derive,
     read: records.read,
+    metadata: records.metadata,
     similar: records.similar,
     alike: records.alike,
     renewMarks: renditions.renewMarks,

@@ -50,11 +50,17 @@ export async function readTags({ source, folder }: TagsTask, limits: Limits): Pr
 
 function parsed(said: Buffer): readonly unknown[] {
   try {
-    const read: unknown = JSON.parse(said.toString('utf8'))
+    const read: unknown = JSON.parse(said.toString('utf8'), asWritten)
     return Array.isArray(read) ? read : []
   } catch (cause) {
     throw new CannotMake('unreadable', 'its metadata cannot be read', { cause })
   }
+}
+
+/** Texts that look like numbers come as such: one that a number does not spell again (`1.50`) stays a text. */
+function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source
+  return typeof value === 'number' && source !== undefined && `${value}` !== source ? source : value
 }
 
 /** @throws {CannotMake} */

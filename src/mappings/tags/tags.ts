@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { badRequest } from '../../platform/errors.ts'
+import type { ExportTag } from '../model.ts'
+
+/** What is known of a tag that may be written. */
+export interface WritableTag {
+  /** As ExifTool spells it. */
+  readonly path: string
+  readonly list: boolean
+  readonly l10n: boolean
+}
+
+/** The tags of ExifTool: those that may be written, and the list of all as it is answered. */
+export interface Tags {
+  /** In whatever letters it is spelled. */
+  writable(path: string): WritableTag | undefined
+  /** Whether there are writable tags of the group. */
+  hasGroup(group: string): boolean
+  /** The catalogue as JSON, piece by piece. */
+  json(): Generator<string>
+}
+
+const file = join(import.meta.dirname, 'tags.tsv')
+
+/** Lines of the catalogue that are written at once. */
+const atATime = 500
+
+/** The list of tags is a file that `scripts/tags.ts` makes of ExifTool's own. */
+export async function openTagCatalogue(): Promise<Tags> {
+  const [head = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split('\n')
+  const writable = new Map<string, WritableTag>()
+  const groups = new Set<string>()
+  let group = ''
+  for (const line of lines) {
+    const [name = '', may, type, list] = line.split('\t')
+    if (name.startsWith('@')) group = name.slice(1)
+    else if (may === 'w') {
+      const path = `${group}:${name}`
+      writable.set(path.toLowerCase(), { path, list: list !== '' && list !== undefined, l10n: type === 'lang-alt' })
+      groups.add(group.toLowerCase())
+    }
+  }
+  return {
+    writable: (path) => writable.get(path.toLowerCase()),
+    hasGroup: (name) => groups.has(name.toLowerCase()),
+    json: () => catalogueJson(lines, head.replace('ExifTool ', '')),
+  }
+}
+
+function* catalogueJson(lines: readonly string[], version: string): Generator<string> {
+  const xmlns: Record<string, string> = {}
+  let group = ''
+  let piece: string[] = []
+  let separator = '{"tags":['
+  for (const line of lines) {
+    const [name = '', may, type = '?', list = '', en, de] = line.split('\t')
+    if (name.startsWith('@')) {
+      group = name.slice(1)
+      xmlns[group] = `http://ns.exiftool.ca/${may ?? group}/${group}/1.0/`
+      continue
+    }
+    piece.push(
+      JSON.stringify({
+        path: `${group}:${name}`,
+        group,
+        description: { ...(en ? { 'en-US': en } : {}), ...(de ? { 'de-DE': de } : {}) },
+        writable: may === 'w',
+        type,
+        ...(type === 'lang-alt' ? { l10n: true } : {}),
+        ...(list === '' ? {} : { list: true }),
+        ...(list === '' || list === 'List' ? {} : { list_type: list }),
+      }),
+    )
+    if (piece.length < atATime) continue
+    yield separator + piece.join(',')
+    separator = ','
+    piece = []
+  }
+  if (piece.length > 0) yield separator + piece.join(',')
+  yield `],"xmlns":${JSON.stringify(xmlns)},"exiftool_version":${JSON.stringify(version)}}`
+}
+
+const tagPattern = /^([A-Za-z][\w-]{0,60}):([A-Za-z][\w-]{0,120})$/
+
+/**
+ * The tag that an import reads: `XMP-dc:Title`, or a path whose last step is one, as profiles for XML write it
+ * (`/rdf:RDF/rdf:Description/XMP-dc:Title`). @throws {AppError} `ServerGeneric`
+ */
+export function readSearch(search: string, path: string): string {
+  const tag = search.slice(search.lastIndexOf('/') + 1)
+  const steps = search.slice(0, search.length - tag.length)
+  if (tagPattern.test(tag) && /^[\w:./-]*$/.test(steps)) return tag
+  throw badRequest(`${path}: ${search.slice(0, 100)} is no tag such as XMP-dc:Title`, {
+    path,
+    value: search.slice(0, 200),
+    expected: 'a tag such as XMP-dc:Title',
+  })
+}
+
+/**
+ * A tag that an export writes, in a shape that it can have: a known one as it is known, of XMP also one of one's own
+ * (`XMP-museum:Inventory`). @throws {AppError} `ServerGeneric`
+ */
+export function readExportTag(
+  tags: Tags,
+  { path: given, list = false, l10n = false }: ExportTag,
+  place: string,
+): ExportTag {
+  const known = tags.writable(given)
+  const fail = (problem: string): Error =>
+    badRequest(`${place}: ${given.slice(0, 100)} ${problem}`, { path: place, value: given.slice(0, 200) })
+  const shape = { ...(list ? { list } : {}), ...(l10n ? { l10n } : {}) }
+  if (known) {
+    if (list && !known.list) throw fail('is no list')
+    if (l10n && !known.l10n) throw fail('has no languages')
+    return { path: known.path, ...shape }
+  }
+  if (isOwnTag(given)) return { path: ownTag(given), ...shape }
+  throw fail('is no tag that can be written; own ones are called XMP-group:Name')
+}
+
+/** A tag that ExifTool does not know, and that can be defined. */
+export function isOwnTag(path: string): boolean {
+  return /^XMP-[A-Za-z][A-Za-z0-9]{0,40}:[A-Za-z][A-Za-z0-9]{0,80}$/.test(path)
+}
+
+/** ExifTool writes names with a capital. */
+function ownTag(path: string): string {
+  const [group = '', name = ''] = path.split(':')
+  return `${group}:${name.charAt(0).toUpperCase()}${name.slice(1)}`
+}

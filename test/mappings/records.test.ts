@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { assertEventFlags } from '../support/event-flags.ts'
 import { type Archive, mapping, startArchive, tableId } from './support.ts'
+
+const oneOf = (body: Json): Json => (Array.isArray(body) ? body[0] : body)
+const idOf = (body: Json): number => oneOf(body).collection._id
 
 suite('mappings', () => {
   let archive: Archive
@@ -57,13 +61,16 @@ suite('mappings', () => {
     assert.deepEqual(tag('XMP-dc:Subject'), {
       path: 'XMP-dc:Subject',
       group: 'XMP-dc',
-      description: { 'en-US': 'Subject', 'de-DE': 'Thema' },
+      description: { 'en-US': 'Subject', 'de-DE': 'Themen/Schlüsselwörter' },
       writable: true,
       type: 'string',
       list: true,
       list_type: 'Bag',
     })
-    assert.deepEqual([tag('XMP-dc:Title').l10n, tag('XMP-plus:Custom1').l10n, tag('XMP-plus:Custom1').list], [true, true, true])
+    assert.deepEqual(
+      [tag('XMP-dc:Title').l10n, tag('XMP-plus:Custom1').l10n, tag('XMP-plus:Custom1').list],
+      [true, true, true],
+    )
     // Nothing that moves the file, or says how its content is to be read.
     for (const path of ['System:FileName', 'System:Directory', 'IFD0:StripOffsets', 'ExifIFD:MakerNote']) {
       assert.notEqual(tag(path)?.writable, true, path)
@@ -74,7 +81,7 @@ suite('mappings', () => {
     assert.deepEqual([refused.status, refused.body.code], [403, 'SystemRightRequired'])
   })
 
-  test('READ-030 READ-031 READ-032 READ-033 REC-008 REC-013 EVENT-045 SVC-011 a mapping is made, read, changed and deleted', async () => {
+  test('READ-030 READ-031 READ-032 READ-033 REC-008 REC-013 EVENT-045 a mapping is made, read, changed and deleted', async () => {
     const body = {
       profile: 'file-metadata.yml',
       displayname: { 'en-US': 'Photographs' },
@@ -110,19 +117,30 @@ suite('mappings', () => {
     // What was answered can be sent back.
     const again = await root().post(`/xmlmapping/mapping/${id}`, read.body)
     assert.deepEqual([again.status, again.body], [200, made.body])
-    const changed = await root().post(`/xmlmapping/mapping/${id}`, { ...body, displayname: { 'en-US': 'Other' }, fields: [] })
+    const changed = await root().post(`/xmlmapping/mapping/${id}`, {
+      ...body,
+      displayname: { 'en-US': 'Other' },
+      fields: [],
+    })
     assert.deepEqual([changed.body.displayname, changed.body.fields], [{ 'en-US': 'Other' }, []])
     const gone = await root().delete(`/xmlmapping/mapping/${id}`)
     assert.deepEqual([gone.status, gone.body], [200, { acknowledged: true }])
     assert.deepEqual([(await root().get(`/xmlmapping/mapping/${id}`)).status], [400])
     const info = (name: string) => ({ displayname: { 'en-US': name }, profilename: 'file-metadata.yml' })
-    assert.deepEqual((await eventsOf(id)).sort((a, b) => a.type.localeCompare(b.type)), [
-      { type: 'MAPPING_DELETE', info: info('Other'), pollable: true },
-      { type: 'MAPPING_INSERT', info: info('Photographs'), pollable: true },
-      { type: 'MAPPING_UPDATE', info: info('Photographs'), pollable: true },
-      { type: 'MAPPING_UPDATE', info: info('Other'), pollable: true },
-    ])
+    assert.deepEqual(
+      (await eventsOf(id)).sort((a, b) => a.type.localeCompare(b.type) || named(b).localeCompare(named(a))),
+      [
+        { type: 'MAPPING_DELETE', info: info('Other'), pollable: true },
+        { type: 'MAPPING_INSERT', info: info('Photographs'), pollable: true },
+        { type: 'MAPPING_UPDATE', info: info('Photographs'), pollable: true },
+        { type: 'MAPPING_UPDATE', info: info('Other'), pollable: true },
+      ],
+    )
+    const flags = { userLogged: true, pollable: true }
+    await assertEventFlags(archive.svc, ['MAPPING_INSERT', 'MAPPING_UPDATE', 'MAPPING_DELETE'], flags)
   })
+
+  const named = ({ info }: Json): string => info.displayname['en-US']
 
   test('mappings take the right system.profile', async () => {
     const uma = archive.svc.as('uma')
@@ -170,10 +188,17 @@ suite('mappings', () => {
       if (path !== '') assert.equal(answer.body.parameters.path, path, JSON.stringify(answer.body))
     }
     // Programs of mappings are not run (decision 54), and of what no profile has nothing is kept.
-    for (const member of [{ xml: 'x' }, { json_import: 'a' }, { xml_export: [{ path: 'XMP-dc:Title', elements_js: '1' }] }]) {
+    for (const member of [
+      { xml: 'x' },
+      { json_import: 'a' },
+      { xml_export: [{ path: 'XMP-dc:Title', elements_js: '1' }] },
+    ]) {
       assert.equal((await root().put('/xmlmapping/mapping', own(member))).status, 400, JSON.stringify(member))
     }
-    assert.equal((await root().put('/xmlmapping/mapping', { ...fields(), displayname: { 'en-US': 'a\0b' } })).status, 400)
+    assert.equal(
+      (await root().put('/xmlmapping/mapping', { ...fields(), displayname: { 'en-US': 'a\0b' } })).status,
+      400,
+    )
     assert.deepEqual((await root().get('/xmlmapping/list')).body, before)
     for (const id of ['0', '-1', 'x', '1e3', '99999999999999999999', '4711']) {
       for (const method of ['get', 'delete'] as const) {
@@ -231,17 +256,26 @@ suite('mappings', () => {
     const svc = root()
     const objecttype = (await svc.get(`/objecttype/${table}`)).body[0].objecttype
     const type = await svc.post('/objecttype', [
-      { objecttype: { _id: table, _version: objecttype._version + 1, mapping_image_import: id, mapping_image_export: id } },
+      {
+        objecttype: {
+          _id: table,
+          _version: objecttype._version + 1,
+          mapping_image_import: id,
+          mapping_image_export: id,
+        },
+      },
     ])
     assert.equal(type.status, 200, JSON.stringify(type.body))
     const { pool } = (await svc.get(`/pool/${archive.pool}`)).body[0]
     const saved = await svc.post('/pool', [
-      { pool: { _id: pool._id, _version: pool._version, mapping_image_import: id, mapping_image_export: 'objecttype' } },
+      {
+        pool: { _id: pool._id, _version: pool._version, mapping_image_import: id, mapping_image_export: 'objecttype' },
+      },
     ])
     assert.equal(saved.status, 200, JSON.stringify(saved.body))
-    const collection = await svc.put('/collection', [
-      { collection: { displayname: { 'en-US': 'Uploads' }, create_object: { objecttype: 'photo', mapping: id } } },
-    ])
+    const collection = await svc.put('/collection', {
+      collection: { displayname: { 'en-US': 'Uploads' }, create_object: { objecttype: 'photo', mapping: id } },
+    })
     assert.equal(collection.status, 200, JSON.stringify(collection.body))
     const asked = await svc.delete(`/xmlmapping/mapping/${id}`)
     assert.equal(asked.status, 202)
@@ -257,8 +291,8 @@ suite('mappings', () => {
     assert.deepEqual([after.mapping_image_import, after.mapping_image_export], ['none', 'none'])
     const poolAfter = (await svc.get(`/pool/${archive.pool}`)).body[0].pool
     assert.deepEqual([poolAfter.mapping_image_import, poolAfter.mapping_image_export], ['none', 'objecttype'])
-    const listed = (await svc.get(`/collection/${collection.body[0].collection._id}`)).body[0].collection
-    assert.equal(listed.create_object.mapping, undefined)
+    const listed = (await svc.get(`/collection/${idOf(collection.body)}`)).body
+    assert.equal(oneOf(listed).collection.create_object.mapping, undefined)
     // One that is gone cannot be named.
     const late = await svc.post('/pool', [
       { pool: { _id: pool._id, _version: poolAfter._version, mapping_image_import: id } },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { upload } from '../files/support.ts'
@@ -7,7 +8,9 @@ import { commitModel, defineModel, standardPool } from '../support/seed/model.ts
 import { startService, type TestService, type TestServiceOptions } from '../support/service.ts'
 
 /** Photographs of several cameras, where this checkout has them beside it. */
-export const photographs = join(import.meta.dirname, '../../../../shared/data/files/images/jpg')
+const checkout = join(import.meta.dirname, '../..')
+export const photographs =
+  ['..', '../..'].map((up) => join(checkout, up, 'shared/data/files/images/jpg')).find(existsSync) ?? ''
 
 export interface Archive extends AsyncDisposable {
   readonly svc: TestService

@@ -53,6 +53,7 @@ export async function composeHttp(
     invalid,
     nameInObject,
     mapMetadata,
+    metadataIn,
     runOnObjects,
     search,
     language,
@@ -133,7 +134,7 @@ export async function composeHttp(
     registerPoolRoutes(scope, { pools })
     registerTagRoutes(scope, { tags })
     registerTransitionRoutes(scope, { transitions, runOnObjects })
-    await registerFileRoutes(scope, { files, nameInObject, mapMetadata })
+    await registerFileRoutes(scope, { files, nameInObject, mapMetadata, metadataIn })
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })

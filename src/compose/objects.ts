@@ -1,5 +1,6 @@
 import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
@@ -265,6 +266,16 @@ export async function composeObjects(
       read,
       languages,
       templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
+    }),
+    metadataIn: createMetadataExport({
+      db,
+      datamodel,
+      mappings,
+      objecttypes,
+      pools,
+      languages,
+      externalUrl: config.externalUrl,
+      read: (actor, ids) => read.stream(actor, ids, { format: 'long', mergeLinkedObjects: 'all' }),
     }),
     mapMetadata: createMetadataImport({
       db,

@@ -6,7 +6,7 @@ import { streamedBody } from '../platform/http/body/streamed.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { registerArchiveRoutes } from './delivery/archive-routes.ts'
 import { deliver } from './delivery/deliver.ts'
-import type { NameInObject } from './delivery/service.ts'
+import type { MetadataInObject, NameInObject } from './delivery/service.ts'
 import { readTransformRequest } from './delivery/transform-request.ts'
 import { registerFixityRoutes } from './fixity/routes.ts'
 import { registerImageRoutes } from './images/routes.ts'
@@ -52,7 +52,12 @@ type MapMetadata = (
 
 export async function registerFileRoutes(
   http: HttpApp,
-  { files, nameInObject, mapMetadata }: { files: FileService; nameInObject: NameInObject; mapMetadata: MapMetadata },
+  {
+    files,
+    nameInObject,
+    mapMetadata,
+    metadataIn,
+  }: { files: FileService; nameInObject: NameInObject; mapMetadata: MapMetadata; metadataIn: MetadataInObject },
 ): Promise<void> {
   registerFixityRoutes(http, files)
   registerLocationRoutes(http, files)
@@ -289,7 +294,7 @@ export async function registerFileRoutes(
       const { obj_uuid: objUuid = null, ...query } = request.query
       const transform = readTransformRequest(query, files.presets())
       const gone = new AbortController()
-      const asked = { signature, transform, nameIn: nameInObject, signal: gone.signal }
+      const asked = { signature, transform, nameIn: nameInObject, metadataIn, signal: gone.signal }
       const delivery = await files.download(request.actor, { ...request.params, objUuid }, asked)
       reply.raw.once('close', () => {
         gone.abort()

@@ -342,10 +342,12 @@ export const DownloadQuery = Type.Object({
     }),
   ),
   metadata: Type.Optional(
-    Type.Enum(['keep', 'remove'], {
+    Type.String({
+      pattern: '^(keep|remove|standard|[1-9][0-9]{0,15})$',
       description:
         '`remove`: a copy without EXIF, IPTC, XMP and the like, but for orientation, resolution and colour profile. `keep`: ' +
-        'as it is.',
+        'as it is. The id of a mapping: fields of the object that has the file, as the caller reads them, are written into the ' +
+        'copy; `standard`: by the mapping of its pool or object type, where there is one.',
     }),
   ),
 })

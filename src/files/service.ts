@@ -51,6 +51,7 @@ export {
 } from './locations/backup-contents.ts'
 export type { FileUse } from './records/access.ts'
 export { userPictures } from './records/pictures.ts'
+export type { MetadataToWrite as FileMetadataToWrite, TagValue } from './renditions/workshop/tasks.ts'
 export type { Tag } from './renditions/workshop/technical.ts'
 export type { FileForIndex } from './shown/for-index.ts'
 export type { FileLink } from './shown/render.ts'

@@ -45,6 +45,7 @@ export { type FoundByValue, findObjectsByValues, type WantedValues } from './sav
 export { type FoundObject, findNamedObjects, type NamedObject, readNamedObject } from './save/find-named.ts'
 export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
+export { valueText } from './standard/text.ts'
 export { isBulk, mostSingle } from './stored/index-lane.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */

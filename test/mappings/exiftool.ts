@@ -31,3 +31,18 @@ export async function tagsIn(content: Buffer, name = 'a.jpg'): Promise<Record<st
   const { said } = await run(['-j', '-G1', '-a', '-struct'], content, name)
   return JSON.parse(said)[0]
 }
+
+/** The same of many at once. */
+export async function tagsInAll(contents: readonly Buffer[]): Promise<readonly Record<string, unknown>[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'exiftool-'))
+  try {
+    const paths = contents.map((_, index) => join(folder, `${index}.jpg`))
+    for (const [index, path] of paths.entries()) await writeFile(path, contents[index] as Buffer)
+    const { stdout } = await promisify(execFile)('perl', [`${script}`, '-config', '', '-j', '-G1', '-a', ...paths], {
+      maxBuffer: 50_000_000,
+    })
+    return JSON.parse(stdout)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

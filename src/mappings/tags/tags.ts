@@ -9,6 +9,9 @@ export interface WritableTag {
   readonly path: string
   readonly list: boolean
   readonly l10n: boolean
+  /** It has dates as EXIF writes them; `wholeDay`: no mere years and months. */
+  readonly date: boolean
+  readonly wholeDay: boolean
 }
 
 /** The tags of ExifTool: those that may be written, and the list of all as it is answered. */
@@ -37,7 +40,14 @@ export async function openTagCatalogue(): Promise<Tags> {
     if (name.startsWith('@')) group = name.slice(1)
     else if (may === 'w') {
       const path = `${group}:${name}`
-      writable.set(path.toLowerCase(), { path, list: list !== '' && list !== undefined, l10n: type === 'lang-alt' })
+      const isXmp = group.startsWith('XMP-')
+      writable.set(path.toLowerCase(), {
+        path,
+        list: list !== '' && list !== undefined,
+        l10n: type === 'lang-alt',
+        date: isXmp ? type === 'date' : name.includes('Date'),
+        wholeDay: !isXmp,
+      })
       groups.add(group.toLowerCase())
     }
   }
@@ -116,7 +126,8 @@ export function readExportTag(
     if (l10n && !known.l10n) throw fail('has no languages')
     return { path: known.path, ...shape }
   }
-  if (isOwnTag(given)) return { path: ownTag(given), ...shape }
+  const group = given.split(':', 1)[0] ?? ''
+  if (isOwnTag(given) && (!tags.hasGroup(group) || extensible.has(group))) return { path: ownTag(given), ...shape }
   throw fail('is no tag that can be written; own ones are called XMP-group:Name')
 }
 
@@ -124,6 +135,13 @@ export function readExportTag(
 export function isOwnTag(path: string): boolean {
   return /^XMP-[A-Za-z][A-Za-z0-9]{0,40}:[A-Za-z][A-Za-z0-9]{0,80}$/.test(path)
 }
+
+/** Groups of ExifTool's own that tags can be added to. */
+const extensible = new Set(
+  ['dc', 'xmp', 'xmpRights', 'xmpMM', 'photoshop', 'pdf', 'tiff', 'exif', 'iptcCore', 'iptcExt'].map(
+    (name) => `XMP-${name}`,
+  ),
+)
 
 /** ExifTool writes names with a capital. */
 function ownTag(path: string): string {

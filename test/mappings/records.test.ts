@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { Json } from '../support/client.ts'
+import { assertDocumented, assertNamed } from '../support/documented.ts'
 import { assertEventFlags } from '../support/event-flags.ts'
 import { type Archive, mapping, startArchive, tableId } from './support.ts'
 
@@ -28,6 +29,8 @@ suite('mappings', () => {
       .map(({ type, info, pollable }: Json) => ({ type, info, pollable }))
 
   test('READ-024 READ-025 READ-028 READ-029 all users read the profiles with the mappings made of each', async () => {
+    await assertDocumented(archive.svc, 'get /xmlmapping/list', [], 'mappings.md')
+    assertNamed('mappings.md', ['GET /xmlmapping/list', 'GET /xmlmapping/profile/{profile}', 'mappings', 'displayname'])
     const id = await mapping(archive.svc, [])
     const list = await archive.svc.as('uma').get('/xmlmapping/list')
     assert.equal(list.status, 200)
@@ -54,6 +57,19 @@ suite('mappings', () => {
   })
 
   test('READ-026 READ-027 the catalogue has the tags that ExifTool knows, for those who manage mappings', async () => {
+    const named = [
+      'path',
+      'group',
+      'description',
+      'writable',
+      'type',
+      'l10n',
+      'list',
+      'list_type',
+      'xmlns',
+      'exiftool_version',
+    ]
+    assertNamed('mappings.md', ['GET /xmlmapping/tags', ...named])
     const { status, body } = await root().get('/xmlmapping/tags')
     assert.equal(status, 200)
     assert.ok(body.tags.length > 25_000)
@@ -99,7 +115,9 @@ suite('mappings', () => {
         },
       ],
     }
+    await assertDocumented(archive.svc, 'delete /xmlmapping/mapping/{mapping}', ['delete_policy'], 'mappings.md')
     const made = await root().put('/xmlmapping/mapping', body)
+    assertNamed('mappings.md', Object.keys(made.body))
     assert.equal(made.status, 200, JSON.stringify(made.body))
     const { id } = made.body
     assert.deepEqual(
@@ -142,7 +160,7 @@ suite('mappings', () => {
 
   const named = ({ info }: Json): string => info.displayname['en-US']
 
-  test('mappings take the right system.profile', async () => {
+  test('mappings take the right system.profile, which lets the rest', async () => {
     const uma = archive.svc.as('uma')
     for (const answer of [
       await uma.get('/xmlmapping/mapping/1'),

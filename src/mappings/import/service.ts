@@ -82,10 +82,10 @@ export function createMetadataImport(deps: ImportDeps): MapMetadata {
 }
 
 /** @throws {AppError} for what says nothing without something else. */
-function assertSensible({ mapping, mapping_recipe_configs: recipes, ...more }: MappingQuery): void {
-  const [alone] = Object.entries({ ...more, mapping_recipe_configs: recipes }).filter(
-    ([, value]) => value !== undefined,
-  )
+function assertSensible(query: MappingQuery): void {
+  const { mapping, objecttype, mask, pool_id, mapping_recipe_configs: recipes } = query
+  const further = { objecttype, mask, pool_id, mapping_recipe_configs: recipes }
+  const alone = Object.entries(further).find(([, value]) => value !== undefined)
   if (mapping === undefined && alone) throw unsupported(alone[0], alone[1], 'it goes with mapping')
   if (recipes === undefined) return
   if (mapping === 'standard') throw unsupported('mapping_recipe_configs', recipes, 'it goes with the id of a mapping')

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
+import { isOn } from '../platform/http/query.ts'
 import { TaskList } from '../platform/values/tasks.ts'
 import {
   DeleteQuery,
@@ -10,6 +11,7 @@ import {
   ProfileOutput,
   ProfileParams,
   TagCatalog,
+  TagQuery,
 } from './schema.ts'
 import { type MappingService, manageMappings, unknownMapping } from './service.ts'
 
@@ -54,6 +56,7 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
         operationId: 'listMetadataTags',
         summary: 'The tags of metadata that ExifTool knows',
         description: 'Those that are `writable` may be written by exports; imports read all of them.',
+        querystring: TagQuery,
         response: { 200: TagCatalog },
       },
       config: { access: 'user', writes: false, systemRight },
@@ -61,7 +64,7 @@ export function registerMappingRoutes(http: HttpApp, { mappings }: { mappings: M
     (request, reply) =>
       reply
         .header('Content-Type', 'application/json; charset=utf-8')
-        .send(Readable.from(mappings.catalogue(actorOf(request)), { objectMode: false })),
+        .send(Readable.from(mappings.catalogue(actorOf(request), isOn(request.query.pretty)), { objectMode: false })),
   )
 
   http.put(

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { LocaValue } from '../datamodel/schema.ts'
-import { kept, refused, refusedChange } from '../platform/http/query.ts'
+import { flag, kept, refused, refusedChange } from '../platform/http/query.ts'
 import { strategies } from './model.ts'
 
 /** Wire shapes of profiles and mappings (`XmlMappingProfile`, `XmlMappingApi`). */
@@ -195,6 +195,8 @@ export const TagCatalog = Type.Unsafe<unknown>(
     { title: 'XmlMappingTagCatalog' },
   ),
 )
+
+export const TagQuery = Type.Object({ pretty: flag('Indent the JSON of the answer.') })
 
 export const MappingParams = Type.Object({
   mapping: Type.String({ maxLength: 100, description: 'Id of the mapping.' }),

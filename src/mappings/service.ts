@@ -109,9 +109,9 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
       return wire as ProfileOutput
     },
 
-    catalogue(actor: Actor): Generator<string> {
+    catalogue(actor: Actor, pretty: boolean): AsyncGenerator<string> {
       requireRight(actor, manageMappings)
-      return tags.json()
+      return tags.json(pretty)
     },
 
     async read(actor: Actor, id: number): Promise<MappingOutput> {

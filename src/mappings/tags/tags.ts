@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { badRequest } from '../../platform/errors.ts'
 import type { ExportTag } from '../model.ts'
 
@@ -21,7 +22,7 @@ export interface Tags {
   /** Whether there are writable tags of the group. */
   hasGroup(group: string): boolean
   /** The catalogue as JSON, piece by piece. */
-  json(): Generator<string>
+  json(pretty: boolean): AsyncGenerator<string>
 }
 
 const file = join(import.meta.dirname, 'tags.tsv')
@@ -54,41 +55,48 @@ export async function openTagCatalogue(): Promise<Tags> {
   return {
     writable: (path) => writable.get(path.toLowerCase()),
     hasGroup: (name) => groups.has(name.toLowerCase()),
-    json: () => catalogueJson(lines, head.replace('ExifTool ', '')),
+    json: (pretty) => catalogueJson(lines, head.replace('ExifTool ', ''), pretty),
   }
 }
 
-function* catalogueJson(lines: readonly string[], version: string): Generator<string> {
+/** Others have their turn between the pieces. */
+async function* catalogueJson(lines: readonly string[], version: string, pretty: boolean): AsyncGenerator<string> {
+  const [space, line, indent] = pretty ? [' ', '\n', '  '] : ['', '', '']
+  const text = (value: unknown, depth: number): string =>
+    pretty ? JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent.repeat(depth)}`) : JSON.stringify(value)
+  const entry = `${line}${indent.repeat(2)}`
   const xmlns: Record<string, string> = {}
+  let separator = `{${line}${indent}"tags":${space}[${entry}`
   let group = ''
-  let piece: string[] = []
-  let separator = '{"tags":['
-  for (const line of lines) {
-    const [name = '', may, type = '?', list = '', en, de] = line.split('\t')
-    if (name.startsWith('@')) {
-      group = name.slice(1)
-      xmlns[group] = `http://ns.exiftool.ca/${may ?? group}/${group}/1.0/`
-      continue
+  for (let start = 0; start < lines.length; start += atATime) {
+    const tags: string[] = []
+    for (const one of lines.slice(start, start + atATime)) {
+      if (one.startsWith('@')) {
+        const [name = '', family = ''] = one.slice(1).split('\t')
+        group = name
+        xmlns[group] = `http://ns.exiftool.ca/${family}/${group}/1.0/`
+      } else tags.push(text(tagOf(one, group), 2))
     }
-    piece.push(
-      JSON.stringify({
-        path: `${group}:${name}`,
-        group,
-        description: { ...(en ? { 'en-US': en } : {}), ...(de ? { 'de-DE': de } : {}) },
-        writable: may === 'w',
-        type,
-        ...(type === 'lang-alt' ? { l10n: true } : {}),
-        ...(list === '' ? {} : { list: true }),
-        ...(list === '' || list === 'List' ? {} : { list_type: list }),
-      }),
-    )
-    if (piece.length < atATime) continue
-    yield separator + piece.join(',')
-    separator = ','
-    piece = []
+    if (tags.length > 0) yield separator + tags.join(`,${entry}`)
+    if (tags.length > 0) separator = `,${entry}`
+    await setImmediate()
   }
-  if (piece.length > 0) yield separator + piece.join(',')
-  yield `],"xmlns":${JSON.stringify(xmlns)},"exiftool_version":${JSON.stringify(version)}}`
+  const tail = [`"xmlns":${space}${text(xmlns, 1)}`, `"exiftool_version":${space}${text(version, 1)}`]
+  yield `${line}${indent}],${line}${indent}${tail.join(`,${line}${indent}`)}${line}}`
+}
+
+function tagOf(line: string, group: string): object {
+  const [name = '', may, type = '?', list = '', en, de] = line.split('\t')
+  return {
+    path: `${group}:${name}`,
+    group,
+    description: { ...(en ? { 'en-US': en } : {}), ...(de ? { 'de-DE': de } : {}) },
+    writable: may === 'w',
+    type,
+    ...(type === 'lang-alt' ? { l10n: true } : {}),
+    ...(list === '' ? {} : { list: true }),
+    ...(list === '' || list === 'List' ? {} : { list_type: list }),
+  }
 }
 
 const tagPattern = /^([A-Za-z][\w-]{0,60}):([A-Za-z][\w-]{0,120})$/

@@ -16,8 +16,6 @@ import type { MappingInput, MappingOutput, ProfileOutput } from './schema.ts'
 import * as store from './store.ts'
 import { openTagCatalogue } from './tags/tags.ts'
 
-export { ownMappingId } from './model.ts'
-
 export const manageMappings: NeededRight = { name: 'system.profile' }
 
 /** A place where mappings are named; asked before one is deleted. */

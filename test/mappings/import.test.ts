@@ -445,7 +445,7 @@ suite('metadata of files as objects', () => {
     for (const [index, { content }] of sent.entries()) {
       const original = `${(await tagsIn(content))['ExifIFD:DateTimeOriginal'] ?? ''}`
       const day = /^(\d{4}):(\d\d):(\d\d) /.exec(original)?.slice(1).join('-')
-      if (day) assert.deepEqual(photos[index].date, { value: day }, names[index])
+      if (day) assert.deepEqual(photos[index].date, { value: day }, `${names[index]}`)
     }
     assert.match(photos[1].caption['en-US'], /^XMPFiles BlueSquare test file/)
     assert.deepEqual(

@@ -48,7 +48,11 @@ const booleans: Readonly<Record<string, boolean>> = {
   '0': false,
 }
 
-const oneLine = (text: string): string => text.replaceAll(/\s*[\r\n]+\s*/g, ' ')
+const oneLine = (text: string): string =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .join(' ')
 
 function mapTexts(texts: Readonly<Record<string, string>>, change: (text: string) => string): Record<string, string> {
   return Object.fromEntries(Object.entries(texts).map(([language, text]) => [language, change(text)]))
@@ -65,7 +69,7 @@ export function dateText(text: string, width: 'day' | 'second'): string | undefi
   const [, year, month, day, rest = ''] = /^\s*(\d{4})(?:[:-](\d\d)(?:[:-](\d\d)(.*))?)?\s*$/s.exec(text) ?? []
   const date = [year, month, day].filter((part) => part !== undefined && part !== '00').join('-')
   const [, time = '', seconds = ':00', zone = ''] =
-    /^[T ](\d\d:\d\d)(:\d\d)?(?:\.\d{1,9})?\s*(Z|[-+]\d\d:\d\d)?\s*$/.exec(rest) ?? []
+    /^[T ](\d\d:\d\d)(:\d\d)?(?:\.\d{1,9})?(Z|[-+]\d\d:\d\d)?$/.exec(rest.trimEnd()) ?? []
   const candidates = width === 'second' && time !== '' ? [`${date}T${time}${seconds}${zone}`, date] : [date]
   for (const candidate of candidates) {
     const parsed = year === '0000' ? null : parseDate(candidate)

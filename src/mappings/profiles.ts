@@ -91,9 +91,9 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
   const given = parsed(await readFile(file, 'utf8'), file)
   if (!checker.Check(given)) {
     const [error] = checker.Errors(given)
-    const { additionalProperties: unknown } = (error?.params ?? {}) as { readonly additionalProperties?: unknown }
-    const what = unknown === undefined ? '' : ` (${String(unknown)})`
-    throw new Error(`${file}: ${error?.instancePath || 'the profile'} ${error?.message ?? 'is none'}${what}`)
+    // A member that the schema does not have is checked by a schema that nothing fits.
+    const problem = error?.message === 'schema is false' ? 'is not known' : (error?.message ?? 'is none')
+    throw new Error(`${file}: ${error?.instancePath || 'the profile'} ${problem}`)
   }
   if (given.profile !== basename(file)) throw new Error(`${file}: profile must be the name of the file`)
   const seen = new Set<string>()

@@ -1,9 +1,10 @@
-/** Rewrites the list of tags of metadata (src/mappings/tags/tags.tsv) from the ExifTool that the package lock names. */
+/** Rewrites the list of tags of metadata (src/mappings/tags/tags.tsv.gz) from the ExifTool that the package lock names. */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import sax from 'sax'
 
 const own = createRequire(import.meta.url)
@@ -79,4 +80,7 @@ for (const [group, { family, tags }] of [...groups].sort(byName)) {
     lines.push([name, writable ? 'w' : '', type, list, texts.en ?? '', texts.de ?? ''].join('\t').trimEnd())
   }
 }
-await writeFile(join(import.meta.dirname, '../src/mappings/tags/tags.tsv'), `${lines.join('\n')}\n`)
+await writeFile(
+  join(import.meta.dirname, '../src/mappings/tags/tags.tsv.gz'),
+  gzipSync(`${lines.join('\n')}\n`, { level: 9 }),
+)

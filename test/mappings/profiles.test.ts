@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { convert, dateText } from '../../src/mappings/import/convert.ts'
 import { tagReader } from '../../src/mappings/import/read-tags.ts'
@@ -99,7 +100,8 @@ test('the list of tags is that of the ExifTool that is installed', async () => {
   const own = createRequire(import.meta.url)
   const script: unknown = own(createRequire(own.resolve('exiftool-vendored')).resolve('exiftool-vendored.pl'))
   const { stdout } = await promisify(execFile)('perl', [`${script}`, '-config', '', '-ver'])
-  const [first] = (await readFile(new URL('../../src/mappings/tags/tags.tsv', import.meta.url), 'utf8')).split('\n', 1)
+  const list = gunzipSync(await readFile(new URL('../../src/mappings/tags/tags.tsv.gz', import.meta.url)))
+  const [first] = list.toString('utf8').split('\n', 1)
   assert.equal(first, `ExifTool ${stdout.trim()}`, 'run scripts/tags.ts')
 })
 

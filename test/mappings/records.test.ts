@@ -181,6 +181,8 @@ suite('mappings', () => {
       [{ ...fields(), idTable: 4711 }, 'body.idTable'],
       [{ ...fields(), recipe_configs: { ocr: {} } }, 'body.recipe_configs'],
       [{ ...fields(), profile_type: { dc_export: true } }, 'body.profile_type.dc_export'],
+      [{ ...fields(), profile_type: { xml_export: true } }, 'body.profile_type.xml_export'],
+      [{ ...fields(), profile_type: { plugins_import: true } }, 'body.profile_type.plugins_import'],
       [fields({ name: 'nothing' }), 'body.fields[0].name'],
       [fields({ name: 'title' }, { name: 'title' }), '', 'DatabaseUniqueKeyViolation'],
       [fields({ name: 'title', strategy_import: 'first' }), 'body.fields[0].strategy_import'],

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { badRequest } from '../../platform/errors.ts'
 import type { ExportTag } from '../model.ts'
 
@@ -25,14 +27,15 @@ export interface Tags {
   json(pretty: boolean): AsyncGenerator<string>
 }
 
-const file = join(import.meta.dirname, 'tags.tsv')
+const file = join(import.meta.dirname, 'tags.tsv.gz')
 
 /** Lines of the catalogue that are written at once. */
 const atATime = 500
 
 /** The list of tags is a file that `scripts/tags.ts` makes of ExifTool's own. */
 export async function openTagCatalogue(): Promise<Tags> {
-  const [head = '', ...lines] = (await readFile(file, 'utf8')).trimEnd().split('\n')
+  const text = (await promisify(gunzip)(await readFile(file))).toString('utf8')
+  const [head = '', ...lines] = text.trimEnd().split('\n')
   const writable = new Map<string, WritableTag>()
   const groups = new Set<string>()
   let group = ''

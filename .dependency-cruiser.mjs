@@ -25,6 +25,7 @@ const order = [
   'files',
   'objects',
   'collections',
+  'mappings',
   'search',
   'ingest',
   'drives',

@@ -65,6 +65,7 @@ const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/poolmanager/, /Pool/],
   [/preset/, /Preset/],
   [/message/, /Message/],
+  [/profile/, /Mapping|Metadata/],
   [/config/, /Config|Directory|Setting/],
   [/location/, /Location|Move/],
   [/sendmail/, /Mail/],

@@ -385,14 +385,31 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
         query: { ids: `[${pictures.bridge.id},${pictures.hidden.id}]`, format: 'long' },
       }),
     },
+    {
+      make: ({ world: { pictures } }) => ({
+        query: { ids: `[${pictures.bridge.id}]`, mapping: 1, objecttype: 'work', mapping_recipe_configs: '{}' },
+      }),
+    },
   ],
   readFile: [
     { make: ({ world }) => ({ path: { fileId: world.pictures.bridge.id }, query: { format: 'long' } }) },
     { make: ({ world }) => ({ path: { fileId: world.pictures.hidden.id }, query: { check_for_duplicates: 'true' } }) },
+    {
+      make: ({ world }) => ({
+        path: { fileId: world.pictures.bridge.id },
+        query: { mapping: 'standard', objecttype: 'work', mask: 'work__standard', pool_id: world.pools.open },
+      }),
+    },
   ],
   similarFiles: [{ make: ({ world }) => ({ path: { fileId: world.pictures.hidden.id }, query: { bits: 0 } }) }],
   downloadFile: [
     download('original', { range: 'bytes=100-299' }),
+    {
+      make: async (scene) => {
+        const [fileId = '', hash = ''] = (await addressOf(scene, 'small', 'url')).steps
+        return { path: { fileId, hash, version: 'small' }, query: { metadata: '1' } }
+      },
+    },
     {
       make: async (scene) => {
         const { steps, signature } = await addressOf(scene, 'original', 'url')

@@ -315,6 +315,38 @@ const collectionOf = ({ world, fresh }: Scene) => ({
   _private_acl: false,
 })
 
+const mappingOf = ({ world, fresh }: Scene): Json => ({
+  profile: 'file-metadata.yml',
+  displayname: en(`Pictures ${fresh()}`),
+  idTable: world.objecttypes.work,
+  profile_type: { exiftool_import: true, exiftool_export: true, exiftool_export_omit_empty: true },
+  limited_extensions: ['jpg', 'png'],
+  recipe_configs: {},
+  fields: [
+    {
+      name: 'title',
+      native: [{ field: 'work.title', type: 'text_l10n_oneline' }],
+      strategy_import: 'append',
+      x: 1,
+      y: 2,
+    },
+    { _id: 'creator', native: [{ type: 'text_fixed', text: '© ' }, { field: 'work.creator.person.name' }] },
+    {
+      name: 'number',
+      custom: true,
+      text: en('Number'),
+      type: 'Output',
+      xml_import: [{ search: 'XMP-museum:Number' }],
+      xml_export: [{ path: 'XMP-museum:Number', list: true, l10n: false }],
+      native: [{ field: 'work._nested:work__material.name' }],
+    },
+  ],
+})
+
+const addMapping = async (scene: Scene): Promise<{ mapping: string }> => ({
+  mapping: `${(await scene.root.call('PUT', '/xmlmapping/mapping', mappingOf(scene))).id}`,
+})
+
 const entriesOf = ({ world }: Scene): Json[] => [
   { 'lookup:_global_object_id': { _objecttype: 'work', _system_object_id: world.objects.dawn } },
   { _global_object_id: '7@another', webfrontend_props: { slide: 1 } },
@@ -589,6 +621,13 @@ export const seeds: Record<string, Seed> = {
       return { path: { id: made.message._id } }
     },
   },
+  listMappingProfiles: nothing,
+  getMappingProfile: { make: () => ({ path: { profile: 'file-metadata.yml' } }) },
+  listMetadataTags: nothing,
+  createMapping: { make: (scene) => ({ body: mappingOf(scene) }) },
+  getMapping: { make: async (scene) => ({ path: await addMapping(scene) }) },
+  updateMapping: { make: async (scene) => ({ path: await addMapping(scene), body: mappingOf(scene) }) },
+  deleteMapping: { make: async (scene) => ({ path: await addMapping(scene), query: { delete_policy: 'delete' } }) },
   deleteMessage: {
     make: async (scene) => {
       const [made] = await scene.root.call('POST', '/message', saveMessage(scene).body)

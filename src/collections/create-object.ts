@@ -1,4 +1,4 @@
-/** Checks what uploads into a collection are to make of files. What names plugins and mappings is kept as it was sent. */
+/** Checks what uploads into a collection are to make of files. What names plugins is kept as it was sent. */
 import type { Model } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { PoolSnapshot } from '../pools/model.ts'
@@ -31,9 +31,6 @@ export function readCreateObject(sent: CreateObjectInput, path: string, deps: Cr
       path: `${path}.mask_id`,
       mask: sent.mask_id,
     })
-  }
-  if (typeof sent.mapping === 'number') {
-    throw new AppError('LookupNotFound', { path: `${path}.mapping`, basetype: 'mapping', value: sent.mapping })
   }
   requireTags(sent, path, deps)
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null && value !== undefined))

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
+import type { RequireMappings } from '../objecttypes/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { VersionConvention } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
@@ -29,6 +30,7 @@ export interface SaveContext {
   readonly model: Model
   readonly pools: PoolSnapshot
   readonly tags: Pick<KeptTags, 'existing'>
+  readonly requireMappings: RequireMappings
   readonly convention: VersionConvention
   /** Milliseconds since 1970. */
   readonly at: number
@@ -219,6 +221,14 @@ async function fill(
   )
   const named = works.flatMap(({ input }) => (input.collection.create_object?.tags ?? []).map(({ _id }) => _id))
   const tags = named.length === 0 ? new Set<number>() : await context.tags.existing(context.tx, [...new Set(named)])
+  await context.requireMappings(
+    context.tx,
+    works.flatMap(({ input, current, place }) => {
+      const id = input.collection.create_object?.mapping
+      if (typeof id !== 'number' || id === current?.createObject?.mapping) return []
+      return { id, use: 'exiftool_import' as const, path: `${place}.collection.create_object.mapping` }
+    }),
+  )
   return works.map((work, index) => ({
     id: work.newId,
     version: (work.current?.version ?? 0) + 1,

@@ -3,6 +3,7 @@
  * docs/collections.md.
  */
 import type { Model } from '../datamodel/model.ts'
+import type { RequireMappings } from '../objecttypes/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
 import { badRequest } from '../platform/errors.ts'
@@ -26,6 +27,7 @@ import type { Shares } from './shares/service.ts'
 import type { WantedShare } from './shares/wanted.ts'
 import * as store from './store.ts'
 
+export { collectionMappingUse } from './mapping-use.ts'
 export { collectionsOf, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
 export { collectionPresetUse, presetUses } from './preset-uses.ts'
@@ -38,6 +40,7 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly datamodel: { current(): Model }
   readonly pools: Pick<KeptPools, 'snapshot'>
   readonly tags: Pick<KeptTags, 'existing'>
+  readonly requireMappings: RequireMappings
   readonly conventionOf: ConventionOf
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
@@ -129,6 +132,7 @@ export function createCollectionService(deps: CollectionDeps) {
         model: deps.datamodel.current(),
         pools: deps.pools.snapshot(),
         tags: deps.tags,
+        requireMappings: deps.requireMappings,
         convention: deps.conventionOf(actor),
         at: now(),
         pinHashes,

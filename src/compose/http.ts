@@ -7,6 +7,7 @@ import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
+import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
 import { registerOAuthServerRoutes } from '../oauth/server-routes.ts'
 import { registerObjectInfoRoutes } from '../objects/info/routes.ts'
@@ -46,7 +47,7 @@ export async function composeHttp(
   { memory, snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
-  { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
+  { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   {
     index,
     read,
@@ -57,6 +58,8 @@ export async function composeHttp(
     drives,
     invalid,
     nameInObject,
+    mapMetadata,
+    metadataIn,
     runOnObjects,
     search,
     language,
@@ -140,11 +143,12 @@ export async function composeHttp(
     registerPoolRoutes(scope, { pools })
     registerTagRoutes(scope, { tags })
     registerTransitionRoutes(scope, { transitions, runOnObjects })
-    await registerFileRoutes(scope, { files, nameInObject, collections: ingest.ofUploads })
+    await registerFileRoutes(scope, { files, nameInObject, mapMetadata, metadataIn, collections: ingest.ofUploads })
     registerReadRoutes(scope, { read })
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })
     registerCollectionRoutes(scope, { collections })
+    registerMappingRoutes(scope, { mappings })
     registerSearchRoutes(scope, { search, language })
   })
   await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))

@@ -2,6 +2,8 @@ import { collectionsOf, createCollectionService, leaveCollections } from '../col
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
+import { createMetadataExport } from '../mappings/export/service.ts'
+import { createMetadataImport } from '../mappings/import/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
 import { objectsForActions } from '../objects/read/for-actions.ts'
@@ -14,9 +16,11 @@ import { runTransition } from '../objects/save/run-transition.ts'
 import {
   createObjectService,
   findNamedObjects,
+  findObjectsByValues,
   type ObjectDeps,
   readNamedObject,
   refreshStandards,
+  standardMask,
 } from '../objects/service.ts'
 import { objectsWithFiles } from '../objects/upkeep/file-uses.ts'
 import { grantStores, grantTables, namesInGrants } from '../objects/upkeep/grant-stores.ts'
@@ -55,7 +59,7 @@ export async function composeObjects(
     anyMarks,
   }: Readers,
   { principals, rights, signIn, pins, shares, shareMails, users, groups, mail, messages, conventionOf }: People,
-  { files, transitions, webhooks, pools: poolService }: Workflow,
+  { files, mappings, transitions, webhooks, pools: poolService }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   const indexer = await createIndexer({
@@ -114,6 +118,7 @@ export async function composeObjects(
     datamodel,
     pools,
     tags,
+    requireMappings: mappings.requireUsable,
     conventionOf,
     languages,
     databaseName: config.databaseName,
@@ -299,6 +304,28 @@ export async function composeObjects(
       read,
       languages,
       templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
+    }),
+    metadataIn: createMetadataExport({
+      db,
+      datamodel,
+      mappings,
+      objecttypes,
+      pools,
+      languages,
+      externalUrl: config.externalUrl,
+      read: (actor, ids) => read.stream(actor, ids, { format: 'long', mergeLinkedObjects: 'all' }),
+    }),
+    mapMetadata: createMetadataImport({
+      db,
+      datamodel,
+      mappings,
+      objecttypes,
+      pools,
+      languages,
+      rights,
+      metadata: files.metadata,
+      find: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
+      maskOf: (table, poolId) => standardMask({ deps: { ...maskSettings, pools } }, { table, poolId }),
     }),
     runOnObjects,
     renewUniqueForms: () => renewUniqueForms(db, datamodel.current),

@@ -1,6 +1,12 @@
-import { collectionPresetUse, collectionTagUses, presetUses } from '../collections/service.ts'
+import {
+  collectionMappingUse,
+  collectionPresetUse,
+  collectionTagUses,
+  presetUses,
+} from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
+import { createMappingService } from '../mappings/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
 import { createMarking, haveFiles } from '../objects/upkeep/file-marks.ts'
@@ -43,6 +49,7 @@ export async function composeWorkflow(
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
+  const mappings = await createMappingService({ db, events, datamodel, paths: config.mappingPaths })
   const files = await createFileService({
     db,
     seal,
@@ -112,7 +119,21 @@ export async function composeWorkflow(
   })
   const fileCounts = createFileCounts({ db, log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
-  const shared = { db, seal, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, conventionOf }
+  const requireMappings = mappings.requireUsable
+  const shared = {
+    db,
+    seal,
+    bus,
+    events,
+    rights,
+    datamodel,
+    pools,
+    objecttypes,
+    tags,
+    transitions,
+    conventionOf,
+    requireMappings,
+  }
   const marks = {
     concerned: async (tx: Tx, scope: Parameters<typeof haveFiles>[1]) => files.drawsMarks() && haveFiles(tx, scope),
     renew: files.resyncMarks,
@@ -124,7 +145,9 @@ export async function composeWorkflow(
     marks,
     objects: { count: countInPools, fileFigures, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
   })
+  mappings.addUses([collectionMappingUse, poolService.mappingUse, objecttypeService.mappingUse])
   return {
+    mappings,
     files,
     webhooks,
     transitions,

@@ -6,7 +6,7 @@ import { streamedBody } from '../platform/http/body/streamed.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { registerArchiveRoutes } from './delivery/archive-routes.ts'
 import { deliver } from './delivery/deliver.ts'
-import type { NameInObject } from './delivery/service.ts'
+import type { MetadataInObject, NameInObject } from './delivery/service.ts'
 import { readTransformRequest } from './delivery/transform-request.ts'
 import { registerFixityRoutes } from './fixity/routes.ts'
 import { registerImageRoutes } from './images/routes.ts'
@@ -38,15 +38,30 @@ import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
 
+/** Objects of what files say of themselves, by file, as far as the request asks for them. */
+type MapMetadata = (
+  actor: FastifyRequest['actor'],
+  ids: readonly number[],
+  query: {
+    readonly mapping?: string | undefined
+    readonly objecttype?: string | undefined
+    readonly mask?: string | undefined
+    readonly pool_id?: number | undefined
+    readonly mapping_recipe_configs?: string | undefined
+  },
+) => Promise<ReadonlyMap<number, object>>
+
 export interface FileRouteDeps {
   readonly files: FileService
   readonly nameInObject: NameInObject
+  readonly mapMetadata: MapMetadata
+  readonly metadataIn: MetadataInObject
   readonly collections: UploadsIntoCollections
 }
 
 export async function registerFileRoutes(
   http: HttpApp,
-  { files, nameInObject, collections }: FileRouteDeps,
+  { files, nameInObject, mapMetadata, metadataIn, collections }: FileRouteDeps,
 ): Promise<void> {
   registerFixityRoutes(http, files)
   registerLocationRoutes(http, files)
@@ -136,7 +151,9 @@ export async function registerFileRoutes(
       if (ids.length > mostIds) throw badRequest(`ids: at most ${mostIds} at a time.`, { param: 'ids' })
       const { check_for_duplicates: duplicates, obj_uuid: object } = request.query
       const records = await files.read(request.actor, ids, request.query.format ?? 'long', { duplicates, object })
-      return Object.fromEntries(records)
+      return Object.fromEntries(
+        withMapped(records, await mapMetadata(request.actor, [...records.keys()], request.query)),
+      )
     },
   )
 
@@ -160,7 +177,7 @@ export async function registerFileRoutes(
       const { check_for_duplicates: duplicates, obj_uuid: object, await_version: awaited, format } = request.query
       const more = { duplicates, object, awaited }
       const records = await files.read(request.actor, [fileId], format ?? 'long', more)
-      return records.get(fileId) ?? {}
+      return withMapped(records, await mapMetadata(request.actor, [...records.keys()], request.query)).get(fileId) ?? {}
     },
   )
 
@@ -291,7 +308,7 @@ export async function registerFileRoutes(
       const { obj_uuid: objUuid = null, ...query } = request.query
       const transform = readTransformRequest(query, files.presets())
       const gone = new AbortController()
-      const asked = { signature, transform, nameIn: nameInObject, signal: gone.signal }
+      const asked = { signature, transform, nameIn: nameInObject, metadataIn, signal: gone.signal }
       const delivery = await files.download(request.actor, { ...request.params, objUuid }, asked)
       reply.raw.once('close', () => {
         gone.abort()
@@ -305,6 +322,18 @@ export async function registerFileRoutes(
       }
     },
   })
+}
+
+function withMapped<T extends Record<string, unknown>>(
+  records: ReadonlyMap<number, T>,
+  objects: ReadonlyMap<number, object>,
+) {
+  return new Map(
+    [...records].map(([id, record]) => {
+      const object = objects.get(id)
+      return [id, object ? { ...record, _mapped_metadata: object } : record] as const
+    }),
+  )
 }
 
 function renderResync(run: ResyncRun) {

@@ -200,6 +200,9 @@ const FileShape = Type.Object(
     last_status_at: Type.Optional(Type.String({ format: 'date-time' })),
     hash: Type.Optional(Type.String({ description: 'SHA-256 of the content.' })),
     _duplicates: Type.Optional(Duplicates),
+    _mapped_metadata: Type.Optional(
+      Type.Object({}, { additionalProperties: true, description: 'As `POST /db` takes it; with `mapping`.' }),
+    ),
     compiled: Type.Optional(Type.String()),
     versions: Type.Record(Type.String(), Version, { description: 'Those that the caller may see or download.' }),
   },
@@ -226,13 +229,22 @@ const inObject = (besides: string) =>
     }),
   )
 
-const notYet = {
+const further = {
   obj_uuid: inObject('; addresses give the names that the object has for it'),
   check_for_duplicates: lookForDuplicates,
-  mapping: Type.Optional(Type.String(refused('there are no mappings yet'))),
-  objecttype: Type.Optional(Type.String(refused('there are no mappings yet'))),
-  mask: Type.Optional(Type.String(refused('there are no mappings yet'))),
-  pool_id: Type.Optional(Type.Integer(refused('there are no mappings yet'))),
+  mapping: Type.Optional(
+    Type.String({
+      pattern: '^(standard|[1-9][0-9]{0,15})$',
+      description:
+        'Id of a mapping, or `standard`: that of the pool or the object type. `_mapped_metadata` is then an object of what the ' +
+        'file says of itself, which can be saved.',
+    }),
+  ),
+  objecttype: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Of that object; that of the mapping when not said.' }),
+  ),
+  mask: Type.Optional(Type.String({ maxLength: 200, description: 'Of that object; the preferred one when not said.' })),
+  pool_id: Type.Optional(Type.Integer({ minimum: 1, description: 'Pool of that object, which may name a mapping.' })),
 }
 
 export const SimilarQuery = Type.Object({
@@ -245,13 +257,15 @@ export const SimilarQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most files.' }),
 })
 
-export const ReadQuery = Type.Object({ format: Format, ...notYet, await_version: awaitVersion })
+export const ReadQuery = Type.Object({ format: Format, ...further, await_version: awaitVersion })
 
 export const ListQuery = Type.Object({
   ids: Type.String({ maxLength: 16 * 1024, description: 'JSON list of ids of files, at most 1000.' }),
   format: Format,
-  ...notYet,
-  mapping_recipe_configs: Type.Optional(Type.String(refused('there are no mappings yet'))),
+  ...further,
+  mapping_recipe_configs: Type.Optional(
+    Type.String({ maxLength: 64 * 1024, description: 'JSON object by recipe; empty, as no mapping takes a recipe.' }),
+  ),
 })
 
 export const FileInput = Type.Object(
@@ -336,10 +350,12 @@ export const DownloadQuery = Type.Object({
     }),
   ),
   metadata: Type.Optional(
-    Type.Enum(['keep', 'remove'], {
+    Type.String({
+      pattern: '^(keep|remove|standard|[1-9][0-9]{0,15})$',
       description:
         '`remove`: a copy without EXIF, IPTC, XMP and the like, but for orientation, resolution and colour profile. `keep`: ' +
-        'as it is.',
+        'as it is. The id of a mapping: fields of the object that has the file, as the caller reads them, are written into the ' +
+        'copy; `standard`: by the mapping of its pool or object type, where there is one.',
     }),
   ),
 })

@@ -53,8 +53,11 @@ export {
 } from './locations/backup-contents.ts'
 export type { FileUse } from './records/access.ts'
 export { userPictures } from './records/pictures.ts'
+export type { MetadataToWrite as FileMetadataToWrite, TagValue } from './renditions/workshop/tasks.ts'
+export type { Tag } from './renditions/workshop/technical.ts'
 export type { FileForIndex } from './shown/for-index.ts'
 export type { FileLink } from './shown/render.ts'
+export type { FileMetadata } from './shown/service.ts'
 export type { UploadsIntoCollections } from './upload/collections.ts'
 
 export interface FileOptions
@@ -211,6 +214,7 @@ export async function createFileService(options: FileOptions) {
     putRemote: uploads.putRemote,
     derive: uploads.derive,
     read: records.read,
+    metadata: records.metadata,
     similar: records.similar,
     alike: records.alike,
     renewMarks: renditions.renewMarks,

@@ -36,14 +36,16 @@ export {
   showingMasks,
 } from './masks/access.ts'
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
-export type { MaskDeps } from './masks/preference.ts'
+export { type MaskDeps, standardMask } from './masks/preference.ts'
 export type { ReadService, ShownObject } from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
 export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'
 export type { ObjectDeps } from './save/context.ts'
+export { type FoundByValue, findObjectsByValues, type WantedValues } from './save/find-by-values.ts'
 export { type FoundObject, findNamedObjects, type NamedObject, readNamedObject } from './save/find-named.ts'
 export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
+export { valueText } from './standard/text.ts'
 export { isBulk, mostSingle } from './stored/index-lane.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */

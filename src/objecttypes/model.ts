@@ -1,4 +1,5 @@
 import type { Localized } from '../datamodel/model.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import type { Person, StoredGrant } from '../rights/service.ts'
 import type { Transition } from '../transitions/model.ts'
 
@@ -50,6 +51,28 @@ export interface ObjecttypeFields {
   readonly caption_set_by?: number
   readonly janitor_policy?: JanitorPolicy
 }
+
+/**
+ * What is shown of an object type that says nothing of a mapping, and holds: metadata come in by the mapping of the service
+ * itself, nothing is written.
+ */
+export const shownMappings = {
+  mapping_image_export: 'none',
+  mapping_image_import: 1,
+  mapping_dc_export: 'none',
+} as const
+
+/** That settings may name mappings, which are the business of another capability. @throws {AppError} */
+export type RequireMappings = (
+  tx: Tx,
+  named: readonly {
+    readonly id: number
+    readonly use: 'exiftool_import' | 'exiftool_export' | 'dc_export'
+    /** Id of the object type that it is to be for. */
+    readonly table?: number
+    readonly path: string
+  }[],
+) => Promise<void>
 
 /** Bounds after which something may go; null: it stays. */
 export interface JanitorPolicy {

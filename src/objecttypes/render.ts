@@ -2,7 +2,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { RightApi } from '../rights/schema.ts'
 import { renderWho, type WhoNames } from '../rights/service.ts'
 import { filenameReplacements } from './filename-template.ts'
-import type { ObjecttypeSettings, StoredObjecttype } from './model.ts'
+import { type ObjecttypeSettings, type StoredObjecttype, shownMappings } from './model.ts'
 import type { ObjecttypeOutput } from './schema.ts'
 
 type Wire = Readonly<Record<string, unknown>>
@@ -34,9 +34,7 @@ export function renderObjecttype(
       _version: version,
       name: table.name,
       ...(settings.contact ? { contact: renderWho(settings.contact, parts.names) } : {}),
-      mapping_image_export: 'none',
-      mapping_image_import: 'none',
-      mapping_dc_export: 'none',
+      ...shownMappings,
       show_in_collections: true,
       show_in_facet_grouping: true,
       show_in_main_menu_with_icon: '',

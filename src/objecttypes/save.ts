@@ -13,8 +13,8 @@ import {
 import type { KeptTags } from '../tags/service.ts'
 import type { ListChange, TransitionService } from '../transitions/service.ts'
 import { withCaptionSetter } from './media-settings.ts'
-import type { ObjecttypeSettings, StoredObjecttype } from './model.ts'
-import { eitherName, readSettings, tagIdsOf, type Work } from './read-settings.ts'
+import { type ObjecttypeSettings, type RequireMappings, type StoredObjecttype, shownMappings } from './model.ts'
+import { eitherName, type OwnSettings, readSettings, tagIdsOf, type Work } from './read-settings.ts'
 import type { ObjecttypeInput } from './schema.ts'
 import * as store from './store.ts'
 
@@ -32,6 +32,7 @@ export interface SaveContext {
   readonly rights: RightsService
   readonly tags: Pick<KeptTags, 'existing'>
   readonly transitions: Pick<TransitionService, 'validateLists'>
+  readonly requireMappings: RequireMappings
 }
 
 /** Checks a request as a whole and gives what is to be written, and what was; transitions log their own changes. */
@@ -46,7 +47,7 @@ export async function saveAll(
     return { ...read, fields: withCaptionSetter(work.stored.fields, read.fields, actor.userId) }
   })
   await requireTags(context, works, settings)
-  for (const [index, work] of works.entries()) assertMappings(work, settings[index]!)
+  await requireMappings(context, works, settings)
   const [acls, contacts] = [await readAcls(context, works), await readContacts(context, works)]
   const transitions = await context.transitions.validateLists(tx, actor, works.map(transitionChange))
   const objecttypes = works.map((work, index) => ({
@@ -133,30 +134,46 @@ async function requireTags({ tx, tags }: SaveContext, works: readonly Work[], se
   for (const [id, path] of ids) if (!found.has(id)) throw new AppError('TagNotFound', { path, id })
 }
 
-const mappingNames = ['mapping_image_export', 'mapping_image_import', 'mapping_dc_export'] as const
+const mappingUses = {
+  mapping_image_export: 'exiftool_export',
+  mapping_image_import: 'exiftool_import',
+  mapping_dc_export: 'dc_export',
+} as const
+const mappingNames = Object.keys(mappingUses) as (keyof typeof mappingUses)[]
 
 /**
- * `none` or the id of a mapping (OTAPI-007); recipes only beside a real mapping for imports (OTAPI-008). There are no
- * mappings yet, so every id names one that does not exist.
+ * `none` or the id of a mapping (OTAPI-007) that is for this object type; what is stored may be sent back. Recipes only beside
+ * a real mapping for imports (OTAPI-008).
  */
-function assertMappings({ input, place }: Work, { fields }: ReturnType<typeof readSettings>): void {
-  for (const name of mappingNames) {
-    const value = input.objecttype[name]
-    if (value === undefined || value === null || value === 'none') continue
-    const path = `${place}.objecttype.${name}`
-    throw badRequest(`${path} must be none or the id of a mapping; there are no mappings yet`, {
+async function requireMappings({ tx, requireMappings }: SaveContext, works: readonly Work[], settings: Settings) {
+  const named = works.flatMap(({ input, stored, table, place }) =>
+    mappingNames.flatMap((name) => {
+      const value = input.objecttype[name]
+      const same = value === stored.fields[name] || (stored.fields[name] === undefined && value === shownMappings[name])
+      if (value === undefined || value === null || value === 'none' || same) return []
+      const path = `${place}.objecttype.${name}`
+      if (typeof value === 'number') return { id: value, use: mappingUses[name], table: table.id, path }
+      throw badRequest(`${path} must be none or the id of a mapping`, { path, value, expected: 'none or an id' })
+    }),
+  )
+  await requireMappings(tx, named)
+  for (const [index, { place }] of works.entries()) assertRecipes(settings[index]?.fields ?? {}, place)
+}
+
+function assertRecipes(
+  { mapping_image_import: mapping, mapping_image_import_recipe_configs: recipes }: OwnSettings['fields'],
+  place: string,
+) {
+  const [recipe] = Object.keys(recipes ?? {})
+  if (recipe === undefined) return
+  const path = `${place}.objecttype.mapping_image_import_recipe_configs`
+  if (typeof mapping !== 'number') {
+    throw badRequest(`${path}: recipes need a mapping for imports`, {
       path,
-      value,
-      expected: 'none or the id of a mapping',
+      expected: 'a mapping in mapping_image_import',
     })
   }
-  const recipes = fields.mapping_image_import_recipe_configs
-  if (recipes === undefined || Object.keys(recipes).length === 0) return
-  const path = `${place}.objecttype.mapping_image_import_recipe_configs`
-  throw badRequest(`${path}: recipes need a mapping for imports; there are no mappings yet`, {
-    path,
-    expected: 'a mapping in mapping_image_import',
-  })
+  throw badRequest(`${path}: the mapping ${mapping} takes no recipe ${recipe.slice(0, 100)}`, { path, value: recipe })
 }
 
 /** Objects in pools get their rights from the pool, so only object types without pool have grants. */

@@ -14,7 +14,7 @@ import type { RightsService } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers, tagCaller } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import { heldImages, type MarkKeepers, renditionsTask } from './media-settings.ts'
-import type { ObjecttypeSettings } from './model.ts'
+import type { ObjecttypeSettings, RequireMappings } from './model.ts'
 import { type RenderParts, renderObjecttype } from './render.ts'
 import { requireTable, saveAll } from './save.ts'
 import type { FileStats, ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
@@ -47,6 +47,7 @@ export interface ObjecttypeDeps {
   /** Data languages of the instance. */
   languages: () => readonly string[]
   marks: MarkKeepers<{ readonly objecttypes: readonly number[] }>
+  requireMappings: RequireMappings
 }
 
 export type SaveResult =
@@ -130,7 +131,10 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       requireRight(actor, manageObjecttypes)
       const model = datamodel.current()
       const saved = await db.transaction(async (tx) => {
-        const { objecttypes: settings, before } = await saveAll({ tx, actor, model, rights, tags, transitions }, inputs)
+        const { objecttypes: settings, before } = await saveAll(
+          { tx, actor, model, rights, tags, transitions, requireMappings: deps.requireMappings },
+          inputs,
+        )
         const remarked = settings.filter((one, index) => changesMarks(before[index], one.settings))
         const scope = { objecttypes: remarked.map(({ id }) => id) }
         const concerned = remarked.length > 0 && (await marks.concerned(tx, scope))
@@ -164,6 +168,16 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       if (saved === null) return { kind: 'confirm', tasks: [renditionsTask()] }
       const tables = saved.map(({ id }) => requireTable(model, id, 'id'))
       return { kind: 'done', objecttypes: await render(actor, tables, false), cacheId: cacheId() }
+    },
+
+    /** Where object types name mappings: with the mapping the name goes. */
+    mappingUse: {
+      name: 'object types',
+      count: store.countMapping,
+      async remove(tx: Tx, id: number): Promise<void> {
+        await store.removeMapping(tx, id)
+        await kept.publish(tx, [])
+      },
     },
 
     /** Where tags are used by object types: settings go with the tag, a grant that asks for it keeps it. */

@@ -72,3 +72,24 @@ export async function removeTags(tx: Tx, tagIds: readonly number[]): Promise<voi
     [tagIds],
   )
 }
+
+/** How many object types name the mapping. */
+export async function countMapping(tx: Tx, id: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::int as count from objecttype where exists (
+       select from jsonb_each(coalesce(settings -> 'fields', '{}')) f where f.key like 'mapping_%' and f.value = to_jsonb($1::bigint))`,
+    [id],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** They name none from then on. */
+export async function removeMapping(tx: Tx, id: number): Promise<void> {
+  await tx.query(
+    `update objecttype set version = version + 1, settings = jsonb_set(settings, '{fields}', (settings -> 'fields') || n.none)
+     from (select o.id, jsonb_object_agg(f.key, 'none') as none from objecttype o, jsonb_each(coalesce(o.settings -> 'fields', '{}')) f
+           where f.key like 'mapping_%' and f.value = to_jsonb($1::bigint) group by o.id) n
+     where n.id = objecttype.id`,
+    [id],
+  )
+}

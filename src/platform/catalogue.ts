@@ -325,6 +325,7 @@ export const catalogue = {
   UnableToSetIsSystemPool: { package: 'pool', status: 400, text: 'Whether a pool is a system pool cannot be changed.' },
   UnableToSetPasswordForUserType: { package: 'acl', status: 400, text: 'Users of this type have no password.' },
   UnknownColumnType: { package: 'datamodel', status: 400, text: 'There is no such type of columns.' },
+  UnknownDeletePolicy: { package: 'api', status: 400, text: 'There is no such way of deleting.' },
   UnknownEndpointMethod: {
     package: 'api',
     status: 400,

@@ -5,6 +5,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
+import type { RequireMappings } from '../objecttypes/model.ts'
 import type { FileStats } from '../objecttypes/schema.ts'
 import { heldImages, type MarkKeepers } from '../objecttypes/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -21,7 +22,7 @@ import { type Batch, type Item, identify, type KnownPools } from './identify.ts'
 import type { Pool, PoolSnapshot, PoolTag, StandardMasks, StoredPool } from './model.ts'
 import { resolvePeople } from './people.ts'
 import type { PoolInput } from './schema.ts'
-import { applySettings } from './settings.ts'
+import { applySettings, namedMappings } from './settings.ts'
 import { insertPools, newPoolIds, updatePools } from './store.ts'
 import { assertTree } from './tree.ts'
 
@@ -48,6 +49,7 @@ export interface SaveContext {
   readonly transitions: Pick<TransitionService, 'validateLists'>
   readonly objects: PoolObjects
   readonly marks: PoolMarks
+  readonly requireMappings: RequireMappings
   /** What becomes of renditions that bear something else from now on. */
   readonly confirm: 'resync' | 'skip' | undefined
   readonly convention: VersionConvention
@@ -190,6 +192,10 @@ async function fill(context: SaveContext, works: readonly Work[]): Promise<Store
   const acls = await readAcls(context, works)
   const transitions = await readTransitions(context, works)
   await requireTags(context, works)
+  await context.requireMappings(
+    context.tx,
+    works.flatMap(({ input, current, place }) => namedMappings(current?.settings ?? {}, input.pool, place)),
+  )
   const now = new Date()
   return works.map((work, index) => {
     const { input, current, place } = work

@@ -5,6 +5,7 @@
 
 import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
+import type { RequireMappings } from '../objecttypes/model.ts'
 import { renditionsTask } from '../objecttypes/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
@@ -43,6 +44,7 @@ export interface PoolDeps {
   /** What the keepers of objects do. */
   objects: PoolObjects
   marks: PoolMarks
+  requireMappings: RequireMappings
 }
 
 export const managePools: NeededRight = { name: 'system.poolmanager' }
@@ -81,6 +83,16 @@ export function createPoolService(deps: PoolDeps) {
   }
 
   return {
+    /** Where pools name mappings: with the mapping the name goes. */
+    mappingUse: {
+      name: 'pools',
+      count: store.countMapping,
+      async remove(tx: Tx, id: number): Promise<void> {
+        await store.removeMapping(tx, id)
+        await bus.publish(tx, poolTopic)
+      },
+    },
+
     /** Where pools refer to tags: asked before tags are deleted. */
     tagUses: poolTagUses(bus),
     /** The pools that the actor may see, parents before their children. */
@@ -151,7 +163,7 @@ export function createPoolService(deps: PoolDeps) {
         const stored = buildSnapshot(await store.loadPools(tx))
         const model = deps.datamodel.current()
         const convention = deps.conventionOf(actor)
-        const { tags, transitions, objects, marks } = deps
+        const { tags, transitions, objects, marks, requireMappings } = deps
         const saved = await savePools(
           {
             tx,
@@ -161,6 +173,7 @@ export function createPoolService(deps: PoolDeps) {
             model,
             tags,
             transitions,
+            requireMappings,
             objects,
             marks,
             confirm,

@@ -9,7 +9,7 @@ type Sent = PoolInput['pool']
 
 /**
  * The settings after a save: absent keys stay, `null` takes a setting away.
- * @throws {AppError} `ServerGeneric` with the path of what is wrong; `LookupNotFound` for a mapping.
+ * @throws {AppError} `ServerGeneric` with the path of what is wrong; `LookupNotFound` for what can be no mapping.
  */
 export function applySettings(previous: PoolSettings, sent: Sent, place: string, userId: number): PoolSettings {
   const settings: Record<string, unknown> = { ...previous }
@@ -42,11 +42,24 @@ const readers: Readonly<Record<Sendable, (value: unknown, path: string) => unkno
 
 const names = Object.keys(readers) as Sendable[]
 
-/**
- * `none` switches a mapping off, `objecttype` leaves it to the object type. There are no mappings yet, so anything else
- * names one that does not exist.
- */
-function mapping(value: unknown, path: string): string {
+/** `none` switches a mapping off, `objecttype` leaves it to the object type, an id names one (see `namedMappings`). */
+function mapping(value: unknown, path: string): string | number {
   if (value === 'none' || value === 'objecttype') return value
+  if (typeof value === 'number') return value
   throw new AppError('LookupNotFound', { path, basetype: 'mapping', value })
+}
+
+const mappingUses = {
+  mapping_dc_export: 'dc_export',
+  mapping_image_export: 'exiftool_export',
+  mapping_image_import: 'exiftool_import',
+} as const
+
+/** The mappings that a pool is to name from now on; what is stored may be sent back. */
+export function namedMappings(previous: PoolSettings, sent: Sent, place: string) {
+  return (Object.keys(mappingUses) as (keyof typeof mappingUses)[]).flatMap((name) => {
+    const id = sent[name]
+    if (typeof id !== 'number' || id === previous[name]) return []
+    return { id, use: mappingUses[name], path: `${place}.pool.${name}` }
+  })
 }

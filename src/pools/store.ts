@@ -170,3 +170,24 @@ export async function replacePerson(tx: Queryable, kind: 'user' | 'group', from:
   )
   return rowCount > 0
 }
+
+/** How many pools name the mapping. */
+export async function countMapping(tx: Tx, id: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::int as count from pool where exists (
+       select from jsonb_each(settings) s where s.key like 'mapping_%' and s.value = to_jsonb($1::bigint))`,
+    [id],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** They name none from then on. */
+export async function removeMapping(tx: Tx, id: number): Promise<void> {
+  await tx.query(
+    `update pool set version = version + 1, updated_at = now(), settings = settings || n.none
+     from (select p.id, jsonb_object_agg(s.key, 'none') as none from pool p, jsonb_each(p.settings) s
+           where s.key like 'mapping_%' and s.value = to_jsonb($1::bigint) group by p.id) n
+     where n.id = pool.id`,
+    [id],
+  )
+}

@@ -319,7 +319,7 @@ const systemRights = [
   systemRight('system.message', 'Read and change messages.'),
   systemRight('system.config', 'Change the base configuration.'),
   coming('plugins', systemRight('system.plugin', 'Manage plugins.')),
-  coming('mappings of metadata', systemRight('system.profile', 'Manage mappings of metadata (XML profiles).')),
+  systemRight('system.profile', 'Manage mappings of metadata (XML profiles).'),
   systemRight('system.location', 'See storage locations; only root changes them.'),
   coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),
   systemRight('system.sendmail', 'Send mail through the service.'),

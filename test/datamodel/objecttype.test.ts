@@ -89,7 +89,7 @@ test('OT-001 OTAPI-001 OTAPI-002 any signed-in user reads all object types, what
     _id: 1,
     name: 'work',
     mapping_image_export: 'none',
-    mapping_image_import: 'none',
+    mapping_image_import: 1,
     mapping_dc_export: 'none',
     show_in_collections: true,
     show_in_facet_grouping: true,
@@ -339,7 +339,7 @@ test('the name is sent back as it was read, and changed in the datamodel only', 
 test('mappings are none or an existing mapping', async () => {
   for (const name of ['mapping_image_export', 'mapping_image_import', 'mapping_dc_export']) {
     assert.equal((await changed('work', { [name]: 'none' })).objecttype[name], 'none')
-    await refused('ServerGeneric', `body[0].objecttype.${name}`, 'work', { [name]: 4711 })
+    await refused('LookupNotFound', `body[0].objecttype.${name}`, 'work', { [name]: 4711 })
     await refused('ServerGeneric', `body[0].objecttype.${name}`, 'work', { [name]: 'some' })
   }
 })

@@ -331,7 +331,7 @@ suite('uploads', () => {
     for (const ids of ['x', '[0]', '["1"]', '{}', `[${'1,'.repeat(1000)}1]`]) {
       assert.equal((await root().get('/eas', { ids })).status, 400, ids.slice(0, 20))
     }
-    for (const parameter of ['mapping=1', 'objecttype=x', 'mask=x', 'pool_id=1']) {
+    for (const parameter of ['objecttype=x', 'mask=x', 'pool_id=1']) {
       assert.equal((await root().get(`/eas/${_id}?${parameter}`)).body.code, 'UrlParameterNotSupported', parameter)
     }
   })
@@ -361,7 +361,7 @@ suite('uploads', () => {
     assert.equal((await root().get(`/eas/${_id}`)).body.technical_metadata.mime_type, 'image/jpeg')
     assert.equal((await root().get(`/eas/${_id}`, { format: 'full' })).status, 400)
     assert.deepEqual((await root().get(`/eas/${_id}`, { check_for_duplicates: true })).body._duplicates, undefined)
-    for (const parameter of ['mapping=1', 'objecttype=x', 'mask=x', 'pool_id=1']) {
+    for (const parameter of ['objecttype=x', 'mask=x', 'pool_id=1']) {
       assert.equal((await root().get(`/eas/${_id}?${parameter}`)).body.code, 'UrlParameterNotSupported', parameter)
     }
     const nowhere = await root().get(`/eas/${_id}`, { obj_uuid: '00000000-0000-4000-8000-000000000000' })

@@ -105,6 +105,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     outgoingAnswerLimit: 4 * 1024 * 1024,
     outgoingTimeout: 120,
     fileFolders: [],
+    mappingPaths: [],
     allowPrivateFiles: true,
     blockedFileHosts: [],
     mediaMemory: 1500,

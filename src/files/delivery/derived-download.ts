@@ -16,7 +16,12 @@ import { type KnownMarks, marksForWorkshop, noMarks, visible } from '../renditio
 import { localPath } from '../renditions/sources/sources.ts'
 import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
-import { type ColourProfile, pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
+import {
+  type ColourProfile,
+  type MetadataToWrite,
+  pictureFormats,
+  type SizedTask,
+} from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Content } from './deliver.ts'
 import { partFor } from './part.ts'
@@ -74,8 +79,15 @@ export function createDerivedDownloads({
       transform,
       preset,
       marks,
+      metadata,
       tag,
-    }: Readonly<{ transform: PictureTransform; preset: string | null; marks: KnownMarks; tag: string }>,
+    }: Readonly<{
+      transform: PictureTransform
+      preset: string | null
+      marks: KnownMarks
+      metadata: MetadataToWrite | null
+      tag: string
+    }>,
   ): DerivedDownload {
     const pyramid = version.name === original ? file.versions.find((one) => one.metadata.pyramid === true) : undefined
     const source = isViewable(version) ? version : pyramid
@@ -99,20 +111,30 @@ export function createDerivedDownloads({
       const from = { path, extension: source.extension }
       const drawn = await marksForWorkshop(watermark, storeOf, folder)
       const colours = transform.colours && (await coloursFor(transform.colours, folder))
-      return (await workers.run({ kind: 'sized', source: from, folder, marks: drawn, colours, ...task }, signal)).path
+      const made = await workers.run({ kind: 'sized', source: from, folder, marks: drawn, colours, ...task }, signal)
+      if (metadata)
+        await workers.run({ kind: 'write', source: { path: made.path, extension: format }, folder, metadata }, signal)
+      return made.path
     })
   }
 
-  /** @throws {AppError} as above. */
-  function bare(version: FileVersion, tag: string): DerivedDownload {
+  /** Without what it says of itself, or with what is to be written into it. @throws {AppError} as above. */
+  function changed(
+    version: FileVersion,
+    { metadata, wish, tag }: { readonly metadata: MetadataToWrite | null; readonly wish: string; readonly tag: string },
+  ): DerivedDownload {
     const { extension, mimeType, size } = version
-    if (!strippable.has(extension))
-      throw refuse('metadata', 'remove', `it cannot be taken out of files of the type ${extension}`)
-    if (size > mostBytes) throw refuse('metadata', 'remove', 'the file is too large')
+    if (!strippable.has(extension)) {
+      const what = metadata ? 'nothing can be written into' : 'it cannot be taken out of'
+      throw refuse('metadata', wish, `${what} files of the type ${extension}`)
+    }
+    if (size > mostBytes) throw refuse('metadata', wish, 'the file is too large')
     return making(version, { tag, extension, mimeType }, async (folder, signal) => {
       const path = join(folder, `copy.${extension}`)
       await pipeline(await storeOf(version.locationId).read(version.sha256), createWriteStream(path), { signal })
-      await workers.run({ kind: 'strip', source: { path, extension }, folder }, signal)
+      const source = { path, extension }
+      if (metadata) await workers.run({ kind: 'write', source, folder, metadata }, signal)
+      else await workers.run({ kind: 'strip', source, folder }, signal)
       return path
     })
   }
@@ -153,7 +175,12 @@ export function createDerivedDownloads({
     }
   }
 
-  return async (file: StoredFile, version: FileVersion, transform: TransformRequest): Promise<DerivedDownload> => {
+  return async (
+    file: StoredFile,
+    version: FileVersion,
+    transform: TransformRequest,
+    metadata: MetadataToWrite | null = null,
+  ): Promise<DerivedDownload> => {
     const { picture, preset } = transform
     const marks = picture?.watermark ? await marksOf(file.id) : noMarks
     const tag = createHash('sha256')
@@ -161,12 +188,14 @@ export function createDerivedDownloads({
         JSON.stringify([
           version.sha256,
           transform,
+          metadata,
           visible(marks),
           profiles.named(picture?.colours?.colorprofile ?? ''),
         ]),
       )
       .digest('hex')
-    return picture ? pictured(file, version, { transform: picture, preset, marks, tag }) : bare(version, tag)
+    if (picture) return pictured(file, version, { transform: picture, preset, marks, metadata, tag })
+    return changed(version, { metadata, wish: transform.mapping ?? 'remove', tag })
   }
 }
 

@@ -10,6 +10,7 @@ import { type FileVersion, originalOf, type StoredFile } from '../model.ts'
 import { cleanFileName } from '../records/file-name.ts'
 import { readFiles } from '../records/store.ts'
 import { remoteLocation } from '../remote/remote-store.ts'
+import type { MetadataToWrite } from '../renditions/workshop/tasks.ts'
 import type { Records } from '../shown/service.ts'
 import { uploadInfo } from '../upload/store-received.ts'
 import type { Delivery } from './deliver.ts'
@@ -40,6 +41,18 @@ export type NameInObject = (
   },
 ) => Promise<string | null>
 
+/** What is to be written into a copy, for the actor; null: nothing. @throws {AppError} where the mapping cannot be used. */
+export type MetadataInObject = (
+  actor: Actor,
+  wanted: {
+    readonly fileId: number
+    /** Of the original. */
+    readonly hash: string
+    readonly objUuid: string | null
+    readonly mapping: string
+  },
+) => Promise<MetadataToWrite | null>
+
 /** What an address names. */
 export interface ContentAddress {
   readonly fileId: number
@@ -58,6 +71,7 @@ export interface DownloadRequest {
   readonly signature: string | undefined
   readonly transform: TransformRequest | null
   readonly nameIn: NameInObject
+  readonly metadataIn: MetadataInObject
   /** The one who asked has gone. */
   readonly signal: AbortSignal
 }
@@ -126,6 +140,20 @@ export function createDelivery(options: DeliveryOptions) {
     return (given === null ? null : nameFrom(given, extension, uploaded)) ?? own
   }
 
+  /** Fields of objects are written for callers who read them: a signature alone is nobody. @throws {AppError} */
+  async function metadataFor(
+    actor: Actor | null,
+    asked: { readonly file: StoredFile; readonly objUuid: string | null; readonly transform: TransformRequest | null },
+    metadataIn: MetadataInObject,
+  ): Promise<MetadataToWrite | null> {
+    const mapping = asked.transform?.mapping ?? null
+    if (mapping === null) return null
+    const caller = await records.callerIfAny(actor)
+    if (!caller) throw new AppError('InsufficientRights')
+    const { file, objUuid } = asked
+    return metadataIn(caller, { fileId: file.id, hash: originalOf(file).sha256, objUuid, mapping })
+  }
+
   /** How the event log is told of one download. */
   function logOf(
     actor: Actor | null,
@@ -160,10 +188,12 @@ export function createDelivery(options: DeliveryOptions) {
     async download(
       actor: Actor | null,
       address: ContentAddress,
-      { signature, transform, nameIn, signal }: DownloadRequest,
+      { signature, transform, nameIn, metadataIn, signal }: DownloadRequest,
     ): Promise<Delivery & LogOf & { end(): void }> {
       const { file, version, keep } = await open(actor, address, signature)
-      const made = transform && (await copy(file, version, transform))
+      const metadata = await metadataFor(actor, { file, objUuid: address.objUuid ?? null, transform }, metadataIn)
+      const isCopy = transform !== null && (transform.picture !== null || transform.bare || metadata !== null)
+      const made = isCopy ? await copy(file, version, transform, metadata) : null
       const { extension } = made ?? version
       const ready = async () => (made ? made.make(signal) : { size: version.size, store: storeOf(version.locationId) })
       return {
@@ -175,8 +205,8 @@ export function createDelivery(options: DeliveryOptions) {
           { file, name: transform?.preset ?? version.name, extension },
           nameIn,
         ),
-        // What a preset says may be something else tomorrow.
-        keep: transform?.preset ? 0 : keep,
+        // What a preset or an object says may be something else tomorrow.
+        keep: transform?.preset || transform?.mapping ? 0 : keep,
         end: () => made?.end(),
         ...logOf(actor, file, version, transform ? { produce_params: transform.params } : {}),
       }

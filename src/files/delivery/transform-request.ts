@@ -14,7 +14,8 @@ export interface DeliveryQuery {
   readonly quality?: string | undefined
   readonly dpi?: number | undefined
   readonly preset?: string | undefined
-  readonly metadata?: 'keep' | 'remove' | undefined
+  /** `keep`, `remove`, `standard`, or the id of a mapping. */
+  readonly metadata?: string | undefined
 }
 
 /** Something that can be asked for by a name. */
@@ -48,6 +49,8 @@ export interface TransformRequest {
   readonly preset: string | null
   /** Without what the content says of itself. */
   readonly bare: boolean
+  /** The mapping by which the fields of an object are written into it: an id, or `standard`; null: none. */
+  readonly mapping: string | null
   /** As the log is told. */
   readonly params: Readonly<Record<string, unknown>>
 }
@@ -75,9 +78,10 @@ export function readTransformRequest(
   if (picture && metadata === 'keep') {
     throw refuse('metadata', metadata, 'a picture that is made for a download says nothing of itself')
   }
-  if (!picture && metadata !== 'remove') return null
+  const mapping = metadata === undefined || metadata === 'keep' || metadata === 'remove' ? null : metadata
+  if (!picture && metadata !== 'remove' && mapping === null) return null
   const params = { ...parts, ...(metadata === undefined ? {} : { metadata }) }
-  return { picture, preset: preset?.name ?? null, bare: metadata === 'remove' && !picture, params }
+  return { picture, preset: preset?.name ?? null, bare: metadata === 'remove' && !picture, mapping, params }
 }
 
 /** What is asked of a picture. The interface says that a resolution of 0 and less is none. */

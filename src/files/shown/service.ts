@@ -16,7 +16,7 @@ import { isFree } from '../renditions/recipes/recipes.ts'
 import type { Tag } from '../renditions/workshop/technical.ts'
 import { createAlike } from './alike.ts'
 import { createShown } from './for-objects.ts'
-import { type FileFormat, type FileInObject, renderFile, type Wire } from './render.ts'
+import { type FileFormat, type FileInObject, renderFile, seesOriginal, type Wire } from './render.ts'
 
 export interface RecordOptions {
   readonly db: Db
@@ -48,6 +48,13 @@ export interface ReadFiles {
   readonly object?: string | undefined
   /** A version that is to be made first. */
   readonly awaited?: string | undefined
+}
+
+/** What a file says of itself. */
+export interface FileMetadata {
+  readonly tags: readonly Tag[]
+  /** That of its original. */
+  readonly extension: string
 }
 
 export type Records = ReturnType<typeof createRecords>
@@ -197,6 +204,25 @@ export function createRecords({
       const tags = format === 'long' ? await readTags(db, shown) : new Map<number, readonly Tag[]>()
       const wires = await render(db, known, seen, format, { tags, object })
       return duplicates ? alike.withDuplicates(caller, wires) : wires
+    },
+
+    /**
+     * What files say of themselves, for callers who may see or download their originals; of others, and of those that nobody
+     * has read yet, there is nothing.
+     */
+    async metadata(actor: Actor | null, ids: readonly number[]): Promise<ReadonlyMap<number, FileMetadata>> {
+      const known = await load(db, await rights.forActor(await callerOf(actor)), ids)
+      const told = known.filter(({ file, access }) => seesOriginal(file, access)).map(({ file }) => file)
+      const tags = await readTags(
+        db,
+        told.map(({ id }) => id),
+      )
+      return new Map(
+        told.flatMap((file) => {
+          const own = tags.get(file.id)
+          return own ? [[file.id, { tags: own, extension: originalOf(file).extension }] as const] : []
+        }),
+      )
     },
 
     withDuplicates: alike.withDuplicates,

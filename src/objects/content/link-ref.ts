@@ -8,7 +8,8 @@ import { invalidValue, isRecord, isUuid } from './values.ts'
 export type LinkRef = { readonly table: Table; readonly place: string; readonly deferred?: boolean } & (
   | { readonly by: 'system'; readonly id: number; readonly database?: string }
   | { readonly by: 'id'; readonly id: number }
-  | { readonly by: 'uuid'; readonly uuid: string }
+  /** `made`: the object itself, which is to be made where it is not stored yet. */
+  | { readonly by: 'uuid'; readonly uuid: string; readonly made?: Record<string, unknown> }
   | { readonly by: 'lookup'; readonly column: Column; readonly value: unknown }
 )
 
@@ -22,7 +23,8 @@ export function parseLink(table: Table, value: unknown, place: string): LinkRef 
     throw invalidValue(`${place}._objecttype`, value._objecttype, table.name)
   }
   const direct = directRef(table, value, place)
-  if (direct) return direct
+  if (direct)
+    return direct.by === 'uuid' && value._mapped_metadata_created === true ? { ...direct, made: value } : direct
   const block = value[table.name]
   if (isRecord(block)) {
     const at = `${place}.${table.name}`

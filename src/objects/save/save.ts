@@ -17,6 +17,7 @@ import { onCurrentModel } from './on-current-model.ts'
 import { asStored, knownAfter, type SavedObject } from './outcome.ts'
 import { prepareItems } from './prepare.ts'
 import { type Ignored, ignoredParts } from './request/ignored.ts'
+import { madeByLinks } from './request/made-links.ts'
 import { maxBatch, parsePayload } from './request/payload.ts'
 import { syncBidirectional } from './rules/bidirectional.ts'
 import { assertConstraints } from './rules/constraints.ts'
@@ -33,6 +34,7 @@ import {
 } from './rules/reverse.ts'
 import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './rules/rights.ts'
 import { applySystemFields } from './system-fields.ts'
+import { storedUuids } from './write/store.ts'
 
 /** Query parameters of a save, resolved. */
 export interface SaveOptions {
@@ -144,8 +146,9 @@ async function prepare(
   const { deps, model, yielder } = context
   const payload = { model, databaseName: deps.config.databaseName, partial: options.partial }
   const drafts = withReplacements(payload, await parsePayload(payload, objecttype, body, yielder), said)
-  if (drafts.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
-  const { items, linkers } = await prepareItems(context, drafts, { below: !options.skipReverseNested })
+  const made = await madeByLinks(payload, drafts, (uuids) => storedUuids(context.tx, uuids))
+  if (drafts.length + made.length > maxBatch) throw invalidValue('body', drafts.length, `at most ${maxBatch} objects`)
+  const { items, linkers } = await prepareItems(context, [...drafts, ...made], { below: !options.skipReverseNested })
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
   await assertAccess(context, items)

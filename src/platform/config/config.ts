@@ -106,6 +106,8 @@ export interface Config extends LaneSettings {
   readonly lockTimeout: number
   /** Absolute folders, besides the data folder, in which locations of files may lie. */
   readonly fileFolders: readonly string[]
+  /** Folders and files with further profiles of mappings. */
+  readonly mappingPaths: readonly string[]
   /** Fetches files from private addresses too (tests, closed networks). */
   readonly allowPrivateFiles: boolean
   /** Names, addresses and networks from which no file is fetched. */

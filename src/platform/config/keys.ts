@@ -384,6 +384,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     [],
     'Absolute folders, besides the data folder, in which locations of files may lie.',
   ),
+  mappingPaths: key(
+    'svc.mappings.paths',
+    'SVC_MAPPING_PATHS',
+    folders(),
+    [],
+    'Absolute paths of folders, or of single files, with further profiles of mappings of metadata (`.yml`).',
+  ),
   mediaMemory: key(
     'svc.files.media.memory',
     'SVC_MEDIA_MEMORY',

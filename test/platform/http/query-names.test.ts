@@ -164,6 +164,8 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/collection/list/{parentId}': '/api/v1/collection/list/null',
       'GET /api/v1/collection/{collectionId}': '/api/v1/collection/3',
       'GET /api/v1/collection/objects/{collectionId}': '/api/v1/collection/objects/3',
+      'GET /api/v1/xmlmapping/profile/{profile}': '/api/v1/xmlmapping/profile/file-metadata.yml',
+      'GET /api/v1/xmlmapping/mapping/{mapping}': '/api/v1/xmlmapping/mapping/1',
       'GET /api/v1/search': '/api/v1/search?BODY={}',
       'GET /api/v1/search/parse': '/api/v1/search/parse?query=',
       'GET /api/v1/transitions/manual': `/api/v1/transitions/manual?objecttype_id=${work._id}&pool_id=${museum.pool}`,

@@ -34,6 +34,9 @@ const writing = `
   POST /api/v1/collection/push/:collectionId
   POST /api/v1/collection/splice/:collectionId
   POST /api/v1/collection/remove/:collectionId
+  PUT /api/v1/xmlmapping/mapping
+  POST /api/v1/xmlmapping/mapping/:mapping
+  DELETE /api/v1/xmlmapping/mapping/:mapping
   POST /api/v1/tags
   POST /api/v1/transitions
   POST /api/v1/transitions/:id/run

@@ -20,7 +20,7 @@ export const metadataName = ':metadata'
 export const metadataJob = 'files.metadata'
 
 /** Changes when the same file would tell something else. */
-export const metadataHash = 'tags-3'
+export const metadataHash = 'tags-4'
 
 /** Characters of a text that are kept. */
 const mostText = 1_000_000

@@ -13,7 +13,7 @@ import { type Tag, tagsOf } from './technical.ts'
  */
 const needed = 'exiftool-vendored'
 
-type Limits = Order['limits']
+export type Limits = Order['limits']
 
 /** Bytes that ExifTool may say: pictures with a long history say some millions. */
 const mostSaid = 32_000_000
@@ -50,17 +50,36 @@ export async function readTags({ source, folder }: TagsTask, limits: Limits): Pr
 
 function parsed(said: Buffer): readonly unknown[] {
   try {
-    const read: unknown = JSON.parse(said.toString('utf8'))
+    const read: unknown = JSON.parse(said.toString('utf8'), asWritten)
     return Array.isArray(read) ? read : []
   } catch (cause) {
     throw new CannotMake('unreadable', 'its metadata cannot be read', { cause })
   }
 }
 
+/** Texts that look like numbers come as such: one that a number does not spell again (`1.50`) stays a text. */
+function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source
+  return typeof value === 'number' && source !== undefined && `${value}` !== source ? source : value
+}
+
 /** @throws {CannotMake} */
 export async function strip({ source, folder }: StripTask, limits: Limits): Promise<null> {
-  await exiftool([...stripped, source.path], folder, limits, 'its metadata cannot be taken out')
+  await change([...stripped, source.path], folder, limits, 'its metadata cannot be taken out')
   return null
+}
+
+/** Lets ExifTool change a file. @throws {CannotMake} also where it says that it has not */
+export async function change(
+  args: readonly string[],
+  folder: string,
+  limits: Limits,
+  problem: string,
+  config = '',
+): Promise<void> {
+  const said = (await exiftool(args, folder, limits, problem, config)).toString('utf8')
+  if (/\b1 image files (?:updated|unchanged)/.test(said) && !said.includes("weren't updated")) return
+  throw new CannotMake('unreadable', problem)
 }
 
 /** The path of the largest picture that the file carries of itself. @throws {CannotMake} */
@@ -82,13 +101,19 @@ export async function embedded({ source, folder }: EmbeddedTask, limits: Limits)
   throw new CannotMake('unreadable', 'the file carries no picture of itself')
 }
 
-async function exiftool(args: readonly string[], folder: string, limits: Limits, problem: string): Promise<Buffer> {
+async function exiftool(
+  args: readonly string[],
+  folder: string,
+  limits: Limits,
+  problem: string,
+  config = '',
+): Promise<Buffer> {
   const own = await mkdtemp(join(folder, 'exiftool-'))
   const memory = Math.min(mostMemory, limits.memory)
   const end = await runForeign({
     program: 'perl',
     // Neither a configuration of the machine nor one that lies where it works.
-    args: [script(), '-config', '', '-charset', 'filename=utf8', ...args],
+    args: [script(), '-config', config, '-charset', 'filename=utf8', ...args],
     folder: own,
     limits: { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory },
     // It is started from where there is none.

@@ -23,6 +23,8 @@ async function work({ task, limits }: Order): Promise<Results[keyof Results]> {
       return (await import('./exiftool.ts')).readTags(task, limits)
     case 'strip':
       return (await import('./exiftool.ts')).strip(task, limits)
+    case 'write':
+      return (await import('./write-tags.ts')).writeTags(task, limits)
     case 'embedded':
       return (await import('./exiftool.ts')).embedded(task, limits)
     case 'derive':

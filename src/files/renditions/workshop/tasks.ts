@@ -119,6 +119,30 @@ export interface StripTask {
   readonly folder: string
 }
 
+/** A value of a tag; those of lists come one after the other. */
+export interface TagValue {
+  /** With a language where the tag has several: `XMP-dc:Title-de-DE`. */
+  readonly tag: string
+  readonly value: string
+}
+
+/** What is written into a file. */
+export interface MetadataToWrite {
+  /** Tags that have nothing else from then on. */
+  readonly emptied: readonly string[]
+  readonly values: readonly TagValue[]
+  /** Tags that ExifTool does not know. */
+  readonly own: readonly { readonly path: string; readonly list: boolean; readonly l10n: boolean }[]
+}
+
+/** Writes metadata into a file. */
+export interface WriteTask {
+  readonly kind: 'write'
+  readonly source: MediaSource
+  readonly folder: string
+  readonly metadata: MetadataToWrite
+}
+
 /** The largest picture that a file carries of itself. */
 export interface EmbeddedTask {
   readonly kind: 'embedded'
@@ -162,7 +186,16 @@ export interface DeriveTask {
   readonly profile: Exclude<ColourProfile, string> | null
 }
 
-export type Task = PicturesTask | RegionTask | SizedTask | TextTask | DeriveTask | TagsTask | StripTask | EmbeddedTask
+export type Task =
+  | PicturesTask
+  | RegionTask
+  | SizedTask
+  | TextTask
+  | DeriveTask
+  | TagsTask
+  | StripTask
+  | WriteTask
+  | EmbeddedTask
 
 export type MadePicture = ({ readonly path: string } | { readonly content: Uint8Array }) & {
   readonly name: string
@@ -195,6 +228,7 @@ export interface Results {
   readonly derive: { readonly path: string; readonly width: number; readonly height: number }
   readonly tags: readonly Tag[]
   readonly strip: null
+  readonly write: null
   readonly embedded: string
 }
 

@@ -6,12 +6,15 @@ export interface Tag {
   readonly value: unknown
   /** As people read it. */
   readonly print: string
+  /** The entries of a list, which `print` joins. */
+  readonly values?: readonly string[]
 }
 
 type Read = Readonly<Record<string, unknown>>
 
 const mostTags = 1000
-const longestText = 4000
+const longestText = 20_000
+const mostValues = 2000
 const longestName = 200
 /** Characters of all of them. */
 const mostText = 500_000
@@ -28,9 +31,11 @@ export function tagsOf(read: Read): Tag[] {
     if (colon < 1 || key.length > longestName || foreign.has(key.slice(0, colon)) || tags.length === mostTags) continue
     const print = printOf(given)
     if (print === '' || print.startsWith('(Binary data')) continue
-    room -= print.length
+    const values = valuesOf(given)
+    room -= print.length * (values ? 2 : 1)
     if (room < 0) return tags
-    tags.push({ group: key.slice(0, colon), name: key.slice(colon + 1), value: rawOf(given), print })
+    const tag = { group: key.slice(0, colon), name: key.slice(colon + 1), value: rawOf(given), print }
+    tags.push(values ? { ...tag, values } : tag)
   }
   return tags
 }
@@ -41,11 +46,26 @@ export function checkedTags(given: unknown): readonly Tag[] | null {
   const isText = (value: unknown, most: number): boolean => typeof value === 'string' && value.length <= most
   const isTag = (one: unknown): one is Tag => {
     if (typeof one !== 'object' || one === null) return false
-    const { group, name, value, print } = one as Record<string, unknown>
+    const { group, name, value, print, values } = one as Record<string, unknown>
+    if (values !== undefined && !isTexts(values)) return false
     const plain = typeof value === 'number' || typeof value === 'boolean' || isText(value, longestText)
     return isText(group, longestName) && isText(name, longestName) && isText(print, longestText) && plain
   }
+  const isTexts = (values: unknown): boolean =>
+    Array.isArray(values) && values.length <= mostValues && values.every((one) => isText(one, longestText))
   return given.every(isTag) ? given : null
+}
+
+/** Of a list what it is made of, without what is empty, and no more than `print` has. */
+function valuesOf(given: unknown): readonly string[] | null {
+  const value = isLong(given) ? given.val : given
+  if (!Array.isArray(value)) return null
+  const texts = value.slice(0, mostValues).map((one) => clean(textOf(one)))
+  let room = longestText
+  return texts.filter((text) => {
+    room -= text.length
+    return text !== '' && room >= 0
+  })
 }
 
 function printOf(given: unknown): string {

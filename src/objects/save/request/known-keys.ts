@@ -40,6 +40,7 @@ export const objectKeys: ReadonlySet<string> = new Set([
   '_score',
   '_callback_context',
   '_current',
+  '_mapped_metadata_created',
 ])
 
 /** Beside the block of a linked object, besides. */

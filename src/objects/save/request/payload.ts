@@ -128,7 +128,7 @@ export function parseObject(context: PayloadContext, table: Table, mask: Mask, p
   return parseDraft(context, table, mask, parts, place, null, 0)
 }
 
-function maskOf(table: Table, name: unknown, place: string): Mask {
+export function maskOf(table: Table, name: unknown, place: string): Mask {
   const mask = typeof name === 'string' ? table.masks.get(name) : undefined
   if (mask) return mask
   // Whoever has forgotten the key is told its name, not that `undefined` is no mask.

@@ -306,3 +306,11 @@ function uniqueViolation({ item, entry }: UniqueChange): AppError {
     { message: `${item.place}: the unique key ${entry.key.name} is violated` },
   )
 }
+
+/** Those of the identifiers that objects have, in the trash or not. */
+export async function storedUuids(tx: Queryable, uuids: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await tx.query<{ uuid: string }>('select uuid from object where uuid = any($1::text[])', [
+    textsText(uuids),
+  ])
+  return new Set(rows.map(({ uuid }) => uuid))
+}

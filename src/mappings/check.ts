@@ -1,0 +1,259 @@
+/** Checks mappings that are to be saved, and writes them as clients see them. */
+import type { Localized, Model } from '../datamodel/model.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { assertStorable } from '../platform/values/text.ts'
+import {
+  type Mapping,
+  type MappingBody,
+  type MappingField,
+  ownMappingId,
+  type Profile,
+  type ProfileField,
+  type ProfileType,
+  type Source,
+  type Strategy,
+  strategies,
+} from './model.ts'
+import { type FieldPath, fromStored, importable, nameOf, readPath, toStored } from './paths.ts'
+import { fieldsOf } from './profiles.ts'
+import type { FieldInput, MappingInput, MappingOutput, NativeInput } from './schema.ts'
+import { isOwnTag, readExportTag, readSearch, type Tags } from './tags/tags.ts'
+
+export interface CheckContext {
+  readonly model: Model
+  readonly profiles: ReadonlyMap<string, Profile>
+  readonly tags: Tags
+}
+
+type Checked = MappingBody & Pick<Mapping, 'profile' | 'displayname'>
+
+/** @throws {AppError} `ServerGeneric` naming the place, `DatabaseUniqueKeyViolation` for two fields of one name. */
+export function checkMapping(context: CheckContext, input: MappingInput): Checked {
+  assertStorable(input, 'body')
+  const profile = context.profiles.get(input.profile)
+  if (!profile) throw unknownProfile(input.profile, 'body.profile')
+  const table = input.idTable || null
+  if (table !== null && context.model.tablesById.get(table)?.kind !== 'object') {
+    throw badRequest(`body.idTable: there is no object type ${table}.`, { path: 'body.idTable', value: table })
+  }
+  const [recipe] = Object.keys(input.recipe_configs ?? {})
+  if (recipe !== undefined) {
+    const path = 'body.recipe_configs'
+    throw badRequest(`${path}: the mapping takes no recipe ${recipe.slice(0, 100)}`, { path, value: recipe })
+  }
+  const type = typeOf(profile, input.profile_type ?? {})
+  const fields = (input.fields ?? []).map((field, index) =>
+    checkField({ ...context, profile, table, type }, field, `body.fields[${index}]`),
+  )
+  assertDistinct(fields)
+  const extensions = (input.limited_extensions ?? []).map((one) => one.toLowerCase().replace(/^\./, ''))
+  return { profile: profile.profile, displayname: input.displayname ?? {}, table, type, fields, extensions }
+}
+
+export function unknownProfile(name: string, path: string): AppError {
+  return badRequest(`${path}: there is no profile ${name.slice(0, 100)}`, { path, value: name.slice(0, 200) })
+}
+
+const flags = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export', 'plugins_import'] as const
+
+/** A mapping may do less than its profile. */
+function typeOf(profile: Profile, sent: Readonly<Record<string, unknown>>): ProfileType {
+  const own: Readonly<Record<string, unknown>> = profile.type
+  for (const flag of flags) {
+    if (sent[flag] !== true || own[flag] === true) continue
+    const path = `body.profile_type.${flag}`
+    throw badRequest(`${path}: the profile ${profile.profile} is not for that`, { path, value: true })
+  }
+  const omit = sent.exiftool_export_omit_empty ?? own.exiftool_export_omit_empty
+  return {
+    exiftool_import: own.exiftool_import === true && sent.exiftool_import !== false,
+    exiftool_export: own.exiftool_export === true && sent.exiftool_export !== false,
+    ...(omit === true ? { exiftool_export_omit_empty: true } : {}),
+  }
+}
+
+interface FieldContext extends CheckContext {
+  readonly profile: Profile
+  readonly table: number | null
+  readonly type: ProfileType
+}
+
+function checkField(context: FieldContext, field: FieldInput, place: string): MappingField {
+  const name = field.name ?? field._id ?? ''
+  if (field._id !== undefined && field._id !== name) {
+    throw badRequest(`${place}: _id and name are the same`, { path: `${place}._id`, value: field._id })
+  }
+  const known = fieldsOf(context.profile).get(name)
+  const custom = field.custom === true
+  if (name === '' || (!known && !custom)) {
+    const path = `${place}.name`
+    throw badRequest(`${path}: the profile ${context.profile.profile} has no field ${JSON.stringify(name)}`, {
+      path,
+      value: name,
+    })
+  }
+  const imports = field.xml_import?.map(({ search }, index) => ({
+    search: readSearch(search, `${place}.xml_import[${index}].search`),
+  }))
+  const exports = field.xml_export?.map(({ path, list, l10n }, index) =>
+    readExportTag(
+      context.tags,
+      { path, ...(list ? { list } : {}), ...(l10n ? { l10n } : {}) },
+      `${place}.xml_export[${index}].path`,
+    ),
+  )
+  const natives = field.native ?? []
+  const sources = natives.map((native, index) => checkNative(context, native, `${place}.native[${index}]`))
+  assertFixedOutside(sources, place)
+  return {
+    name,
+    custom: !known,
+    ...(field.text === undefined ? {} : { text: field.text }),
+    ...strategyOf(field.strategy_import, place),
+    // What says the same as the profile follows it.
+    ...(sameTags(imports, known?.imports) ? {} : { imports: imports ?? [] }),
+    ...(sameTags(exports, known?.exports) ? {} : { exports: exports ?? [] }),
+    ...directionOf(field.type),
+    sources,
+    ...(field.x === undefined && field.y === undefined ? {} : { place: placeOf(field) }),
+  }
+}
+
+/** `Input` and `Output` leave the tags of the other direction out. */
+function directionOf(type: FieldInput['type']): Pick<MappingField, 'imports' | 'exports'> {
+  if (type === 'Input') return { exports: [] }
+  return type === 'Output' ? { imports: [] } : {}
+}
+
+function placeOf({ x, y }: FieldInput): NonNullable<MappingField['place']> {
+  return { ...(x === undefined ? {} : { x }), ...(y === undefined ? {} : { y }) }
+}
+
+function sameTags(given: readonly object[] | undefined, own: readonly object[] | undefined): boolean {
+  return given === undefined ? true : JSON.stringify(given) === JSON.stringify(own ?? [])
+}
+
+function strategyOf(given: string | undefined, place: string): { readonly strategy?: Strategy } {
+  if (given === undefined || given === '') return {}
+  const strategy = strategies.find((one) => one === given)
+  if (strategy) return { strategy }
+  const path = `${place}.strategy_import`
+  throw badRequest(`${path} must be one of ${strategies.join(', ')}`, { path, value: given, expected: strategies })
+}
+
+const fixed = ['text_fixed', 'deep_link_url']
+
+function checkNative(context: FieldContext, native: NativeInput, place: string): Source {
+  const { type = '', field = '', text } = native
+  if (type === 'text_fixed') return { kind: 'text_fixed', text: text ?? '' }
+  if (type === 'deep_link_url') return { kind: 'deep_link_url', ...(text === undefined ? {} : { text }) }
+  const path = readPath(context.model, field, `${place}.field`)
+  const { column } = path
+  if (type !== '' && type !== 'text' && type !== 'custom' && type !== column?.type && type !== column?.typeName) {
+    throw badRequest(`${place}.type: ${field} has the type ${column?.typeName ?? 'string'}`, {
+      path: `${place}.type`,
+      value: type,
+      expected: [column?.typeName ?? 'string', ...fixed],
+    })
+  }
+  assertFits(context, path, `${place}.field`)
+  return {
+    kind: 'field',
+    path: toStored(path),
+    ...(text === undefined ? {} : { text }),
+    ...(type === '' ? {} : { type }),
+  }
+}
+
+function assertFits({ table, type }: FieldContext, path: FieldPath, place: string): void {
+  if (table !== null && path.root.id !== table) {
+    throw badRequest(`${place}: the mapping is for another object type than ${path.root.name}`, { path: place })
+  }
+  const only = type.exiftool_import === true && type.exiftool_export !== true
+  if (only && (!path.column || !importable(path.column))) {
+    throw badRequest(`${place}: nothing can be imported there`, { path: place, value: nameOf(path) })
+  }
+}
+
+/** Fixed texts stand before or behind what the fields say. */
+function assertFixedOutside(sources: readonly Source[], place: string): void {
+  const first = sources.findIndex(({ kind }) => kind === 'field')
+  const last = sources.findLastIndex(({ kind }) => kind === 'field')
+  const within = sources.findIndex(({ kind }, index) => kind !== 'field' && index > first && index < last)
+  if (first < 0 || within < 0) return
+  const path = `${place}.native[${within}]`
+  throw badRequest(`${path}: ${fixed.join(' and ')} stand before or behind the fields, not among them`, { path })
+}
+
+function assertDistinct(fields: readonly MappingField[]): void {
+  const seen = new Set<string>()
+  for (const [index, { name }] of fields.entries()) {
+    if (seen.has(name))
+      throw new AppError('DatabaseUniqueKeyViolation', { name: `body.fields[${index}].name`, value: name })
+    seen.add(name)
+  }
+}
+
+/** The tags of a field of a mapping: its own ones, else those of the profile. */
+export function tagsOf(
+  field: Pick<MappingField, 'imports' | 'exports'>,
+  known: ProfileField | undefined,
+): Pick<ProfileField, 'imports' | 'exports'> {
+  return { imports: field.imports ?? known?.imports ?? [], exports: field.exports ?? known?.exports ?? [] }
+}
+
+export function renderMapping(model: Model, mapping: Mapping, profile: Profile | undefined): MappingOutput {
+  const known = profile ? fieldsOf(profile) : new Map<string, ProfileField>()
+  return {
+    id: mapping.id,
+    ...(mapping.table === null ? {} : { idTable: mapping.table }),
+    displayname: { ...mapping.displayname },
+    profile: mapping.profile,
+    profile_type: { ...mapping.type },
+    fields: mapping.fields.map((field) => renderField(model, field, known.get(field.name))),
+    limited_extensions: [...mapping.extensions],
+    recipe_configs: {},
+    custom: mapping.id !== ownMappingId,
+  }
+}
+
+function renderField(model: Model, field: MappingField, known: ProfileField | undefined) {
+  const { imports, exports } = tagsOf(field, known)
+  const strategy = field.strategy ?? known?.strategy
+  return {
+    ...renderTags(field.name, field.text ?? known?.text ?? {}, { imports, exports }),
+    ...(strategy ? { strategy_import: strategy } : {}),
+    // A column that is gone is named no more.
+    native: field.sources.flatMap((source) => renderSource(model, source)),
+    ...(field.custom ? { custom: true } : {}),
+    ...field.place,
+  }
+}
+
+export function renderTags(
+  name: string,
+  text: string | Localized,
+  { imports, exports }: Pick<ProfileField, 'imports' | 'exports'>,
+) {
+  return {
+    _id: name,
+    name,
+    text,
+    xml_import: imports.map((tag) => ({ ...tag })),
+    xml_export: exports.map((tag) => ({ ...tag })),
+  }
+}
+
+function renderSource(model: Model, source: Source): NativeInput[] {
+  if (source.kind === 'text_fixed') return [{ type: source.kind, text: source.text }]
+  const text = source.text === undefined ? {} : { text: source.text }
+  if (source.kind === 'deep_link_url') return [{ type: source.kind, ...text }]
+  const path = fromStored(model, source.path)
+  if (!path) return []
+  return [{ field: nameOf(path), ...(source.type === undefined ? {} : { type: source.type }), ...text }]
+}
+
+/** Tags of the mapping that ExifTool does not know. */
+export function ownTags(paths: readonly string[], tags: Tags): readonly string[] {
+  return paths.filter((path) => !tags.writable(path) && isOwnTag(path))
+}

@@ -1,0 +1,32 @@
+import type { KeptObjecttypes } from '../objecttypes/service.ts'
+import type { KeptPools } from '../pools/service.ts'
+import { ownMappingId } from './model.ts'
+
+export interface SettingsDeps {
+  readonly objecttypes: Pick<KeptObjecttypes, 'settings'>
+  readonly pools: Pick<KeptPools, 'snapshot'>
+}
+
+const names = { import: 'mapping_image_import', export: 'mapping_image_export' } as const
+
+/**
+ * The mapping that holds for objects of a type in a pool: what the nearest pool says, from its own up to the root, else what
+ * the object type says. An object type that says nothing has the mapping of the service itself for imports, and none for
+ * exports. Null: none.
+ */
+export function standardMapping(
+  { objecttypes, pools }: SettingsDeps,
+  direction: 'import' | 'export',
+  { objecttype, pool }: { readonly objecttype: number; readonly pool: number | null },
+): number | null {
+  const name = names[direction]
+  const path = pool === null ? [] : (pools.snapshot().get(pool)?.path ?? [])
+  for (const id of path.toReversed()) {
+    const said = pools.snapshot().get(id)?.settings[name]
+    if (said === 'none') return null
+    if (said === 'objecttype') break
+    if (typeof said === 'number') return said
+  }
+  const said = objecttypes.settings(objecttype).fields[name] ?? (direction === 'import' ? ownMappingId : 'none')
+  return typeof said === 'number' ? said : null
+}

@@ -1,0 +1,163 @@
+/** Fields of objects as metadata of copies of their files. */
+import type { Model, Table } from '../../datamodel/model.ts'
+import type { FileMetadataToWrite } from '../../files/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Db } from '../../platform/postgres/db.ts'
+import { ownTags, tagsOf } from '../check.ts'
+import { type SettingsDeps, standardMapping } from '../effective.ts'
+import { type Mapping, type MappingField, ownMappingId, type ProfileField } from '../model.ts'
+import { fromStored, pathByName } from '../paths.ts'
+import { fieldsOf } from '../profiles.ts'
+import type { MappingService } from '../service.ts'
+import { joined, tagValues } from './tags.ts'
+import { type Text, valuesAt } from './values.ts'
+
+type Wire = Readonly<Record<string, unknown>>
+
+export interface ExportDeps extends SettingsDeps {
+  readonly db: Db
+  readonly datamodel: { current(): Model }
+  readonly mappings: Pick<MappingService, 'find' | 'profile' | 'tags'>
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  readonly externalUrl: string
+  /** Objects as the actor may see them, in the order of the ids, with what they link to. */
+  readonly read: (actor: Actor, ids: readonly number[]) => AsyncIterable<Wire>
+}
+
+/** What a download asks to be written into the copy. */
+export interface WantedMetadata {
+  readonly fileId: number
+  /** Of the original. */
+  readonly hash: string
+  /** The object whose fields are written; null: the first one that the caller may read. */
+  readonly objUuid: string | null
+  /** Id of a mapping, or `standard`. */
+  readonly mapping: string
+}
+
+/** Characters of all values. */
+const mostText = 1_000_000
+/** Objects that have the file and are looked at. */
+const mostObjects = 20
+
+/**
+ * What is written into a copy of a file for the actor: fields as it reads them, in the best of its masks; what that hides is not
+ * written. Null: the standard says that nothing is.
+ * @throws {AppError} `ServerGeneric`, `UrlParameterNotSupported`
+ */
+export function createMetadataExport(deps: ExportDeps) {
+  return async (actor: Actor, wanted: WantedMetadata): Promise<FileMetadataToWrite | null> => {
+    const named = wanted.mapping === 'standard' ? null : await deps.mappings.find(deps.db, Number(wanted.mapping))
+    if (named && named.type.exiftool_export !== true) throw unsupported('the mapping is not for exports')
+    for await (const object of deps.read(actor, await objectsWith(deps.db, wanted))) {
+      const table = deps.datamodel.current().objecttypes.get(`${object._objecttype}`)
+      if (!table || object[table.name] === undefined || (named?.table ?? table.id) !== table.id) continue
+      const mapping = named ?? (await standard(deps, table, object))
+      return mapping && metadataOf(deps, { mapping, table, object, wanted })
+    }
+    if (!named) return null
+    throw unsupported('no object that you may read, and that the mapping is for, has the file')
+  }
+}
+
+function unsupported(problem: string): AppError {
+  return new AppError('UrlParameterNotSupported', { param: 'metadata' }, { message: `metadata: ${problem}.` })
+}
+
+async function objectsWith(db: Db, { fileId, objUuid }: WantedMetadata): Promise<readonly number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    `select distinct o.system_object_id as id from file_use u join object o using (system_object_id)
+     where u.file_id = $1 and u.latest and o.deleted_at is null and ($2::text is null or o.uuid = $2)
+     order by 1 limit $3`,
+    [fileId, objUuid, mostObjects],
+    'objects-for-metadata',
+  )
+  return rows.map(({ id }) => id)
+}
+
+async function standard(deps: ExportDeps, table: Table, object: Wire): Promise<Mapping | null> {
+  const { _pool: inside } = (object[table.name] ?? {}) as {
+    readonly _pool?: { readonly pool?: { readonly _id?: number } }
+  }
+  const beside = object._pool as typeof inside
+  const pool = table.poolLink ? (beside?.pool?._id ?? inside?.pool?._id ?? null) : null
+  const id = standardMapping(deps, 'export', { objecttype: table.id, pool })
+  if (id === null) return null
+  const mapping = await deps.mappings.find(deps.db, id)
+  // A pool holds objects of several types, and names the mapping of one of them.
+  return mapping.table === null || mapping.table === table.id ? mapping : null
+}
+
+interface Export {
+  readonly mapping: Mapping
+  readonly table: Table
+  readonly object: Wire
+  readonly wanted: WantedMetadata
+}
+
+function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
+  const { mapping } = asked
+  const profile = deps.mappings.profile(mapping.profile)
+  const known = profile ? fieldsOf(profile) : new Map<string, ProfileField>()
+  const languages = deps.languages()
+  const emptied: string[] = []
+  const values = mapping.fields.flatMap((field) => {
+    const own = known.get(field.name)
+    const texts = textsOf(deps, asked, field, own)
+    // A field that nothing is bound to says nothing of its tags.
+    if (texts === null || (texts.length === 0 && mapping.type.exiftool_export_omit_empty === true)) return []
+    return tagsOf(field, own).exports.flatMap((tag) => {
+      emptied.push(tag.path)
+      return tagValues(tag, { texts, known: deps.mappings.tags.writable(tag.path), languages })
+    })
+  })
+  const size = values.reduce((sum, { value }) => sum + value.length, 0)
+  if (size > mostText) throw unsupported(`the object says more than ${mostText} characters`)
+  const exports = mapping.fields.flatMap((field) => tagsOf(field, known.get(field.name)).exports)
+  const defined = new Set(ownTags(emptied, deps.mappings.tags))
+  return {
+    emptied: [...new Set(emptied)],
+    values,
+    // Of two shapes of a tag the first one counts.
+    own: [...defined].map((path) => {
+      const { list = false, l10n = false } = exports.find((tag) => tag.path === path) ?? {}
+      return { path, list, l10n }
+    }),
+  }
+}
+
+/** Null: nothing is bound to the field. */
+function textsOf(
+  { datamodel, languages: all, externalUrl }: ExportDeps,
+  { mapping, table, object, wanted }: Export,
+  field: MappingField,
+  known: ProfileField | undefined,
+): readonly Text[] | null {
+  const languages = all()
+  if (mapping.id === ownMappingId) {
+    const path = pathByName(table, known?.columns ?? [])
+    return path && valuesAt(object, path, languages)
+  }
+  const parts = field.sources.flatMap((source): { fixed: boolean; texts: readonly Text[] }[] => {
+    if (source.kind === 'text_fixed') {
+      return [{ fixed: true, texts: [source.text.replaceAll('%_uuid%', `${object._uuid ?? ''}`)] }]
+    }
+    if (source.kind === 'deep_link_url') {
+      return [{ fixed: true, texts: [`${externalUrl}/api/v1/eas/download/${wanted.fileId}/${wanted.hash}/original`] }]
+    }
+    const path = fromStored(datamodel.current(), source.path)
+    return path?.root === table ? [{ fixed: false, texts: valuesAt(object, path, languages) }] : []
+  })
+  if (parts.length === 0) return null
+  const fields = parts.filter(({ fixed }) => !fixed).flatMap(({ texts }) => texts)
+  const isBound = parts.some(({ fixed }) => !fixed)
+  if (!parts.some(({ fixed }) => fixed)) return fields
+  if (isBound && fields.length === 0) return []
+  const first = parts.findIndex(({ fixed }) => !fixed)
+  const before = parts.filter(({ fixed }, index) => fixed && (first < 0 || index < first)).flatMap(({ texts }) => texts)
+  const behind = parts.filter(({ fixed }, index) => fixed && first >= 0 && index > first).flatMap(({ texts }) => texts)
+  const around = (text: Text[]): Text => joined([...before, ...text, ...behind], languages, '')
+  return isBound ? fields.map((text) => around([text])) : [around([])]
+}

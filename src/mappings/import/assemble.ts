@@ -1,0 +1,165 @@
+import type { Column, Table } from '../../datamodel/model.ts'
+import type { Strategy } from '../model.ts'
+import type { FieldPath } from '../paths.ts'
+import { convert, type Value } from './convert.ts'
+import type { Reading, TagReader } from './read-tags.ts'
+
+/** A field that is to be filled: the tags to look for, the best first, and where their values go. */
+export interface Target {
+  readonly searches: readonly string[]
+  readonly paths: readonly FieldPath[]
+  readonly strategy: Strategy
+}
+
+/** A link that is to be found, or made, by the values of columns of its target; the first one is the key. */
+export interface WantedLink {
+  readonly target: Table
+  readonly columns: readonly Column[]
+  readonly values: readonly Value[]
+  /** Puts it where it belongs. */
+  readonly put: (link: Record<string, unknown>) => void
+}
+
+export interface Assembled {
+  /** The block of the object. */
+  readonly block: Record<string, unknown>
+  readonly links: readonly WantedLink[]
+  /** Rows of nested tables, of which those that stay empty are taken out when the links are there: `prune`. */
+  readonly prune: () => void
+}
+
+/** Rows of a nested table, and entries of a list. */
+const mostRows = 1000
+
+/** The values of one column, in their order; the place is an own column, or one of a linked object. */
+interface Collected {
+  readonly path: FieldPath
+  values: readonly Value[]
+}
+
+/** What a file says, as an object of the type that all paths begin with. */
+export function assemble(targets: readonly Target[], read: TagReader, languages: readonly string[]): Assembled {
+  const collected = new Map<string, Collected>()
+  for (const { searches, paths, strategy } of targets) {
+    const reading = firstReading(searches, read)
+    if (!reading) continue
+    for (const path of paths) {
+      if (!path.column) continue
+      const values = convert(path.column, reading, languages).slice(0, mostRows)
+      if (values.length === 0) continue
+      const key = keyOf(path)
+      const known = collected.get(key)
+      if (known) known.values = combined(known.values, values, strategy)
+      else collected.set(key, { path, values })
+    }
+  }
+  return build([...collected.values()])
+}
+
+function firstReading(searches: readonly string[], read: TagReader): Reading | null {
+  for (const search of searches) {
+    const found = read(search)
+    if (found) return found
+  }
+  return null
+}
+
+function keyOf({ nested, link, column }: FieldPath): string {
+  return [...nested.map(({ key }) => key), link?.key ?? '', column?.key ?? ''].join('.')
+}
+
+function combined(before: readonly Value[], values: readonly Value[], strategy: Strategy): readonly Value[] {
+  switch (strategy) {
+    case 'replace':
+      return values
+    case 'skip_if_present':
+      return before
+    case 'append':
+      return [...before, ...values].slice(0, mostRows)
+    case 'merge': {
+      const known = new Set(before.map((value) => JSON.stringify(value)))
+      return [...before, ...values.filter((value) => !known.has(JSON.stringify(value)))].slice(0, mostRows)
+    }
+  }
+}
+
+function build(collected: readonly Collected[]): Assembled {
+  const block: Record<string, unknown> = {}
+  const links: WantedLink[] = []
+  const lists: { readonly owner: Record<string, unknown>; readonly table: Table }[] = []
+  const rowsOf = (owner: Record<string, unknown>, table: Table): Record<string, unknown>[] => {
+    const known = owner[table.wireKey]
+    if (Array.isArray(known)) return known
+    const rows: Record<string, unknown>[] = []
+    owner[table.wireKey] = rows
+    lists.push({ owner, table })
+    return rows
+  }
+  const groups = Map.groupBy(collected, ({ path }) =>
+    path.link ? [...path.nested.map(({ key }) => key), path.link.key].join('.') : keyOf(path),
+  )
+  for (const group of groups.values()) {
+    const [first] = group
+    if (!first) continue
+    const { nested, link } = first.path
+    const count = nested.length === 0 ? 1 : first.values.length
+    // A column without list has the whole list as its text.
+    const at = nested.length === 0 && !link ? [single(first)] : first.values
+    for (let index = 0; index < count; index++) {
+      const row = rowAt(block, nested, index, rowsOf)
+      if (link?.target) {
+        links.push({
+          target: link.target,
+          columns: group.flatMap(({ path }) => path.column ?? []),
+          values: group.map(({ values }) => values[index]),
+          put: (wire) => {
+            row[link.name] = wire
+          },
+        })
+      } else if (first.path.column) row[first.path.column.name] = at[index]
+    }
+  }
+  return {
+    block,
+    links,
+    prune() {
+      for (const { owner, table } of lists.toReversed()) {
+        const rows = (owner[table.wireKey] as Record<string, unknown>[]).filter((row) => Object.keys(row).length > 0)
+        if (rows.length > 0) owner[table.wireKey] = rows
+        else delete owner[table.wireKey]
+      }
+    },
+  }
+}
+
+/** Values of nested tables stand in rows one below the other; a table in a nested table in the first row of that. */
+function rowAt(
+  block: Record<string, unknown>,
+  nested: readonly Table[],
+  index: number,
+  rowsOf: (owner: Record<string, unknown>, table: Table) => Record<string, unknown>[],
+): Record<string, unknown> {
+  let row = block
+  for (const [depth, table] of nested.entries()) {
+    const rows = rowsOf(row, table)
+    const at = depth === nested.length - 1 ? index : 0
+    while (rows.length <= at) rows.push({})
+    row = rows[at] as Record<string, unknown>
+  }
+  return row
+}
+
+const joinedBy = '; '
+
+/** One value of several: texts are joined, of others there is the first. */
+function single({ values, path }: Collected): Value {
+  const [first] = values
+  if (values.length === 1 || typeof first === 'undefined') return first
+  if (typeof first === 'string') return values.join(joinedBy)
+  if (path.column?.type !== 'text_l10n' && path.column?.type !== 'text_l10n_oneline') return first
+  const texts = values as readonly Readonly<Record<string, string>>[]
+  const languages = new Set(texts.flatMap((one) => Object.keys(one)))
+  return Object.fromEntries(
+    [...languages].map((language) => [language, texts.flatMap((one) => one[language] ?? []).join(joinedBy)]),
+  )
+}

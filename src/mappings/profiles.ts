@@ -1,0 +1,145 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, extname, join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { parse } from 'yaml'
+import { type Profile, type ProfileField, strategies } from './model.ts'
+import { readExportTag, readSearch, type Tags } from './tags/tags.ts'
+
+const closed = { additionalProperties: false } as const
+const name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' })
+const Text = Type.Record(Type.String({ minLength: 2, maxLength: 40 }), Type.String({ maxLength: 1000 }))
+
+/** A profile as it stands in its file. */
+const ProfileFile = Type.Object(
+  {
+    profile: name,
+    displayname: Text,
+    profile_type: Type.Object(
+      {
+        exiftool_import: Type.Optional(Type.Boolean()),
+        exiftool_export: Type.Optional(Type.Boolean()),
+        exiftool_export_omit_empty: Type.Optional(Type.Boolean()),
+      },
+      closed,
+    ),
+    tabs: Type.Array(
+      Type.Object(
+        {
+          tab: name,
+          text: Text,
+          custom: Type.Optional(Type.Boolean()),
+          fields: Type.Array(
+            Type.Object(
+              {
+                name,
+                text: Text,
+                strategy_import: Type.Optional(Type.Enum(strategies)),
+                import: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 50 })),
+                export: Type.Optional(
+                  Type.Array(
+                    Type.Object(
+                      {
+                        path: Type.String({ maxLength: 200 }),
+                        list: Type.Optional(Type.Boolean()),
+                        l10n: Type.Optional(Type.Boolean()),
+                      },
+                      closed,
+                    ),
+                    { maxItems: 50 },
+                  ),
+                ),
+                columns: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 50 })),
+              },
+              closed,
+            ),
+            { maxItems: 1000 },
+          ),
+        },
+        closed,
+      ),
+      { maxItems: 100 },
+    ),
+  },
+  closed,
+)
+const checker = Compile(ProfileFile)
+
+const mostBytes = 1_000_000
+
+/** Own profiles, and those of further folders or files. @throws {Error} naming the file and what is wrong with it. */
+export async function loadProfiles(places: readonly string[], tags: Tags): Promise<ReadonlyMap<string, Profile>> {
+  const profiles = new Map<string, Profile>()
+  for (const place of [join(import.meta.dirname, 'profiles'), ...places]) {
+    for (const file of await filesOf(place)) {
+      const profile = await readProfile(file, tags)
+      if (profiles.has(profile.profile)) throw new Error(`${file}: there is another profile ${profile.profile}`)
+      profiles.set(profile.profile, profile)
+    }
+  }
+  return profiles
+}
+
+async function filesOf(place: string): Promise<readonly string[]> {
+  if ((await stat(place)).isFile()) return [place]
+  const names = (await readdir(place)).filter((one) => ['.yml', '.yaml'].includes(extname(one)))
+  return names.sort().map((one) => join(place, one))
+}
+
+async function readProfile(file: string, tags: Tags): Promise<Profile> {
+  if ((await stat(file)).size > mostBytes) throw new Error(`${file}: a profile has at most ${mostBytes} bytes`)
+  const given = parsed(await readFile(file, 'utf8'), file)
+  if (!checker.Check(given)) {
+    const [error] = checker.Errors(given)
+    // A member that the schema does not have is checked by a schema that nothing fits.
+    const problem = error?.message === 'schema is false' ? 'is not known' : (error?.message ?? 'is none')
+    throw new Error(`${file}: ${error?.instancePath || 'the profile'} ${problem}`)
+  }
+  if (given.profile !== basename(file)) throw new Error(`${file}: profile must be the name of the file`)
+  const seen = new Set<string>()
+  return {
+    profile: given.profile,
+    displayname: given.displayname,
+    type: given.profile_type,
+    tabs: given.tabs.map(({ tab, text, custom = false, fields }) => ({
+      tab,
+      text,
+      custom,
+      fields: fields.map((field) => {
+        if (seen.has(field.name)) throw new Error(`${file}: two fields are called ${field.name}`)
+        seen.add(field.name)
+        return fieldOf(field, file, tags)
+      }),
+    })),
+  }
+}
+
+function parsed(text: string, file: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 100 })
+  } catch (cause) {
+    throw new Error(`${file}: ${cause instanceof Error ? cause.message : 'no YAML'}`, { cause })
+  }
+}
+
+type FieldInFile = Static<typeof ProfileFile>['tabs'][number]['fields'][number]
+
+function fieldOf(field: FieldInFile, file: string, tags: Tags): ProfileField {
+  try {
+    return {
+      name: field.name,
+      text: field.text,
+      ...(field.strategy_import ? { strategy: field.strategy_import } : {}),
+      imports: (field.import ?? []).map((search) => ({ search: readSearch(search, 'import') })),
+      exports: (field.export ?? []).map((tag) => readExportTag(tags, tag, 'export')),
+      columns: field.columns ?? [],
+    }
+  } catch (cause) {
+    throw new Error(`${file}: ${field.name}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Fields of a profile by name. */
+export function fieldsOf({ tabs }: Profile): ReadonlyMap<string, ProfileField> {
+  return new Map(tabs.flatMap(({ fields }) => fields.map((field) => [field.name, field] as const)))
+}

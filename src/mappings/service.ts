@@ -1,0 +1,226 @@
+/**
+ * Mappings of metadata: which tags of files become which fields of objects, and the other way round. See docs/mappings.md.
+ * Mappings are few and read as they are asked for; profiles are files, read when the service starts.
+ */
+import type { Model } from '../datamodel/model.ts'
+import type { EventLog } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import { confirmTask, type Task } from '../platform/values/tasks.ts'
+import { checkMapping, renderMapping, renderTags, unknownProfile } from './check.ts'
+import { type Mapping, ownMappingId, ownProfile, type Profile, type Use } from './model.ts'
+import { fieldsOf, loadProfiles } from './profiles.ts'
+import type { MappingInput, MappingOutput, ProfileOutput } from './schema.ts'
+import * as store from './store.ts'
+import { openTagCatalogue } from './tags/tags.ts'
+
+export const manageMappings: NeededRight = { name: 'system.profile' }
+
+/** A place where mappings are named; asked before one is deleted. */
+export interface MappingUse {
+  /** What is told of it: `collections`. */
+  readonly name: string
+  /** How many name the mapping. */
+  count(tx: Tx, id: number): Promise<number>
+  /** From then on they name none. */
+  remove(tx: Tx, id: number): Promise<void>
+}
+
+/** A mapping that a setting is to name from now on. */
+export interface NamedMapping {
+  readonly id: number
+  readonly use: Use
+  /** Id of the object type that it is to be used for, where one is meant. */
+  readonly table?: number
+  readonly path: string
+}
+
+export interface MappingDeps {
+  readonly db: Db
+  readonly events: EventLog
+  readonly datamodel: { current(): Model }
+  /** Folders and files with further profiles. */
+  readonly paths: readonly string[]
+}
+
+export type MappingService = Awaited<ReturnType<typeof createMappingService>>
+
+export async function createMappingService({ db, events, datamodel, paths }: MappingDeps) {
+  const tags = await openTagCatalogue()
+  const profiles = await loadProfiles(paths, tags)
+  const uses: MappingUse[] = []
+
+  /** @throws {AppError} `ServerGeneric` */
+  async function find(from: Queryable, id: number): Promise<Mapping> {
+    const found = id === ownMappingId ? ownMapping() : await store.findMapping(from, id)
+    if (found) return found
+    throw unknownMapping(id)
+  }
+
+  function ownMapping(): Mapping {
+    const profile = profiles.get(ownProfile) as Profile
+    const fields = [...fieldsOf(profile).values()].map(({ name }) => ({ name, custom: false, sources: [] }))
+    const { displayname, type } = profile
+    return { id: ownMappingId, profile: ownProfile, displayname, table: null, type, fields, extensions: [] }
+  }
+
+  function render(mapping: Mapping): MappingOutput {
+    return renderMapping(datamodel.current(), mapping, profiles.get(mapping.profile))
+  }
+
+  const eventOf = (type: 'MAPPING_INSERT' | 'MAPPING_UPDATE' | 'MAPPING_DELETE', actor: Actor, mapping: Mapping) => ({
+    type,
+    actor,
+    basetype: 'mapping',
+    schema: 'BASE',
+    objectId: mapping.id,
+    info: { displayname: mapping.displayname, profilename: mapping.profile },
+  })
+
+  async function rendered(wanted: readonly Profile[]): Promise<ProfileOutput[]> {
+    const stored = await store.listMappings(db)
+    const own = { id: ownMappingId, profile: ownProfile, displayname: ownMapping().displayname }
+    const byProfile = Map.groupBy([own, ...stored], ({ profile }) => profile)
+    return wanted.map((profile) => renderProfile(profile, byProfile.get(profile.profile) ?? []))
+  }
+
+  return {
+    find,
+    profile: (name: string): Profile | undefined => profiles.get(name),
+    tags,
+
+    /** Where mappings are named; each says so once, when the service is put together. */
+    addUses(more: readonly MappingUse[]): void {
+      uses.push(...more)
+    },
+
+    /** All profiles with their mappings, by name. */
+    list: (): Promise<ProfileOutput[]> => rendered([...profiles.values()]),
+
+    /** @throws {AppError} `ServerGeneric` */
+    async readProfile(name: string): Promise<ProfileOutput> {
+      const profile = profiles.get(name)
+      if (!profile) throw unknownProfile(name, 'profile')
+      const [wire] = await rendered([profile])
+      return wire as ProfileOutput
+    },
+
+    catalogue(actor: Actor, pretty: boolean): AsyncGenerator<string> {
+      requireRight(actor, manageMappings)
+      return tags.json(pretty)
+    },
+
+    async read(actor: Actor, id: number): Promise<MappingOutput> {
+      requireRight(actor, manageMappings)
+      return render(await find(db, id))
+    },
+
+    async create(actor: Actor, input: MappingInput): Promise<MappingOutput> {
+      requireRight(actor, manageMappings)
+      const checked = checkMapping({ model: datamodel.current(), profiles, tags }, input)
+      const mapping = await db.transaction(async (tx) => {
+        const mapping = { ...checked, id: await store.insertMapping(tx, checked) }
+        await events.append(tx, [eventOf('MAPPING_INSERT', actor, mapping)])
+        return mapping
+      })
+      return render(mapping)
+    },
+
+    async update(actor: Actor, id: number, input: MappingInput): Promise<MappingOutput> {
+      requireRight(actor, manageMappings)
+      assertChangeable(id)
+      const checked = checkMapping({ model: datamodel.current(), profiles, tags }, input)
+      const mapping = { ...checked, id }
+      await db.transaction(async (tx) => {
+        if (!(await store.updateMapping(tx, id, checked))) throw unknownMapping(id)
+        await events.append(tx, [eventOf('MAPPING_UPDATE', actor, mapping)])
+      })
+      return render(mapping)
+    },
+
+    /** Deletes a mapping. Where something names it, that is asked first; `unlink` says that it is to name none. */
+    async remove(actor: Actor, id: number, policy: string | undefined): Promise<readonly Task[]> {
+      requireRight(actor, manageMappings)
+      if (policy !== undefined && policy !== 'delete')
+        throw new AppError('UnknownDeletePolicy', { delete_policy: policy })
+      assertChangeable(id)
+      return db.transaction(async (tx) => {
+        const mapping = await store.lockForDelete(tx, id)
+        if (!mapping) throw unknownMapping(id)
+        const found: string[] = []
+        for (const use of uses) {
+          const count = await use.count(tx, id)
+          if (count > 0) found.push(`${use.name}: ${count}`)
+        }
+        if (found.length > 0 && policy === undefined) return [removeTask(found)]
+        if (found.length > 0) for (const use of uses) await use.remove(tx, id)
+        await store.deleteMapping(tx, id)
+        await events.append(tx, [eventOf('MAPPING_DELETE', actor, mapping)])
+        return []
+      })
+    },
+
+    /**
+     * That settings may name these mappings, which then stay until the transaction ends.
+     * @throws {AppError} `LookupNotFound`, or `ServerGeneric` where it is for something else.
+     */
+    async requireUsable(tx: Tx, named: readonly NamedMapping[]): Promise<void> {
+      if (named.length === 0) return
+      const ids = [...new Set(named.map(({ id }) => id))].filter(Number.isSafeInteger)
+      const stored = await store.lockForUse(tx, ids)
+      for (const { id, use, table, path } of named) {
+        const mapping = id === ownMappingId ? ownMapping() : stored.get(id)
+        if (!mapping) throw new AppError('LookupNotFound', { path, basetype: 'mapping', value: id })
+        if (mapping.type[use] !== true) {
+          throw badRequest(`${path}: the mapping ${id} is not for that (${use})`, { path, value: id, expected: use })
+        }
+        if (table !== undefined && mapping.table !== null && mapping.table !== table) {
+          throw badRequest(`${path}: the mapping ${id} is for another object type`, { path, value: id })
+        }
+      }
+    },
+  }
+}
+
+function renderProfile(
+  profile: Profile,
+  mappings: readonly { readonly id: number; readonly displayname: Mapping['displayname'] }[],
+): ProfileOutput {
+  return {
+    profile: profile.profile,
+    displayname: { ...profile.displayname },
+    profile_type: { ...profile.type },
+    tabs: profile.tabs.map(({ tab, text, custom, fields }) => ({
+      tab,
+      text: { ...text },
+      custom,
+      fields: fields.map((field) => ({
+        ...renderTags(field.name, field.text, field),
+        ...(field.strategy ? { strategy_import: field.strategy } : {}),
+      })),
+    })),
+    _compiled_recipes: {},
+    mappings: mappings.map(({ id, displayname }) => ({ id, displayname: { ...displayname }, _recipes_required: [] })),
+  }
+}
+
+export function unknownMapping(id: number | string): AppError {
+  return badRequest(`There is no mapping ${String(id).slice(0, 100)}.`, { basetype: 'mapping', value: id })
+}
+
+/** @throws {AppError} `ServerGeneric` for the mapping that comes with the service. */
+function assertChangeable(id: number): void {
+  if (id !== ownMappingId) return
+  throw badRequest(`The mapping ${id} comes with the service; make one of your own from its profile.`, { value: id })
+}
+
+function removeTask(found: readonly string[]): Task {
+  return confirmTask({
+    title: 'The mapping is in use',
+    message: `These name no mapping from then on:\n${found.join('\n')}`,
+    name: 'delete_policy',
+    value: 'delete',
+  })
+}

@@ -1,0 +1,75 @@
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import type { Mapping, MappingBody } from './model.ts'
+
+interface Row {
+  readonly id: number
+  readonly profile: string
+  readonly displayname: Mapping['displayname']
+  readonly body: MappingBody
+}
+
+const columns = 'id, profile, displayname, body'
+
+function toMapping({ id, profile, displayname, body }: Row): Mapping {
+  return { id, profile, displayname, ...body }
+}
+
+export async function findMapping(from: Queryable, id: number): Promise<Mapping | null> {
+  const { rows } = await from.query<Row>(`select ${columns} from mapping where id = $1`, [id], 'find-mapping')
+  return rows[0] ? toMapping(rows[0]) : null
+}
+
+/** What lists tell of each, by id. */
+export async function listMappings(from: Queryable): Promise<readonly Omit<Row, 'body'>[]> {
+  const { rows } = await from.query<Omit<Row, 'body'>>(
+    'select id, profile, displayname from mapping order by id',
+    [],
+    'list-mappings',
+  )
+  return rows
+}
+
+export type Written = Omit<Mapping, 'id'>
+
+function parameters({ profile, displayname, ...body }: Written): readonly unknown[] {
+  return [profile, JSON.stringify(displayname), JSON.stringify(body)]
+}
+
+export async function insertMapping(tx: Tx, mapping: Written): Promise<number> {
+  const { rows } = await tx.query<{ id: number }>(
+    'insert into mapping (profile, displayname, body) values ($1, $2, $3) returning id',
+    parameters(mapping),
+    'insert-mapping',
+  )
+  return rows[0]?.id ?? 0
+}
+
+/** Whether there is one. */
+export async function updateMapping(tx: Tx, id: number, mapping: Written): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update mapping set profile = $2, displayname = $3, body = $4, updated_at = now() where id = $1',
+    [id, ...parameters(mapping)],
+    'update-mapping',
+  )
+  return rowCount > 0
+}
+
+/** Waits for the saves that are about to name it, and keeps further ones from it. */
+export async function lockForDelete(tx: Tx, id: number): Promise<Mapping | null> {
+  const { rows } = await tx.query<Row>(`select ${columns} from mapping where id = $1 for update`, [id])
+  return rows[0] ? toMapping(rows[0]) : null
+}
+
+/** Those of the ids that there are; they stay until the transaction ends. */
+export async function lockForUse(tx: Tx, ids: readonly number[]): Promise<ReadonlyMap<number, Mapping>> {
+  const { rows } = await tx.query<Row>(
+    `select ${columns} from mapping where id = any($1::bigint[]) order by id for key share`,
+    [ids],
+    'lock-mappings',
+  )
+  return new Map(rows.map((row) => [row.id, toMapping(row)]))
+}
+
+export async function deleteMapping(tx: Tx, id: number): Promise<void> {
+  await tx.query('delete from mapping where id = $1', [id])
+}

@@ -2,6 +2,7 @@ import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeObjects } from './compose/objects.ts'
 import { composePeople, type People } from './compose/people.ts'
+import { composePlugins } from './compose/plugins.ts'
 import { composeReaders } from './compose/readers.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import { shadowedUsers } from './people/service.ts'
@@ -52,8 +53,10 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const readers = await composeReaders(given, ground, opened)
   const people = composePeople(given, ground, readers, opened)
   const workflow = await composeWorkflow(given, ground, readers, people, opened)
-  const objects = await composeObjects(given, ground, readers, people, workflow, opened)
-  const http = await composeHttp(given, ground, readers, people, workflow, objects)
+  const plugins = await composePlugins(given, ground, readers, people, workflow, opened)
+  const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
+  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects)
+  plugins.servedBy(http.server)
   const { jobs } = ground
   const { signIn } = people
   const { index, indexer, eventRuns, search, emptyTrash } = objects

@@ -18,6 +18,7 @@ import type { HttpApp } from '../platform/http/http.ts'
 import { createHttp } from '../platform/http/server.ts'
 import { onSurface } from '../platform/http/surface.ts'
 import { build, version } from '../platform/version.ts'
+import { registerPluginRoutes } from '../plugins/routes.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
@@ -33,6 +34,7 @@ import { registerTransitionRoutes } from '../transitions/routes.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
 import type { People } from './people.ts'
+import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
@@ -43,6 +45,7 @@ export async function composeHttp(
   { baseConfig, datamodel }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
+  { plugins }: Plugins,
   {
     index,
     read,
@@ -136,6 +139,7 @@ export async function composeHttp(
     registerObjectRoutes(scope, { objects })
     registerObjectInfoRoutes(scope, { info })
     registerCollectionRoutes(scope, { collections })
+    await registerPluginRoutes(scope, { plugins })
     registerSearchRoutes(scope, { search, language })
   })
   return http

@@ -29,6 +29,7 @@ import { narrowedTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
+import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
@@ -54,6 +55,7 @@ export async function composeObjects(
   }: Readers,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks, pools: poolService }: Workflow,
+  { plugins }: Plugins,
   opened: AsyncDisposableStack,
 ) {
   const indexer = await createIndexer({
@@ -143,7 +145,11 @@ export async function composeObjects(
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
-    callbacks: { list: saveCallbacks, viewer: signIn.systemActor, show: saved.showPending },
+    callbacks: {
+      list: () => [...saveCallbacks(), ...plugins.saveCallbacks()],
+      viewer: signIn.systemActor,
+      show: saved.showPending,
+    },
     events,
     languages,
     heavyRequests,

@@ -9,6 +9,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/http/json-answer.ts'
+import type { RequestFacts } from '../platform/http/request-facts.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import type { Task } from '../platform/values/tasks.ts'
@@ -96,13 +97,14 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly format: FormatName
         readonly awaitIndex: number
         readonly fileDays?: number | undefined
+        readonly facts?: () => RequestFacts
       },
       deadline: Deadline = noDeadline,
     ): Promise<Saved> {
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
-      const request = { actor, objecttype: table, body, options }
+      const request = { actor, objecttype: table, body, options, facts: options.facts }
       const callbackOutcome = await runSaveCallbacks(deps, request, deadline)
       const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {

@@ -310,7 +310,7 @@ const systemRights = [
   systemRight('system.user.change_password', 'Change the own password.'),
   systemRight('system.message', 'Read and change messages.'),
   systemRight('system.config', 'Change the base configuration.'),
-  coming('plugins', systemRight('system.plugin', 'Manage plugins.')),
+  systemRight('system.plugin', 'Install plugins, which run as the service: who has it may do what the service may do.'),
   coming('mappings of metadata', systemRight('system.profile', 'Manage mappings of metadata (XML profiles).')),
   systemRight('system.location', 'See storage locations; only root changes them.'),
   coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),

@@ -54,6 +54,7 @@ import { createPages, type Visit } from './pages/service.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
 import { carryingHeaders, tokenOf } from './request-token.ts'
 import { ensureRoot } from './root.ts'
+import { createCallTokens } from './sessions/call-tokens.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
@@ -354,6 +355,16 @@ export function createSignInService(dependencies: SignInDependencies) {
       if (!(await sessions.actorOfUser(userId))) return null
       const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }
       return (await sessions.open(signIn)).accessToken
+    },
+
+    /** Tokens for programs that act for users while a call lasts. */
+    callTokens: createCallTokens({ db, holder: config.dataDir }),
+
+    /** The user with that reference who may sign in now; null when there is none. */
+    async actorByReference(reference: string): Promise<Actor | null> {
+      const { rows } = await db.query<{ id: number }>('select id from "user" where reference = $1', [reference])
+      const id = rows[0]?.id
+      return id === undefined ? null : ((await sessions.actorsWhoMayAct(db, [id])).get(id) ?? null)
     },
 
     close: () => sessions.close(),

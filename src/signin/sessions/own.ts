@@ -43,7 +43,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
         `select id, user_id as "userId", client_id as "clientId", method, scopes, authenticated_at as since,
            last_used_at as "lastUsed", expires_at as expires, remote_addr as address, user_agent as device,
            browser_hash is not null as bound
-         from oauth_session where user_id = $1 and revoked_at is null and expires_at > now()
+         from oauth_session where user_id = $1 and revoked_at is null and expires_at > now() and method <> 'plugin'
          order by last_used_at desc, id limit 1000`,
         [userId],
         'sessions_of_user',

@@ -1,4 +1,5 @@
 import type { Actor } from '../../../platform/actor.ts'
+import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Wire } from '../../masks/reader.ts'
@@ -32,6 +33,8 @@ export interface PendingChange {
   readonly dryRun: boolean
   /** As long as somebody waits for the answer. */
   readonly deadline: Deadline
+  /** The request that it is part of, as far as callbacks may know it. */
+  readonly request?: RequestFacts
   readonly objects: readonly PendingObject[]
 }
 

@@ -2,6 +2,7 @@ import type { Model } from '../../../datamodel/model.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { expectedVersion } from '../../../platform/config/versions.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
 import type { Wire } from '../../masks/reader.ts'
@@ -22,6 +23,8 @@ export interface Change {
   /** How many objects the request names. */
   readonly objects: number
   readonly deadline: Deadline
+  /** The request that it is part of. */
+  readonly facts?: (() => RequestFacts) | undefined
   /** All that would change: finds, decides and merges, just as it is done for the write. */
   look(context: SaveContext, said: CallbackReplacements): Promise<readonly Item[]>
 }
@@ -155,7 +158,7 @@ interface Answered {
 
 async function answerOf(
   callback: SaveCallback,
-  { kind, actor, dryRun, deadline }: Change,
+  { kind, actor, dryRun, deadline, facts }: Change,
   shown: readonly Shown[],
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
@@ -178,7 +181,7 @@ async function answerOf(
   const objects = await mapYielding(shown, pending, yielder)
   let answer: readonly Replacement[]
   try {
-    answer = await callback.call({ kind, actor, dryRun, deadline, objects })
+    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...(facts ? { request: facts() } : {}) })
   } catch (error) {
     if (error instanceof AppError) throw error
     throw failed(callback, 'it ended with an error', error)

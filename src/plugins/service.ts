@@ -1,0 +1,222 @@
+/** What is installed beside the service: plugins with their callbacks, extensions and files for browsers. */
+import { stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import type { EventLog } from '../events/service.ts'
+import type { SaveCallback } from '../objects/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Config } from '../platform/config/config.ts'
+import { AppError } from '../platform/errors.ts'
+import { outsideDeadlines } from '../platform/limits/deadline.ts'
+import { blockedHosts } from '../platform/outgoing/addresses.ts'
+import type { Bus } from '../platform/postgres/bus.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { Snapshots } from '../platform/postgres/snapshot.ts'
+import { createBrowserFiles } from './browser/files.ts'
+import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
+import { callExtension, type ExtensionCall } from './extensions/call.ts'
+import { findOnDisk, registerFound } from './manage/disk.ts'
+import { createPluginManagement, pluginTopic } from './manage/service.ts'
+import { readManifest } from './manifest/manifest.ts'
+import type { Manifest, Program } from './manifest/model.ts'
+import type { Plugin, PluginSnapshot, StoredPlugin } from './model.ts'
+import { inOrder } from './order.ts'
+import { createFolders, type PluginFolder } from './packages/folders.ts'
+import { renderList } from './render.ts'
+import { type CallerOptions, createCaller } from './run/call.ts'
+import { createKeptProcesses } from './run/keep.ts'
+import { createServices } from './run/programs.ts'
+import type { PluginList } from './schema.ts'
+import { loadPlugins } from './store.ts'
+
+export { managePlugins } from './manage/service.ts'
+
+export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> {
+  readonly db: Db
+  readonly bus: Bus
+  readonly snapshots: Pick<Snapshots, 'open'>
+  readonly events: EventLog
+  readonly log: Logger
+  readonly settings: Pick<
+    Config,
+    | 'dataDir'
+    | 'externalUrl'
+    | 'readOnly'
+    | 'pluginPaths'
+    | 'allowPluginInstall'
+    | 'allowPrivatePlugins'
+    | 'blockedFileHosts'
+    | 'pluginServices'
+    | 'pluginSeconds'
+    | 'pluginWait'
+    | 'pluginMemory'
+    | 'pluginOutput'
+    | 'pluginPlaces'
+    | 'slowGrace'
+    | 'leastRate'
+  >
+  readonly openFile: (actor: Actor, id: number) => Promise<Readable>
+  readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
+  readonly actorByReference: (reference: string) => Promise<Actor | null>
+  /** The user that a setting of a plugin names; null: none is set, or none that may act. */
+  readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
+}
+
+export type PluginService = Awaited<ReturnType<typeof createPluginService>>
+
+export async function createPluginService(options: PluginOptions) {
+  const { db, bus, snapshots, events, log, settings } = options
+  const folders = createFolders({ db, dataDir: settings.dataDir })
+  const services = createServices(settings.pluginServices)
+  const kept = createKeptProcesses()
+  const found = await findOnDisk(settings.pluginPaths, log)
+  const onDisk = new Set(found.map(({ path }) => path))
+  await registerFound({ db, bus, folders, log }, found)
+  await options.tokens.revokeLeft()
+  const snapshot = await snapshots.open<StoredPlugin[], PluginSnapshot>({
+    name: 'plugins',
+    topics: [pluginTopic],
+    read: loadPlugins,
+    build: (stored) => compiled(stored, log),
+    onChange(now) {
+      kept.retain(keptKeys(now))
+      unpackAll(now)
+    },
+  })
+  await folders.tidy([...snapshot.get().byName.values()].flatMap((plugin) => plugin.package ?? []))
+
+  async function folderOf(plugin: Plugin): Promise<PluginFolder> {
+    if (plugin.package) return folders.ofPackage(plugin.package, plugin.name)
+    const there = plugin.path === null ? null : await stat(plugin.path).catch(() => null)
+    if (!there?.isDirectory()) throw new Error('its folder is not on this machine')
+    return folders.knownDisk(plugin.name, plugin.path ?? '')
+  }
+
+  /** Beside everything else: calls unpack what they need by themselves. */
+  function unpackAll({ enabled }: PluginSnapshot): void {
+    for (const plugin of enabled) {
+      outsideDeadlines(() => folderOf(plugin)).catch((error: unknown) => {
+        log.warn({ plugin: plugin.name, err: error }, 'a plugin could not be unpacked')
+      })
+    }
+  }
+  unpackAll(snapshot.get())
+
+  async function pluginUser(plugin: Plugin, { pluginUser: user, path }: Program): Promise<Actor | null> {
+    if (user?.kind === 'config') return options.actorOfSetting(plugin, user.section, user.parameter)
+    if (user?.kind !== 'reference') return null
+    const actor = await options.actorByReference(user.reference)
+    if (!actor && !user.optional) throw new Error(`${path}.plugin_user: there is no user ${user.reference} who may act`)
+    return actor
+  }
+
+  const caller = createCaller({
+    folders,
+    folderOf,
+    services,
+    tokens: options.tokens,
+    pluginUser,
+    config: options.config,
+    apiUrl: options.apiUrl,
+    externalUrl: settings.externalUrl,
+    limits: {
+      seconds: settings.pluginSeconds,
+      wait: settings.pluginWait,
+      memory: settings.pluginMemory * 1_000_000,
+      places: settings.pluginPlaces,
+    },
+    log,
+  })
+  const callbacks = createCallbacks({ caller, services, kept, mostOutput: settings.pluginOutput * 1_000_000 })
+  const browser = createBrowserFiles({ plugins: snapshot.get, folderOf })
+  const manage = createPluginManagement({
+    db,
+    bus,
+    events,
+    log,
+    snapshot,
+    folders,
+    openFile: options.openFile,
+    outgoing: {
+      rules: { allowPrivate: settings.allowPrivatePlugins, blocked: blockedHosts(settings.blockedFileHosts) },
+      pace: { grace: settings.slowGrace, leastRate: settings.leastRate },
+    },
+    externalUrl: settings.externalUrl,
+    mayInstall: settings.allowPluginInstall,
+    readOnly: settings.readOnly,
+    async problemOf({ manifest }) {
+      const programs = [...manifest.preSave.values(), ...manifest.extensions.values()]
+      const problems = await Promise.all(programs.map(services.problemOf))
+      return problems.find((problem) => problem !== null) ?? null
+    },
+    onDisk: (path) => onDisk.has(path),
+  })
+  /** One list for each state, since it is asked for at each save. */
+  let steps: { readonly of: PluginSnapshot; readonly callbacks: readonly SaveCallback[] } | null = null
+
+  return {
+    manage,
+    browser,
+
+    /** The enabled plugins, for front ends. */
+    list: (): PluginList => renderList(snapshot.get().enabled, settings.externalUrl),
+
+    /** The steps of all enabled plugins in their order. */
+    saveCallbacks(): readonly SaveCallback[] {
+      const now = snapshot.get()
+      if (steps?.of !== now) steps = { of: now, callbacks: now.enabled.flatMap(callbacks.stepsOf) }
+      return steps.callbacks
+    },
+
+    /** Asks first whether the plugin is on, then who calls. @throws {AppError} */
+    async extension(
+      actor: Actor | null,
+      name: string,
+      path: string,
+      call: Pick<ExtensionCall, 'request' | 'body' | 'signal'>,
+    ) {
+      const plugin = browser.enabled(name)
+      if (!actor) throw new AppError('UserRequired')
+      const program = plugin.manifest.extensions.get(path)
+      if (!program) throw new AppError('PluginNotFound', { plugin: name, extension: path })
+      return callExtension({ caller, services }, { plugin, program, actor, ...call })
+    },
+
+    enabled: (): readonly Plugin[] => snapshot.get().enabled,
+
+    async close(): Promise<void> {
+      await manage.close()
+      await caller.close()
+      await kept.close()
+    },
+  }
+}
+
+function compiled(stored: readonly StoredPlugin[], log: Logger): PluginSnapshot {
+  const plugins = stored.map((plugin): Plugin => {
+    try {
+      return { ...plugin, manifest: readManifest(plugin.manifest) }
+    } catch (error) {
+      // It was installed by a service with other rules. It stays to be seen and removed, and has no effect.
+      log.error({ plugin: plugin.name, err: error }, 'the manifest of a plugin cannot be read: it is off')
+      return { ...plugin, enabled: false, manifest: unreadable(plugin.name, error) }
+    }
+  })
+  return {
+    byName: new Map(plugins.map((plugin) => [plugin.name, plugin])),
+    enabled: inOrder(plugins.filter(({ enabled }) => enabled)),
+  }
+}
+
+function unreadable(name: string, error: unknown): Manifest {
+  return {
+    ...readManifest({ plugin: { name } }),
+    unsupported: [error instanceof Error ? error.message : String(error)],
+  }
+}
+
+function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {
+  return new Set(
+    enabled.flatMap((plugin) => [...plugin.manifest.preSave.values()].map((program) => keptKey(plugin, program))),
+  )
+}

@@ -109,12 +109,17 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
 }
 
 /** Seals what is stored with the present secret key, and says what cannot be read with the keys that are here. */
-async function sealAnew({ db, log }: Given, { seal }: Ground, { signIn }: People, { baseConfig, files }: Workflow) {
+async function sealAnew(
+  { db, log }: Given,
+  { seal }: Ground,
+  { signIn }: People,
+  { baseConfig, pluginSettings, files }: Workflow,
+) {
   if (!(await isKnownSecretKey(db, seal))) {
     log.warn('the secret key is another one than that which was used last: what that one has sealed cannot be read')
   }
   const { apps, accounts } = await signIn.reseal()
-  const settings = await baseConfig.reseal()
+  const settings = (await baseConfig.reseal()) + (await pluginSettings.reseal())
   const { locations, addresses } = await files.reseal()
   if (apps > 0) log.warn({ apps }, 'authenticator apps are sealed with a key that is not here')
   if (accounts > 0) log.warn({ accounts }, 'accounts without a password are sealed with a key that is not here')

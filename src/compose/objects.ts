@@ -52,6 +52,7 @@ export async function composeObjects(
     tags,
     maskSettings,
     anyMarks,
+    keptPlugins,
   }: Readers,
   { principals, rights, signIn, users, groups, mail, messages, conventionOf }: People,
   { files, transitions, webhooks, pools: poolService }: Workflow,
@@ -207,6 +208,7 @@ export async function composeObjects(
     databaseName,
     users: eventUsers,
     seen,
+    pluginType: keptPlugins.eventType,
     quotas: {
       eventBytes: config.quotaEventBytes,
       events: config.quotaEvents,

@@ -10,27 +10,30 @@ export type Plugins = Awaited<ReturnType<typeof composePlugins>>
 /** What is installed beside the service. */
 export async function composePlugins(
   { config, db, log }: Given,
-  { bus, snapshots }: Ground,
-  { baseConfig, events }: Readers,
+  { bus }: Ground,
+  { baseConfig, events, keptPlugins }: Readers,
   { signIn }: People,
-  { files }: Workflow,
+  { files, pluginSettings }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   let address: () => AddressInfo | string | null = () => null
   const plugins = await createPluginService({
     db,
     bus,
-    snapshots,
+    plugins: keptPlugins,
     events,
     log,
     settings: config,
     openFile: files.openOriginal,
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,
-    actorOfSetting: async () => null,
-    config: async () => {
+    async actorOfSetting(plugin, section, parameter) {
+      const userId = pluginSettings.userOf(plugin, section, parameter)
+      return userId === null ? null : ((await signIn.actorsOf(db, [userId])).get(userId) ?? null)
+    },
+    config: async (plugin) => {
       const { system } = baseConfig.document(await signIn.systemActor())
-      return { system, plugin: { config: {} } }
+      return { system, plugin: pluginSettings.opened(plugin) }
     },
     apiUrl: () => ownAddress(address()) ?? config.externalUrl,
   })

@@ -12,6 +12,7 @@ import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../ob
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { openPluginSettings } from '../plugins/service.ts'
 import { createPoolService } from '../pools/service.ts'
 import { type CallerRights, createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
@@ -38,7 +39,7 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Readers,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, keptPlugins, tags, maskSettings, anyMarks }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
@@ -109,6 +110,14 @@ export async function composeWorkflow(
     actorsOf: signIn.actorsOf,
     conventionOf,
   })
+  const pluginSettings = await openPluginSettings({
+    db,
+    bus,
+    snapshots,
+    seal,
+    plugins: keptPlugins.get,
+    mayActAs: signIn.mayActAs,
+  })
   const fileCounts = createFileCounts({ db, log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
   const shared = { db, seal, bus, events, rights, datamodel, pools, objecttypes, tags, transitions, conventionOf }
@@ -125,6 +134,7 @@ export async function composeWorkflow(
   })
   return {
     files,
+    pluginSettings,
     webhooks,
     transitions,
     objecttypes: objecttypeService,
@@ -143,6 +153,7 @@ export async function composeWorkflow(
     baseConfig: createBaseConfigAdministration({
       ...shared,
       baseConfig,
+      plugins: pluginSettings.sections,
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
         await signIn.checkSettings(tx, actor, before, after)

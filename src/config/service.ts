@@ -28,6 +28,7 @@ interface Compiled {
 
 export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
 export { inLanguage } from './fields.ts'
+export { type PluginSectionChange, type PluginSections, sectionField, usersIn } from './plugin-sections.ts'
 export type { RecipeName, RenditionClass } from './renditions.ts'
 export { namesProfile } from './version-presets.ts'
 

@@ -11,30 +11,29 @@ import { outsideDeadlines } from '../platform/limits/deadline.ts'
 import { blockedHosts } from '../platform/outgoing/addresses.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import { createBrowserFiles } from './browser/files.ts'
 import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
 import { findOnDisk, registerFound } from './manage/disk.ts'
-import { createPluginManagement, pluginTopic } from './manage/service.ts'
-import { readManifest } from './manifest/manifest.ts'
-import type { Manifest, Program } from './manifest/model.ts'
-import type { Plugin, PluginSnapshot, StoredPlugin } from './model.ts'
-import { inOrder } from './order.ts'
+import { createPluginManagement } from './manage/service.ts'
+import type { Program } from './manifest/model.ts'
+import type { Plugin, PluginSnapshot } from './model.ts'
 import { createFolders, type PluginFolder } from './packages/folders.ts'
+import type { KeptPlugins } from './read.ts'
 import { renderList } from './render.ts'
 import { type CallerOptions, createCaller } from './run/call.ts'
 import { createKeptProcesses } from './run/keep.ts'
 import { createServices } from './run/programs.ts'
 import type { PluginList } from './schema.ts'
-import { loadPlugins } from './store.ts'
 
 export { managePlugins } from './manage/service.ts'
+export { type KeptPlugins, openPlugins } from './read.ts'
+export { openPluginSettings } from './settings/service.ts'
 
 export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> {
   readonly db: Db
   readonly bus: Bus
-  readonly snapshots: Pick<Snapshots, 'open'>
+  readonly plugins: KeptPlugins
   readonly events: EventLog
   readonly log: Logger
   readonly settings: Pick<
@@ -65,7 +64,7 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
 export type PluginService = Awaited<ReturnType<typeof createPluginService>>
 
 export async function createPluginService(options: PluginOptions) {
-  const { db, bus, snapshots, events, log, settings } = options
+  const { db, bus, plugins, events, log, settings } = options
   const folders = createFolders({ db, dataDir: settings.dataDir })
   const services = createServices(settings.pluginServices)
   const kept = createKeptProcesses()
@@ -73,17 +72,12 @@ export async function createPluginService(options: PluginOptions) {
   const onDisk = new Set(found.map(({ path }) => path))
   await registerFound({ db, bus, folders, log }, found)
   await options.tokens.revokeLeft()
-  const snapshot = await snapshots.open<StoredPlugin[], PluginSnapshot>({
-    name: 'plugins',
-    topics: [pluginTopic],
-    read: loadPlugins,
-    build: (stored) => compiled(stored, log),
-    onChange(now) {
-      kept.retain(keptKeys(now))
-      unpackAll(now)
-    },
+  await plugins.renewed()
+  const forget = plugins.onChange((now) => {
+    kept.retain(keptKeys(now))
+    unpackAll(now)
   })
-  await folders.tidy([...snapshot.get().byName.values()].flatMap((plugin) => plugin.package ?? []))
+  await folders.tidy([...plugins.get().byName.values()].flatMap((plugin) => plugin.package ?? []))
 
   async function folderOf(plugin: Plugin): Promise<PluginFolder> {
     if (plugin.package) return folders.ofPackage(plugin.package, plugin.name)
@@ -100,7 +94,7 @@ export async function createPluginService(options: PluginOptions) {
       })
     }
   }
-  unpackAll(snapshot.get())
+  unpackAll(plugins.get())
 
   async function pluginUser(plugin: Plugin, { pluginUser: user, path }: Program): Promise<Actor | null> {
     if (user?.kind === 'config') return options.actorOfSetting(plugin, user.section, user.parameter)
@@ -128,13 +122,13 @@ export async function createPluginService(options: PluginOptions) {
     log,
   })
   const callbacks = createCallbacks({ caller, services, kept, mostOutput: settings.pluginOutput * 1_000_000 })
-  const browser = createBrowserFiles({ plugins: snapshot.get, folderOf })
+  const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
   const manage = createPluginManagement({
     db,
     bus,
     events,
     log,
-    snapshot,
+    plugins,
     folders,
     openFile: options.openFile,
     outgoing: {
@@ -159,11 +153,11 @@ export async function createPluginService(options: PluginOptions) {
     browser,
 
     /** The enabled plugins, for front ends. */
-    list: (): PluginList => renderList(snapshot.get().enabled, settings.externalUrl),
+    list: (): PluginList => renderList(plugins.get().enabled, settings.externalUrl),
 
     /** The steps of all enabled plugins in their order. */
     saveCallbacks(): readonly SaveCallback[] {
-      const now = snapshot.get()
+      const now = plugins.get()
       if (steps?.of !== now) steps = { of: now, callbacks: now.enabled.flatMap(callbacks.stepsOf) }
       return steps.callbacks
     },
@@ -182,36 +176,12 @@ export async function createPluginService(options: PluginOptions) {
       return callExtension({ caller, services }, { plugin, program, actor, ...call })
     },
 
-    enabled: (): readonly Plugin[] => snapshot.get().enabled,
-
     async close(): Promise<void> {
+      forget()
       await manage.close()
       await caller.close()
       await kept.close()
     },
-  }
-}
-
-function compiled(stored: readonly StoredPlugin[], log: Logger): PluginSnapshot {
-  const plugins = stored.map((plugin): Plugin => {
-    try {
-      return { ...plugin, manifest: readManifest(plugin.manifest) }
-    } catch (error) {
-      // It was installed by a service with other rules. It stays to be seen and removed, and has no effect.
-      log.error({ plugin: plugin.name, err: error }, 'the manifest of a plugin cannot be read: it is off')
-      return { ...plugin, enabled: false, manifest: unreadable(plugin.name, error) }
-    }
-  })
-  return {
-    byName: new Map(plugins.map((plugin) => [plugin.name, plugin])),
-    enabled: inOrder(plugins.filter(({ enabled }) => enabled)),
-  }
-}
-
-function unreadable(name: string, error: unknown): Manifest {
-  return {
-    ...readManifest({ plugin: { name } }),
-    unsupported: [error instanceof Error ? error.message : String(error)],
   }
 }
 

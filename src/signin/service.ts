@@ -10,10 +10,13 @@ import type { Jobs } from '../jobs/service.ts'
 import type { MailService } from '../mail/service.ts'
 import { rootUserId } from '../people/model.ts'
 import {
+  covers,
   createAccountUuids,
   meetsRules,
   type Principals,
+  principalsOfUser,
   type RightsHooks,
+  reachOf,
   requireMayJoin,
   requireMayTrust,
   ruleHint,
@@ -27,7 +30,7 @@ import type { Measure } from '../platform/http/metrics.ts'
 import type { Shares } from '../platform/memory/shares.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
-import type { Db, Queryable } from '../platform/postgres/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutEnd } from '../platform/values/text.ts'
 import { createChangePassword } from './account/change-password.ts'
@@ -359,6 +362,14 @@ export function createSignInService(dependencies: SignInDependencies) {
 
     /** Tokens for programs that act for users while a call lasts. */
     callTokens: createCallTokens({ db, holder: config.dataDir }),
+
+    /** Whether somebody has all that a user may do, so that a program which acts for the user gives them nothing more. */
+    async mayActAs(from: Tx, actor: Actor, userId: number): Promise<boolean> {
+      if (actor.isRoot || actor.userId === userId) return true
+      const other = await sessions.actorOfUser(userId, '', from)
+      if (!other || other.isRoot || !covers(actor.systemRights, Object.fromEntries(other.systemRights))) return false
+      return reachOf(actor, rights, from)(principalsOfUser(userId, other.groupIds))
+    },
 
     /** The user with that reference who may sign in now; null when there is none. */
     async actorByReference(reference: string): Promise<Actor | null> {

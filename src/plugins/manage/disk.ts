@@ -5,8 +5,8 @@ import type { Bus } from '../../platform/postgres/bus.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import type { Folders } from '../packages/folders.ts'
 import { type FolderContent, manifestName, readPluginFolder } from '../packages/read-folder.ts'
+import { pluginTopic } from '../read.ts'
 import * as store from '../store.ts'
-import { pluginTopic } from './service.ts'
 
 export interface FoundOnDisk extends FolderContent {
   readonly path: string

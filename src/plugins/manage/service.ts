@@ -7,25 +7,25 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { type NeededRight, requireRight } from '../../platform/http/system-right.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
-import type { Snapshot } from '../../platform/postgres/snapshot.ts'
 import { createPeriodic } from '../../platform/process/periodic.ts'
-import type { Plugin, PluginSnapshot, StoredPlugin } from '../model.ts'
+import type { Plugin } from '../model.ts'
 import type { Arrived, Folders } from '../packages/folders.ts'
 import { removeUnusedPackages, storePackage } from '../packages/store.ts'
+import { type KeptPlugins, pluginTopic } from '../read.ts'
 import { renderManaged } from '../render.ts'
 import type { ManagedPlugin, ManagedPlugins, PluginInput } from '../schema.ts'
+import { removeSections } from '../settings/store.ts'
 import * as store from '../store.ts'
 import { checkedUrl, type FetchOptions, fetchArchive, fetchFailed } from './fetch.ts'
 
 export const managePlugins: NeededRight = { name: 'system.plugin' }
-export const pluginTopic = 'plugin'
 
 export interface ManageOptions {
   readonly db: Db
   readonly bus: Bus
   readonly events: EventLog
   readonly log: Logger
-  readonly snapshot: Snapshot<StoredPlugin[], PluginSnapshot>
+  readonly plugins: Pick<KeptPlugins, 'get' | 'renewed'>
   readonly folders: Folders
   /** The archive that was uploaded as a file. @throws {AppError} when the actor may not have it. */
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
@@ -45,7 +45,7 @@ export type PluginManagement = ReturnType<typeof createPluginManagement>
 const lookEvery = 10_000
 
 export function createPluginManagement(options: ManageOptions) {
-  const { db, bus, events, log, snapshot, folders, openFile, outgoing, externalUrl, mayInstall, onDisk } = options
+  const { db, bus, events, log, plugins, folders, openFile, outgoing, externalUrl, mayInstall, onDisk } = options
 
   function assertMayInstall(): void {
     if (mayInstall) return
@@ -54,8 +54,8 @@ export function createPluginManagement(options: ManageOptions) {
   }
 
   async function rendered(id: number): Promise<ManagedPlugin> {
-    const [plugins, times] = [await snapshot.renewed(), await store.readTimes(db)]
-    const plugin = [...plugins.byName.values()].find((one) => one.id === id)
+    const [now, times] = [await plugins.renewed(), await store.readTimes(db)]
+    const plugin = [...now.byName.values()].find((one) => one.id === id)
     const own = times.get(id)
     if (!plugin || !own) throw new AppError('PluginNotFound', { id })
     return renderManaged(plugin, own, externalUrl)
@@ -144,18 +144,18 @@ export function createPluginManagement(options: ManageOptions) {
   }
 
   async function lookForUpdates(): Promise<void> {
-    const urls = [...snapshot.get().byName.values()].some(
+    const urls = [...plugins.get().byName.values()].some(
       ({ type, updatePolicy }) => type === 'url' && updatePolicy !== 'never',
     )
     if (!urls) return
     for (const { id, url, etag } of await store.takeDue(db)) {
       try {
         const found = await fetchAndReceive(url, etag)
-        const plugin = [...snapshot.get().byName.values()].find((one) => one.id === id)
+        const plugin = [...plugins.get().byName.values()].find((one) => one.id === id)
         if (found && plugin && plugin.package?.equals(found.arrived.sha256) === true) await found.arrived.discard()
         else if (found) {
           await replace(null, id, found.arrived, { zipFile: null, etag: found.etag })
-          await snapshot.renewed()
+          await plugins.renewed()
           log.info({ plugin: plugin?.name, version: found.arrived.manifest.version }, 'a plugin was updated')
         }
         await store.noteFailure(db, id, null)
@@ -175,7 +175,7 @@ export function createPluginManagement(options: ManageOptions) {
   })
 
   function find(id: number): Plugin {
-    const plugin = [...snapshot.get().byName.values()].find((one) => one.id === id)
+    const plugin = [...plugins.get().byName.values()].find((one) => one.id === id)
     if (!plugin) throw new AppError('PluginNotFound', { id })
     return plugin
   }
@@ -185,9 +185,8 @@ export function createPluginManagement(options: ManageOptions) {
     async list(actor: Actor | null): Promise<ManagedPlugins> {
       requireRight(actor, managePlugins)
       const times = await store.readTimes(db)
-      const plugins = [...snapshot.get().byName.values()]
       return {
-        plugins: plugins.flatMap((plugin) => {
+        plugins: [...plugins.get().byName.values()].flatMap((plugin) => {
           const own = times.get(plugin.id)
           return own ? renderManaged(plugin, own, externalUrl) : []
         }),
@@ -255,7 +254,7 @@ export function createPluginManagement(options: ManageOptions) {
         const source = fileId !== null ? ({ kind: 'zip', fileId } as const) : ({ kind: 'url', url: url ?? '' } as const)
         const { arrived, etag } = await receiveFrom(actor, source)
         await replace(actor, id, arrived, { ...settings, zipFile: fileId, etag })
-        await snapshot.renewed()
+        await plugins.renewed()
       }
       const enabled = input.enabled ?? plugin.enabled
       if (enabled && !plugin.enabled) await assertRuns(find(id))
@@ -281,9 +280,10 @@ export function createPluginManagement(options: ManageOptions) {
       await db.transaction(async (tx) => {
         if (!(await store.deletePlugin(tx, id))) throw new AppError('PluginNotFound', { id })
         await removeUnusedPackages(tx)
+        await removeSections(tx, plugin.name)
         await note(tx, actor, { id, name: plugin.name, method: 'PATCH' })
       })
-      await snapshot.renewed()
+      await plugins.renewed()
     },
 
     /** Looks now at the addresses that are due. */

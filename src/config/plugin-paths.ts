@@ -1,0 +1,50 @@
+import { type Path, pathNotFound } from './document.ts'
+import { isRecord, wrong } from './fields.ts'
+import type { PluginSectionChange } from './plugin-sections.ts'
+
+/** The sections of plugins that the body of `POST /config` names, each as a whole. */
+export function pluginChangesIn(body: unknown): PluginSectionChange[] {
+  const plugins = isRecord(body) ? body.plugin : undefined
+  return plugins === undefined || plugins === null ? [] : changesOfPlugins(plugins)
+}
+
+function changesOfPlugins(plugins: unknown): PluginSectionChange[] {
+  return membersOf(plugins, 'plugin').flatMap(([plugin, given]) => changesOfPlugin(plugin, given))
+}
+
+function changesOfPlugin(plugin: string, given: unknown): PluginSectionChange[] {
+  return membersOf(given, `plugin/${plugin}`).flatMap(([key, config]) => {
+    if (key !== 'config') throw wrong(`plugin/${plugin}/${key}`, 'left out: there is config alone')
+    return changesOfConfig(plugin, config)
+  })
+}
+
+function changesOfConfig(plugin: string, config: unknown): PluginSectionChange[] {
+  return membersOf(config, `plugin/${plugin}/config`).map(([section, value]) => ({
+    plugin,
+    section,
+    members: [],
+    value,
+  }))
+}
+
+/** What `POST /config/plugin/…` sets. */
+export function pluginChangesAt(path: Path, value: unknown): PluginSectionChange[] {
+  const [, plugin, config, section] = path
+  if (plugin === undefined) return changesOfPlugins(value)
+  if (config === undefined) return changesOfPlugin(plugin, value)
+  if (config !== 'config') throw pathNotFound(path)
+  return section === undefined ? changesOfConfig(plugin, value) : [pluginChangeAt(path, value)]
+}
+
+/** One section, or what stands in it; null: as it is on a new instance. */
+export function pluginChangeAt(path: Path, value: unknown): PluginSectionChange {
+  const [, plugin, config, section, ...members] = path
+  if (plugin === undefined || config !== 'config' || section === undefined) throw pathNotFound(path)
+  return { plugin, section, members, value }
+}
+
+function membersOf(value: unknown, path: string): [string, unknown][] {
+  if (!isRecord(value)) throw wrong(path, 'an object')
+  return Object.entries(value)
+}

@@ -101,6 +101,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     // Files of purged objects belong to nobody any more.
     async tidy(at) {
       await search.cleanPoints()
+      await plugins.plugins.manage.lookForUpdates(at)
       await emptyTrash(at)
       await workflow.files.tidy(at)
     },

@@ -69,7 +69,9 @@ export function callbackManifest(name: string, options: CallbackPlugin = {}): st
     plugin: { name, version: '1', displayname: { 'en-US': name } },
     callbacks: {
       db_pre_save: {
-        steps: [{ name: 'step', callback: 'run', ...(objecttypes ? { filter: { type: 'objecttype', objecttypes } } : {}) }],
+        steps: [
+          { name: 'step', callback: 'run', ...(objecttypes ? { filter: { type: 'objecttype', objecttypes } } : {}) },
+        ],
         callbacks: { run: { exec: program, ...entry } },
       },
     },

@@ -130,7 +130,9 @@ async function writeEntry(zip: ZipFile, entry: Entry, path: string, left: number
   })
   // A file that is there already was written by another entry: nothing is written over.
   await pipeline(source, counted, createWriteStream(path, { flags: 'wx', mode: 0o644 }))
-  if ((unixMode(entry) & 0o111) !== 0) await chmod(path, 0o755)
+  // Archives of other systems do not say which of the files are programs.
+  const mode = unixMode(entry)
+  if (mode === 0 || (mode & 0o111) !== 0) await chmod(path, 0o755)
   return size
 }
 

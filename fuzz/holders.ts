@@ -67,6 +67,7 @@ const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/message/, /Message/],
   [/config/, /Config|Directory|Setting/],
   [/location/, /Location|Move/],
+  [/plugin/, /Plugin|Extension|Bundle/],
   [/sendmail/, /Mail/],
   [/event/, /Event/],
 ]

@@ -72,6 +72,9 @@ export async function openBaseConfig(deps: BaseConfigDependencies) {
     /** What the caller may see; `null` is a caller before sign-in. */
     document,
 
+    /** The same for who may see everything: without secrets all the same. */
+    whole: (): ConfigDocument => show(snapshot.get().stored, () => true),
+
     /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
     read: (actor: Actor | null, path: Path): unknown => at(document(actor), path),
 

@@ -40,7 +40,14 @@ export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export type { MaskDeps } from './masks/preference.ts'
 export type { ShownObject } from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
-export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'
+export {
+  CallbackFailed,
+  type ChangeKind,
+  type PendingChange,
+  type PendingObject,
+  type Replacement,
+  type SaveCallback,
+} from './save/callbacks/model.ts'
 export type { ObjectDeps } from './save/context.ts'
 export { type FoundObject, findNamedObjects, type NamedObject, readNamedObject } from './save/find-named.ts'
 export type { SaveOptions } from './save/save.ts'

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
-import type { SaveCallback } from '../objects/service.ts'
+import { CallbackFailed, type SaveCallback } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
 import { AppError } from '../platform/errors.ts'
@@ -82,7 +82,7 @@ export async function createPluginService(options: PluginOptions) {
   async function folderOf(plugin: Plugin): Promise<PluginFolder> {
     if (plugin.package) return folders.ofPackage(plugin.package, plugin.name)
     const there = plugin.path === null ? null : await stat(plugin.path).catch(() => null)
-    if (!there?.isDirectory()) throw new Error('its folder is not on this machine')
+    if (!there?.isDirectory()) throw new CallbackFailed('its folder is not on this machine')
     return folders.knownDisk(plugin.name, plugin.path ?? '')
   }
 
@@ -100,7 +100,8 @@ export async function createPluginService(options: PluginOptions) {
     if (user?.kind === 'config') return options.actorOfSetting(plugin, user.section, user.parameter)
     if (user?.kind !== 'reference') return null
     const actor = await options.actorByReference(user.reference)
-    if (!actor && !user.optional) throw new Error(`${path}.plugin_user: there is no user ${user.reference} who may act`)
+    if (!actor && !user.optional)
+      throw new CallbackFailed(`${path}.plugin_user: there is no user ${user.reference} who may act`)
     return actor
   }
 

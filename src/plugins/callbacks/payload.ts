@@ -1,4 +1,4 @@
-import type { PendingObject, Replacement } from '../../objects/service.ts'
+import { CallbackFailed, type PendingObject, type Replacement } from '../../objects/service.ts'
 import { JsonReader } from '../../platform/http/body/json-reader.ts'
 import { createYielder, mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { isObject } from '../manifest/reader.ts'
@@ -35,12 +35,12 @@ export async function readAnswer(bytes: Buffer): Promise<unknown> {
 
 /** The objects of an answer by their hashes. @throws {Error} in words that go on from the name of the callback. */
 export function replacementsIn(body: unknown): Replacement[] {
-  if (!isObject(body) || !Array.isArray(body.objects)) throw new Error('its answer has no list objects')
+  if (!isObject(body) || !Array.isArray(body.objects)) throw new CallbackFailed('its answer has no list objects')
   return body.objects.map((object: unknown, index) => {
     const context = isObject(object) ? object._callback_context : undefined
     const hash = isObject(context) ? context.hash : undefined
     if (!isObject(object) || typeof hash !== 'string' || hash === '') {
-      throw new Error(`objects.${index} of its answer has no _callback_context.hash`)
+      throw new CallbackFailed(`objects.${index} of its answer has no _callback_context.hash`)
     }
     const { _callback_context: _context, _current, ...rest } = object
     return { key: hash, object: rest }

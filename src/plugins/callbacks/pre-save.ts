@@ -1,4 +1,10 @@
-import type { PendingChange, PendingObject, Replacement, SaveCallback } from '../../objects/service.ts'
+import {
+  CallbackFailed,
+  type PendingChange,
+  type PendingObject,
+  type Replacement,
+  type SaveCallback,
+} from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Program } from '../manifest/model.ts'
@@ -38,15 +44,16 @@ export function createCallbacks({ caller, services, kept, mostOutput }: PreSaveO
         said.push(await collect(process, mostOutput))
       },
     })
-    if (end.kind === 'broken') throw new Error(`its program ${call.clean(end.reason)}`)
+    if (end.kind === 'broken') throw new CallbackFailed(`its program ${call.clean(end.reason)}`)
     const bytes = Buffer.concat(said)
     const body = bytes.length === 0 ? null : await readAnswer(bytes)
     if (end.code !== 0) {
       if (refusalIn(body, true)) return { body, failed: true }
-      throw new Error(`its program ended with the code ${end.code}`)
+      throw new CallbackFailed(`its program ended with the code ${end.code}`)
     }
-    if (bytes.toString('latin1', 0, 100).trim() === '' && bytes.length < 100) throw new Error('its answer is empty')
-    if (body === undefined) throw new Error('its answer is no JSON')
+    if (bytes.toString('latin1', 0, 100).trim() === '' && bytes.length < 100)
+      throw new CallbackFailed('its answer is empty')
+    if (body === undefined) throw new CallbackFailed('its answer is no JSON')
     return { body, failed: false }
   }
 
@@ -56,7 +63,7 @@ export function createCallbacks({ caller, services, kept, mostOutput }: PreSaveO
       async start() {
         const folder = await call.keptFolder()
         const [command] = program.commands
-        if (!command) throw new Error('has no command')
+        if (!command) throw new CallbackFailed('has no command')
         const places = { pluginDir: call.folder.root, workDir: folder, info: '' }
         return { command: await services.commandOf(program, command, places), folder }
       },
@@ -65,7 +72,7 @@ export function createCallbacks({ caller, services, kept, mostOutput }: PreSaveO
       signal: call.signal,
     })
     call.note(answer.errors, answer.kind === 'failed')
-    if (answer.kind === 'failed') throw new Error(`its program ${call.clean(answer.reason)}`)
+    if (answer.kind === 'failed') throw new CallbackFailed(`its program ${call.clean(answer.reason)}`)
     return { body: answer.body, failed: false }
   }
 
@@ -86,7 +93,7 @@ export function createCallbacks({ caller, services, kept, mostOutput }: PreSaveO
     )
     const refusal = refusalIn(answered.body, answered.failed)
     if (refusal) throw refusalError(refusal)
-    if (isObject(answered.body) && isObject(answered.body.error)) throw new Error('its error has no code')
+    if (isObject(answered.body) && isObject(answered.body.error)) throw new CallbackFailed('its error has no code')
     return replacementsIn(answered.body)
   }
 

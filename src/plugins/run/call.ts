@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { CallbackFailed } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import { createShares, type Shares } from '../../platform/limits/shares.ts'
@@ -25,7 +26,7 @@ export interface CallerOptions {
   /** The user that a program acts for besides the caller; null: nobody else. */
   readonly pluginUser: (plugin: Plugin, program: Program) => Promise<Actor | null>
   /** The base configuration as programs are told it. */
-  readonly config: (plugin: Plugin) => Promise<{ readonly system: unknown; readonly plugin: unknown }>
+  readonly config: (plugin: Plugin) => { readonly system: unknown; readonly plugin: unknown }
   readonly apiUrl: () => string
   readonly externalUrl: string
   readonly limits: { readonly seconds: number; readonly wait: number; readonly memory: number; readonly places: number }
@@ -74,7 +75,7 @@ export function createCaller(options: CallerOptions) {
   const running = new Set<Promise<unknown>>()
 
   function placesOf(name: string): Shares {
-    const full = (): Error => new Error('too many of its calls wait already')
+    const full = (): Error => new CallbackFailed('too many of its calls wait already')
     const known =
       places.get(name) ??
       createShares(limits.places, { most: mostWaiting, mostOfOne: mostWaiting, full, taken: full }, 0)
@@ -102,7 +103,7 @@ export function createCaller(options: CallerOptions) {
         tokens: { api_user: own, ...(program.pluginUser ? { plugin_user: second } : {}) },
         ...(program.pluginUser ? { plugin_user_access_token: second, plugin_user: whoOf(other ?? actor) } : {}),
         ...(request.request ? { request: request.request } : {}),
-        config: await configOf(plugin),
+        config: configOf(plugin),
       }
       return await work({
         info,
@@ -132,8 +133,8 @@ export function createCaller(options: CallerOptions) {
     }
   }
 
-  async function configOf(plugin: Plugin): Promise<Record<string, unknown>> {
-    const { system, plugin: own } = await config(plugin)
+  function configOf(plugin: Plugin): Record<string, unknown> {
+    const { system, plugin: own } = config(plugin)
     return { system, plugin: { [plugin.name]: own } }
   }
 
@@ -152,7 +153,7 @@ export function createCaller(options: CallerOptions) {
       signal.throwIfAborted()
       const waiting = new AbortController()
       const timer = setTimeout(
-        () => waiting.abort(new Error(`no place became free within ${limits.wait} seconds`)),
+        () => waiting.abort(new CallbackFailed(`no place became free within ${limits.wait} seconds`)),
         1000 * limits.wait,
       )
       const done = placesOf(request.plugin.name).run(
@@ -173,7 +174,7 @@ export function createCaller(options: CallerOptions) {
     },
 
     async close(): Promise<void> {
-      closing.abort(new Error('was stopped, since the service ends'))
+      closing.abort(new CallbackFailed('was stopped, since the service ends'))
       await Promise.allSettled(running)
     },
   }

@@ -26,6 +26,9 @@ export interface SaveCallback {
   call(change: PendingChange): Promise<readonly Replacement[]>
 }
 
+/** Why a callback has failed, in words that go on from its name and that the client may read. */
+export class CallbackFailed extends Error {}
+
 export interface PendingChange {
   readonly kind: ChangeKind
   readonly actor: Actor

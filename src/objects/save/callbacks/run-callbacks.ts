@@ -12,7 +12,7 @@ import type { Item } from '../item.ts'
 import { asStored } from '../outcome.ts'
 import { applyStandards } from '../standards.ts'
 import { inTransaction } from '../transaction.ts'
-import type { ChangeKind, PendingObject, Replacement, SaveCallback } from './model.ts'
+import { CallbackFailed, type ChangeKind, type PendingObject, type Replacement, type SaveCallback } from './model.ts'
 import { type CallbackReplacements, type Replaced, replaceDraft } from './replace.ts'
 
 /** A change, as far as callbacks are asked about it. */
@@ -184,7 +184,7 @@ async function answerOf(
     answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...(facts ? { request: facts() } : {}) })
   } catch (error) {
     if (error instanceof AppError) throw error
-    throw failed(callback, 'it ended with an error', error)
+    throw failed(callback, error instanceof CallbackFailed ? error.message : 'it ended with an error', error)
   }
   const given = new Set<string>()
   return answer.map((replacement) => {

@@ -27,9 +27,9 @@ create table plugin (
     constraint plugin_update_policy check (update_policy in ('never', 'daily', 'always')),
   package bytea references plugin_package (sha256),
   etag text,
-  -- As it was written, checked when it was installed.
-  manifest jsonb not null,
-  build_info jsonb not null,
+  -- As it was written, in its order, checked when it was installed.
+  manifest json not null,
+  build_info json not null,
   last_checked_at timestamptz,
   -- Why the last look for an update failed.
   last_failure text,

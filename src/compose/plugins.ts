@@ -27,6 +27,7 @@ export async function composePlugins(
     openFile: files.openOriginal,
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,
+    removeSettings: pluginSettings.remove,
     async actorOfSetting(plugin, section, parameter) {
       const userId = pluginSettings.userOf(plugin, section, parameter)
       return userId === null ? null : ((await signIn.actorsOf(db, [userId])).get(userId) ?? null)

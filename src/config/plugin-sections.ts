@@ -15,12 +15,15 @@ export interface PluginSections {
   write(tx: Tx, actor: Actor, changes: readonly PluginSectionChange[]): Promise<string[]>
 }
 
-/** `value`: what the section is to be as a whole; `null`: its defaults; `member`: only what stands there. */
 export interface PluginSectionChange {
   readonly plugin: string
   readonly section: string
+  /** Where in the section the value stands; empty: it is the section. */
   readonly members: readonly string[]
+  /** `null`: the default. */
   readonly value: unknown
+  /** Members of the section that the value does not have stay. */
+  readonly merge: boolean
 }
 
 /** A parameter as a manifest describes it. */

@@ -10,7 +10,7 @@ import { AppError } from '../platform/errors.ts'
 import { outsideDeadlines } from '../platform/limits/deadline.ts'
 import { blockedHosts } from '../platform/outgoing/addresses.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
-import type { Db } from '../platform/postgres/db.ts'
+import type { Db, Tx } from '../platform/postgres/db.ts'
 import { createBrowserFiles } from './browser/files.ts'
 import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
@@ -57,6 +57,7 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
+  readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
   /** The user that a setting of a plugin names; null: none is set, or none that may act. */
   readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
 }
@@ -144,6 +145,7 @@ export async function createPluginService(options: PluginOptions) {
       const problems = await Promise.all(programs.map(services.problemOf))
       return problems.find((problem) => problem !== null) ?? null
     },
+    removeSettings: options.removeSettings,
     onDisk: (path) => onDisk.has(path),
   })
   /** One list for each state, since it is asked for at each save. */

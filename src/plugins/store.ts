@@ -81,8 +81,8 @@ export async function updatePlugin(tx: Tx, id: number, change: PluginChange): Pr
     `update plugin set enabled = coalesce($2, enabled), update_policy = coalesce($3, update_policy), url = coalesce($4, url),
        path = coalesce($5, path),
        package = case when $6 then $7::bytea else package end, zip_file = case when $6 then $8::bigint else zip_file end,
-       etag = case when $6 then $9::text else etag end, manifest = case when $6 then $10::jsonb else manifest end,
-       build_info = case when $6 then $11::jsonb else build_info end, updated_at = now()
+       etag = case when $6 then $9::text else etag end, manifest = case when $6 then $10::json else manifest end,
+       build_info = case when $6 then $11::json else build_info end, updated_at = now()
      where id = $1`,
     [
       ...[id, enabled, updatePolicy, url, path, content !== null],

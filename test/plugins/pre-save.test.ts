@@ -172,6 +172,31 @@ test('PRESAVE-018 reverse and bidirectional objects are entries of their own', a
   }
 })
 
+test('PRESAVE-019 of a group that is changed at once each object is there', async () => {
+  const [one, two] = [
+    await saved('person', person({ name: 'One' }), { skip_plugins: 1 }),
+    await saved('person', person({ name: 'Two' }), { skip_plugins: 1 }),
+  ]
+  const ids = [one, two].map((object) => object.person._id)
+  const { status, body } = await save('person', [
+    payload('person', { _id: ids, reference: null, born: { value: '1700' } }),
+  ])
+  assert.equal(status, 200, JSON.stringify(body))
+  const [{ objects }] = await told()
+  assert.deepEqual(
+    objects.map((object: Json) => [
+      object.person._id,
+      object.person.name,
+      object.person.born.value,
+      object._current.person.name,
+    ]),
+    [
+      [ids[0], 'One', '1700', 'One'],
+      [ids[1], 'Two', '1700', 'Two'],
+    ],
+  )
+})
+
 test('PRESAVE-020 PRESAVE-022 what is returned replaces what was posted, the others stay', async () => {
   await behave(
     changing(

@@ -14,7 +14,6 @@ import { removeUnusedPackages, storePackage } from '../packages/store.ts'
 import { type KeptPlugins, pluginTopic } from '../read.ts'
 import { renderManaged } from '../render.ts'
 import type { ManagedPlugin, ManagedPlugins, PluginInput } from '../schema.ts'
-import { removeSections } from '../settings/store.ts'
 import * as store from '../store.ts'
 import { checkedUrl, type FetchOptions, fetchArchive, fetchFailed } from './fetch.ts'
 
@@ -35,6 +34,7 @@ export interface ManageOptions {
   readonly readOnly: boolean
   /** What keeps programs of a plugin from being run here; null: nothing. */
   readonly problemOf: (plugin: Plugin) => Promise<string | null>
+  readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
   /** Folders of the configuration, as far as they have plugins. */
   readonly onDisk: (path: string) => boolean
 }
@@ -280,7 +280,7 @@ export function createPluginManagement(options: ManageOptions) {
       await db.transaction(async (tx) => {
         if (!(await store.deletePlugin(tx, id))) throw new AppError('PluginNotFound', { id })
         await removeUnusedPackages(tx)
-        await removeSections(tx, plugin.name)
+        await options.removeSettings(tx, plugin.name)
         await note(tx, actor, { id, name: plugin.name, method: 'PATCH' })
       })
       await plugins.renewed()

@@ -10,7 +10,7 @@ import { createSealedTexts, LockedSecret, type SealedTexts } from '../../platfor
 import type { ConfigSection } from '../manifest/model.ts'
 import { isObject } from '../manifest/reader.ts'
 import type { Plugin, PluginSnapshot } from '../model.ts'
-import { lockSections, readSections, type SectionRow, writeSections } from './store.ts'
+import { lockSections, readSections, removeSections, type SectionRow, writeSections } from './store.ts'
 
 const topic = 'plugin_config'
 type Section = Record<string, unknown>
@@ -113,7 +113,9 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
       }
       await writeSections(tx, written)
       await bus.publish(tx, topic)
-      tx.afterCommit(() => snapshot.renewed().then(() => {}))
+      const left = [...rows.values()].filter(({ value }) => Object.keys(value).length > 0)
+      const now = await Promise.all(left.map((row) => openRow(texts, row)))
+      tx.afterCommit(() => snapshot.take(now))
       return written.map(({ plugin, section }) => `plugin.${plugin}.${section}`)
     },
   }
@@ -143,6 +145,15 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
       return found?.[1] ?? null
     },
 
+    /** What goes with a plugin. */
+    async remove(tx: Tx, plugin: string): Promise<void> {
+      const left = (await lockSections(tx)).filter((row) => row.plugin !== plugin)
+      await removeSections(tx, plugin)
+      await bus.publish(tx, topic)
+      const now = await Promise.all(left.map((row) => openRow(texts, row)))
+      tx.afterCommit(() => snapshot.take(now))
+    },
+
     /** Seals with the present key what is not yet; how many secrets no key here opens. */
     reseal: (): Promise<number> =>
       db.transaction(async (tx) => {
@@ -166,9 +177,9 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
 }
 
 /** What the section is to be, with what stands at the members alone changed. */
-function withMember(before: Section, { members, value }: PluginSectionChange, path: string): unknown {
+function withMember(before: Section, { members, value, merge }: PluginSectionChange, path: string): unknown {
   const [member, ...rest] = members
-  if (member === undefined) return value ?? {}
+  if (member === undefined) return merge && isObject(value) ? { ...before, ...value } : (value ?? {})
   if (rest.length > 0)
     throw badRequest(`${[path, ...members].join('/')} does not exist`, { path: [path, ...members].join('/') })
   return { ...before, [member]: value }

@@ -130,6 +130,12 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
     return document(actor)
   }
 
+  /** A path to what plugins have. @throws {AppError} `ResourceNotFound` */
+  function known(path: Path): Path {
+    at({ plugin: plugins.shown() }, path)
+    return path
+  }
+
   function document(actor: Actor): ConfigDocument {
     return { ...baseConfig.document(actor), plugin: plugins.shown() }
   }
@@ -151,7 +157,12 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
 
     /** Replaces the sections that the body names; secrets that it does not name stay. Returns the whole document. */
     replace: (actor: Actor, body: unknown) =>
-      save(actor, { method: 'POST', path: [], changes: () => replaceSections(body), plugins: pluginChangesIn(body) }),
+      save(actor, {
+        method: 'POST',
+        path: [],
+        changes: () => replaceSections(body),
+        plugins: pluginChangesIn(body, plugins.shown()),
+      }),
 
     /**
      * The same of a configuration from elsewhere: what fits is stored, and the paths of the rest are answered. What is
@@ -173,7 +184,7 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
         await save(
           actor,
           path[0] === 'plugin'
-            ? { method: 'PATCH', path, changes: () => new Map(), plugins: pluginChangesAt(path, value) }
+            ? { method: 'PATCH', path, changes: () => new Map(), plugins: pluginChangesAt(known(path), value) }
             : { method: 'PATCH', path, changes: () => patchAt(path, value) },
         ),
         path,
@@ -185,7 +196,7 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
         await save(
           actor,
           path[0] === 'plugin'
-            ? { method: 'PATCH', path, changes: () => new Map(), plugins: [pluginChangeAt(path, null)] }
+            ? { method: 'PATCH', path, changes: () => new Map(), plugins: [pluginChangeAt(known(path), null)] }
             : { method: 'PATCH', path, changes: () => resetAt(path) },
         ),
         path,

@@ -1,11 +1,15 @@
+import { badRequest } from '../platform/errors.ts'
 import { type Path, pathNotFound } from './document.ts'
 import { isRecord, wrong } from './fields.ts'
 import type { PluginSectionChange } from './plugin-sections.ts'
 
 /** The sections of plugins that the body of `POST /config` names, each as a whole. */
-export function pluginChangesIn(body: unknown): PluginSectionChange[] {
+export function pluginChangesIn(body: unknown, known: object): PluginSectionChange[] {
   const plugins = isRecord(body) ? body.plugin : undefined
-  return plugins === undefined || plugins === null ? [] : changesOfPlugins(plugins, false)
+  if (plugins === undefined || plugins === null) return []
+  const unknown = membersOf(plugins, 'plugin').find(([name]) => !Object.hasOwn(known, name))
+  if (unknown) throw badRequest(`plugin/${unknown[0]} does not exist`, { path: `plugin/${unknown[0]}` })
+  return changesOfPlugins(plugins, false)
 }
 
 function changesOfPlugins(plugins: unknown, merge: boolean): PluginSectionChange[] {

@@ -130,6 +130,7 @@ test('sections of plugins are listed, shown with their defaults, set and put bac
 
   assert.deepEqual((await root.delete(`/config/${section}/hour`)).body, 4)
   assert.deepEqual((await root.delete(`/config/${section}`)).body, defaults)
+  assert.equal((await root.delete('/config/plugin/settled/config/second')).body.word, 'usual')
   assert.equal((await svc.db.query('select from plugin_config')).rows.length, 0)
 })
 
@@ -148,14 +149,14 @@ test('what does not fit is refused by its place, and nothing of the request is s
     [{ settled: { config: { 'dotted.name': { data: { $sealed: 'x' } } } } }, `${section}/data`],
     [{ settled: { config: { third: {} } } }, 'plugin/settled/config/third'],
     [{ settled: { other: {} } }, 'plugin/settled/other'],
-    [{ nobody: { config: { a: {} } } }, 'plugin/nobody/config/a'],
+    [{ nobody: { config: { a: {} } } }, 'plugin/nobody'],
   ]
   for (const [sent, path] of wrong) {
     const answer = await root.post('/config', { system: { config: { name: { title: 'Not stored' } } }, plugin: sent })
     assert.deepEqual([answer.status, answer.body.parameters.path], [400, path], JSON.stringify(answer.body))
   }
   assert.ok(!JSON.stringify((await root.get('/config/system/config/name')).body).includes('Not stored'))
-  assert.equal((await root.post('/config/plugin/settled/config/second/word/deeper', 'x')).status, 400)
+  assert.equal((await root.post('/config/plugin/settled/config/second/word/deeper', 'x')).status, 404)
   assert.equal((await root.get('/config/plugin/nobody')).status, 404)
   assert.equal((await svc.as('plain').post('/config', { plugin: {} })).status, 403)
 })

@@ -42,6 +42,7 @@ const shown: Readonly<Record<string, string>> = {
   'system.user.read': `${people}: system.user and system.group without reading`,
   'system.user.change_password': 'signin/session.test.ts: changing the own password needs the right',
   'system.message': 'messages/message.test.ts: READ-040 RIGHTS-005',
+  'system.plugin': 'plugins/manage.test.ts: plugins are managed by holders',
   'system.config': 'config/config.test.ts: reading leaves out',
   'system.location': 'files/locations.test.ts: only root manages them',
   'system.api.event': 'events/rights.test.ts: EVAPI-013, EVAPI-017',

@@ -58,7 +58,9 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
     const [plugin, section] = sectionOf(change)
     const path = ['plugin', plugin.name, 'config', section.name].join('/')
     const field = sectionField(section.parameters)
-    const value = field.check(withMember(before, change, path), path, before) as Section
+    // What goes back to its defaults keeps no secret.
+    const kept = change.value === null && change.members.length === 0 ? {} : before
+    const value = field.check(withMember(kept, change, path), path, kept) as Section
     for (const [name, userId] of usersIn(section.parameters, value)) {
       const known = usersIn(section.parameters, before).some(([member, id]) => member === name && id === userId)
       if (known || (await mayActAs(tx, actor, userId))) continue

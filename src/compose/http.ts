@@ -42,7 +42,7 @@ import type { Workflow } from './workflow.ts'
 export async function composeHttp(
   { config, db, log }: Given,
   { memory, snapshots, standstill, jobs }: Ground,
-  { baseConfig, datamodel }: Readers,
+  { baseConfig, datamodel, keptPlugins }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   { plugins }: Plugins,
@@ -130,7 +130,7 @@ export async function composeHttp(
     registerMessageRoutes(scope, { messages })
     registerDatamodelRoutes(scope, datamodel)
     registerObjecttypeRoutes(scope, { objecttypes })
-    registerRightRoutes(scope, { presets, explain, invalid })
+    registerRightRoutes(scope, { presets, explain, invalid, addedSystemRights: keptPlugins.systemRights })
     registerPoolRoutes(scope, { pools })
     registerTagRoutes(scope, { tags })
     registerTransitionRoutes(scope, { transitions, runOnObjects })

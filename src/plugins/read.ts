@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { EventTypeDefinition } from '../events/service.ts'
 import type { Snapshots } from '../platform/postgres/snapshot.ts'
+import type { RightDefinition } from '../rights/service.ts'
 import { readManifest } from './manifest/manifest.ts'
 import type { Manifest } from './manifest/model.ts'
 import type { Plugin, PluginSnapshot, StoredPlugin } from './model.ts'
@@ -39,6 +40,15 @@ export async function openPlugins({
       return () => listeners.delete(listener)
     },
 
+    /** System rights of the plugins that are on, as the catalogue tells them. */
+    systemRights: (): RightDefinition[] => snapshot.get().enabled.flatMap(rightsOf),
+
+    /** The same of all that are installed: who has one keeps it while its plugin is off. */
+    givenRights(): ReadonlyMap<string, RightDefinition> {
+      const rights = [...snapshot.get().byName.values()].flatMap(rightsOf)
+      return new Map(rights.map((right) => [right.name, right]))
+    },
+
     /** A type of events that an enabled plugin declares. */
     eventType(name: string): EventTypeDefinition | undefined {
       for (const { manifest } of snapshot.get().enabled) {
@@ -57,6 +67,22 @@ export async function openPlugins({
       return undefined
     },
   }
+}
+
+function rightsOf({ name, manifest }: Plugin): RightDefinition[] {
+  return manifest.systemRights.map((right) => ({
+    name: `plugin.${name}.${right.name}`,
+    group: `plugin.${name}`,
+    comment: right.comment,
+    grantable: false,
+    parameters: right.parameters.map(({ name, type, choices }) => ({
+      name,
+      type,
+      comment: '',
+      mergePolicy: '',
+      ...(choices.length > 0 ? { choices } : {}),
+    })),
+  }))
 }
 
 function compiled(stored: readonly StoredPlugin[], log: Logger): PluginSnapshot {

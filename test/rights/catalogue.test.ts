@@ -118,7 +118,6 @@ const coming = [
   'backups over the interface',
   'exports',
   'mappings of metadata',
-  'plugins',
   'publish records',
   'rights through collections',
   'tasks',

@@ -1,3 +1,4 @@
+import { addedParameterTypes, type ParameterType } from '../../rights/service.ts'
 import type { AddedRight, ConfigSection, Manifest, Step } from './model.ts'
 import { readProgram } from './programs.ts'
 import { Place, wrongManifest } from './reader.ts'
@@ -31,7 +32,6 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
   const callbacks = root.at('callbacks')
   callbacks.knows('db_pre_save', ...laterCallbacks)
   for (const part of laterCallbacks) if (!callbacks.at(part).absent) ignored.add(callbacks.at(part).path)
-  if (!root.at('system_rights').absent) ignored.add('system_rights')
   const preSave = callbacks.at('db_pre_save')
   preSave.knows('steps', 'callbacks')
   const webfrontend = plugin.at('webfrontend')
@@ -153,7 +153,7 @@ function readRight(right: Place): AddedRight {
       .items(100)
       .map((parameter) => ({
         name: parameter.at('name').text(100),
-        type: parameter.at('type').text(64),
+        type: parameterType(parameter.at('type')),
         choices: parameter
           .at('choices')
           .items(1000)
@@ -161,6 +161,15 @@ function readRight(right: Place): AddedRight {
       })),
   }
 }
+
+function parameterType(place: Place): ParameterType {
+  const type = place.text(64)
+  const known = parameterTypes.find((one) => one === type)
+  if (known === undefined) throw place.wrong(`one of ${parameterTypes.join(', ')}`)
+  return known
+}
+
+const parameterTypes: readonly ParameterType[] = ['bool', 'string-list', ...addedParameterTypes]
 
 function readEvent([name, entry]: [string, Place]) {
   if (!/^[A-Z][A-Z0-9_]{0,99}$/.test(name)) throw entry.wrong('named by capital letters, digits and _')

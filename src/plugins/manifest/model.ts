@@ -3,6 +3,8 @@
  * is a row of *commands* in one empty folder.
  */
 
+import type { ParameterType } from '../../rights/service.ts'
+
 /** Texts by language. */
 export type Texts = Readonly<Record<string, string>>
 
@@ -50,7 +52,11 @@ export interface ConfigSection {
 export interface AddedRight {
   readonly name: string
   readonly comment: string
-  readonly parameters: readonly { readonly name: string; readonly type: string; readonly choices: readonly string[] }[]
+  readonly parameters: readonly {
+    readonly name: string
+    readonly type: ParameterType
+    readonly choices: readonly string[]
+  }[]
 }
 
 export interface Manifest {

@@ -11,7 +11,7 @@ export type Plugins = Awaited<ReturnType<typeof composePlugins>>
 export async function composePlugins(
   { config, db, log }: Given,
   { bus }: Ground,
-  { baseConfig, events, keptPlugins }: Readers,
+  { baseConfig, datamodel, events, keptPlugins }: Readers,
   { signIn }: People,
   { files, pluginSettings }: Workflow,
   opened: AsyncDisposableStack,
@@ -27,6 +27,7 @@ export async function composePlugins(
     openFile: files.openOriginal,
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,
+    tableOf: (objecttype) => datamodel.current().objecttypes.get(objecttype),
     removeSettings: pluginSettings.remove,
     async actorOfSetting(plugin, section, parameter) {
       const userId = pluginSettings.userOf(plugin, section, parameter)

@@ -12,6 +12,7 @@ import { blockedHosts } from '../platform/outgoing/addresses.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import { createBrowserFiles } from './browser/files.ts'
+import type { TableOf } from './callbacks/payload.ts'
 import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
 import { findOnDisk, registerFound } from './manage/disk.ts'
@@ -57,6 +58,8 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
+  /** The object type of that name, as it is now. */
+  readonly tableOf: TableOf
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
   /** The user that a setting of a plugin names; null: none is set, or none that may act. */
   readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
@@ -123,7 +126,13 @@ export async function createPluginService(options: PluginOptions) {
     },
     log,
   })
-  const callbacks = createCallbacks({ caller, services, kept, mostOutput: settings.pluginOutput * 1_000_000 })
+  const callbacks = createCallbacks({
+    caller,
+    services,
+    kept,
+    mostOutput: settings.pluginOutput * 1_000_000,
+    tableOf: options.tableOf,
+  })
   const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
   const manage = createPluginManagement({
     db,

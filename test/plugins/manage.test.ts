@@ -54,7 +54,7 @@ const wholeFiles = {
   'server/secret.js': 'secret()',
 }
 
-test('SVC-011 a plugin is installed from an uploaded archive, is off, and is switched on', async () => {
+test('REC-014 a plugin is installed from an uploaded archive, is off, and is switched on', async () => {
   const put = await putArchive(svc, archive('whole', wholeFiles))
   const { id, created_at, updated_at, zip_file, manifest, unsupported, ...rest } = put.body
   assert.deepEqual(rest, {
@@ -97,7 +97,7 @@ test('SVC-011 a plugin is installed from an uploaded archive, is off, and is swi
   assert.equal((await root.get(`/plugin/manage/${id}`)).body.code, 'PluginNotFound')
 })
 
-test('READ-003 READ-005 READ-007 READ-009 what front ends load of plugins that are on', async () => {
+test('READ-003 READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 what front ends load of plugins that are on', async () => {
   const other = {
     'manifest.yml': named('another', { plugin: { name: 'another', l10n: 't.csv', webfrontend: { url: 'x.js' } } }),
     'x.js': 'two()',
@@ -105,7 +105,14 @@ test('READ-003 READ-005 READ-007 READ-009 what front ends load of plugins that a
   }
   const whole = await install(svc, 'whole', wholeFiles)
   const another = await install(svc, 'another', other)
-  const { bundle, plugins } = (await root.get('/plugin')).body
+  const { bundle, plugins, ...rest } = (await root.get('/plugin')).body
+  const prefix = 'http://localhost:8080/api/v1/plugin/bundle'
+  const ends = { javascript: '.js', css: '.css', html: '.html', l10n: '/l10n' }
+  assert.deepEqual(
+    [bundle, rest],
+    [Object.fromEntries(Object.entries(ends).map(([key, end]) => [key, prefix + end])), {}],
+  )
+  assert.deepEqual(plugins[1], whole.manifest)
   assert.deepEqual(
     plugins.map(({ name }: Json) => name),
     ['another', 'whole'],

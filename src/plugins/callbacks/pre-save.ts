@@ -15,7 +15,7 @@ import type { Call, Caller } from '../run/call.ts'
 import { collect, execute } from '../run/execute.ts'
 import type { KeptProcesses } from '../run/keep.ts'
 import type { Services } from '../run/programs.ts'
-import { payloadOf, readAnswer, replacementsIn } from './payload.ts'
+import { payloadOf, readAnswer, replacementsIn, type TableOf } from './payload.ts'
 
 export interface PreSaveOptions {
   readonly caller: Caller
@@ -23,6 +23,7 @@ export interface PreSaveOptions {
   readonly kept: KeptProcesses
   /** Bytes of an answer. */
   readonly mostOutput: number
+  readonly tableOf: TableOf
 }
 
 export interface Answered {
@@ -32,7 +33,7 @@ export interface Answered {
 }
 
 /** Programs that hear of changes of objects, and answer what becomes of these. */
-export function createCallbacks({ caller, services, kept, mostOutput }: PreSaveOptions) {
+export function createCallbacks({ caller, services, kept, mostOutput, tableOf }: PreSaveOptions) {
   async function once(call: Call, program: Program, input: Buffer): Promise<Answered> {
     const said: Buffer[] = []
     const end = await execute({
@@ -87,14 +88,14 @@ export function createCallbacks({ caller, services, kept, mostOutput }: PreSaveO
     const answered = await caller.run(
       { plugin, program, actor, request, more, signal: waiting.signal },
       async (call) => {
-        const input = await payloadOf(call.info, objects)
+        const input = await payloadOf(call.info, objects, tableOf)
         return program.keep ? ofKept(call, { plugin, program }, input) : once(call, program, input)
       },
     )
     const refusal = refusalIn(answered.body, answered.failed)
     if (refusal) throw refusalError(refusal)
     if (isObject(answered.body) && isObject(answered.body.error)) throw new CallbackFailed('its error has no code')
-    return replacementsIn(answered.body)
+    return replacementsIn(answered.body, tableOf)
   }
 
   return {

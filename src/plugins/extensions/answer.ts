@@ -1,4 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type'
+import { withoutEnd } from '../../platform/values/text.ts'
 
 /**
  * The content type of what an extension says, by its beginning: programs cannot name one. What looks like a page is text all
@@ -8,7 +9,7 @@ export async function contentTypeOf(head: Buffer): Promise<string> {
   if (head.length === 0) return 'application/octet-stream'
   const known = await fileTypeFromBuffer(head).catch(() => undefined)
   if (known && !/xml|html/.test(known.mime)) return known.mime
-  const text = head.toString('utf8').replace(/\ufffd+$/, '')
+  const text = withoutEnd(head.toString('utf8'), '\ufffd')
   if (text.includes('\ufffd') || text.includes('\0')) return 'application/octet-stream'
   return /^\s*[[{]/.test(text) ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
 }

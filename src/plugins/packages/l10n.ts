@@ -7,8 +7,8 @@ import { type AppError, badRequest } from '../../platform/errors.ts'
 /** Bytes of a file of texts. */
 const longest = 20_000_000
 const mostLanguages = 200
-export const languagePattern = '^[A-Za-z0-9][A-Za-z0-9-]{0,34}$'
-const isLanguage = new RegExp(languagePattern)
+const isLanguage = /^[A-Za-z0-9][A-Za-z0-9-]{0,34}$/
+export const languagePattern = isLanguage.source
 
 /** Where the texts of a language are kept for requests. */
 export function textsFile(folder: string, language: string): string {

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { sep } from 'node:path'
-import { badRequest } from '../../platform/errors.ts'
+import { CallbackFailed } from '../../objects/service.ts'
 import { findProgram } from '../../platform/process/foreign/network.ts'
 import type { Command, Program } from '../manifest/model.ts'
 
@@ -46,13 +46,13 @@ export function createServices(configured: readonly string[]) {
       return other < 0 ? null : `${at}.commands.${other}.prog: the service ${service} runs ${service} only`
     },
 
-    /** The command of the system. @throws {AppError} when it cannot be run. */
+    /** The command of the system. @throws {CallbackFailed} when it cannot be run. */
     async commandOf(program: Program, command: Command, places: CallPlaces): Promise<[string, ...string[]]> {
       const args = command.args.map((arg) => filled(arg, places))
       if (program.service === 'exec') return [await ownProgram(filled(command.prog, places), places.pluginDir), ...args]
       const path = command.prog === program.service ? await programOf(program.service) : null
       if (path === null) {
-        throw badRequest(`${program.path}: ${command.prog} of the service ${program.service} cannot be run here`)
+        throw new CallbackFailed(`${command.prog} of the service ${program.service} cannot be run here`)
       }
       return [path, ...args]
     },
@@ -65,7 +65,7 @@ export type Services = ReturnType<typeof createServices>
 async function ownProgram(prog: string, pluginDir: string): Promise<string> {
   const [path, root] = await Promise.all([realpath(prog).catch(() => null), realpath(pluginDir)])
   if (path?.startsWith(root + sep)) return path
-  throw badRequest(`the plugin has no program ${prog.replace(`${pluginDir}/`, '')}`, { name: 'prog' })
+  throw new CallbackFailed(`the plugin has no program ${prog.replace(`${pluginDir}/`, '')}`)
 }
 
 function filled(text: string, { pluginDir, workDir, info }: CallPlaces): string {

@@ -323,7 +323,7 @@ test('PRESAVE-026 PRESAVE-005 a refusal is told as the plugin says it, and nothi
   assert.equal(await count('object'), before)
 })
 
-test('PRESAVE-004 what a callback returns passes the later checks', async () => {
+test('what a callback returns passes the later checks', async () => {
   await behave(changing('person', `block.name = ''`))
   const broken = await save('person', [person()])
   assert.deepEqual([broken.status, broken.body.code], [400, 'ConstraintViolation'], JSON.stringify(broken.body))

@@ -16,6 +16,7 @@ import { renderManaged } from '../render.ts'
 import type { ManagedPlugin, ManagedPlugins, PluginInput } from '../schema.ts'
 import * as store from '../store.ts'
 import { checkedUrl, type FetchOptions, fetchArchive, fetchFailed } from './fetch.ts'
+import { assertReadOnlyFields, sourceOf } from './input.ts'
 
 export const managePlugins: NeededRight = { name: 'system.plugin' }
 
@@ -99,20 +100,6 @@ export function createPluginManagement(options: ManageOptions) {
       return { arrived: await folders.receive(told(url, found.content)), etag: found.etag }
     } finally {
       found.close()
-    }
-  }
-
-  function assertReadOnlyFields(plugin: Plugin, { id, type, url, zip_file, update_policy }: PluginInput): void {
-    if (id !== undefined && id !== plugin.id)
-      throw badRequest(`id must be ${plugin.id}, as in the address`, { name: 'id' })
-    if (type != null && type !== plugin.type) throw badRequest(`type stays ${plugin.type}`, { name: 'type' })
-    if (plugin.type !== 'zip' && zip_file != null)
-      throw badRequest(`a plugin of the type ${plugin.type} has no zip_file`, { name: 'zip_file' })
-    if (plugin.type === 'url') return
-    if (url != null && url !== plugin.url)
-      throw badRequest(`a plugin of the type ${plugin.type} has no url`, { name: 'url' })
-    if (update_policy != null && update_policy !== plugin.updatePolicy) {
-      throw badRequest('Only plugins from an address are updated from there.', { name: 'update_policy' })
     }
   }
 
@@ -296,12 +283,6 @@ export function createPluginManagement(options: ManageOptions) {
     if (problem !== null)
       throw badRequest(`${plugin.name} cannot run here: ${problem}`, { name: 'enabled', reason: problem })
   }
-}
-
-function sourceOf({ type, zip_file, url }: PluginInput) {
-  if (type === 'zip' && zip_file && url == null) return { kind: 'zip', fileId: zip_file._id } as const
-  if (type === 'url' && url != null && zip_file == null) return { kind: 'url', url: checkedUrl(url) } as const
-  throw badRequest('A plugin comes with type zip and a zip_file, or with type url and a url.', { name: 'type' })
 }
 
 async function* told(url: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

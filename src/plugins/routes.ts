@@ -21,7 +21,9 @@ const FilePath = Type.Object({
   '*': Type.String({ maxLength: 2000, description: 'Path of a file.' }),
 })
 const Language = Type.Object({ lang: Type.String({ pattern: languagePattern, description: 'For example `de-DE`.' }) })
-const Content = Type.Unknown({ description: 'The content.' })
+const binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
+const content = (type: string) => ({ description: 'The content.', content: { [type]: { schema: binary } } })
+const NotModified = Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' })
 
 export async function registerPluginRoutes(http: HttpApp, { plugins }: { plugins: PluginService }): Promise<void> {
   http.get(
@@ -53,7 +55,7 @@ function registerBrowserRoutes(http: HttpApp, { browser }: Pick<PluginService, '
           operationId: `get${kind.toUpperCase()}Bundle`,
           summary: `The ${kind} files of all plugins that are on, one after the other`,
           description: 'In the order of the plugins: those that others depend on first. No token is needed.',
-          response: { 200: Content },
+          response: { 200: content(`text/${kind === 'js' ? 'javascript' : kind}`), 304: NotModified },
         },
         config: { access: 'public', writes: false },
       },
@@ -87,7 +89,7 @@ function registerBrowserRoutes(http: HttpApp, { browser }: Pick<PluginService, '
         description:
           'From the folder that its manifest names as `base_url_prefix`; nothing else is served. No token is needed.',
         params: FilePath,
-        response: { 200: Content },
+        response: { 200: content('application/octet-stream'), 304: NotModified },
       },
       config: { access: 'public', writes: false, errors: ['PluginDisabled', 'PluginNotFound', 'ResourceNotFound'] },
     },
@@ -208,7 +210,8 @@ async function registerExtensionRoutes(http: HttpApp, plugins: PluginService): P
           description:
             'What is sent and what is answered is a matter of the plugin; parameters and bodies go to it as they are.',
           params: FilePath,
-          response: { 200: Content },
+          ...(method === 'GET' ? {} : { consumes: ['application/octet-stream'] }),
+          response: { 200: content('application/octet-stream') },
         },
         config: {
           access: 'optional',

@@ -73,25 +73,6 @@ print(json.dumps({'objects': payload['objects']}))
   })
 })
 
-test('numbers that no double holds come back as they are', async () => {
-  const script = `
-import sys, json
-from decimal import Decimal
-payload = json.load(sys.stdin, parse_float=lambda text: text)
-body = sys.stdin
-print(json.dumps({'objects': []}))
-`
-  await with_({ 'run.py': script }, { service: 'python3', objecttypes: ['work'] }, async () => {
-    const answer = await museum.svc.inject({
-      method: 'POST',
-      url: '/api/v1/db/work',
-      headers: { authorization: `Bearer ${await root.token()}`, 'content-type': 'application/json' },
-      payload: `[{"_objecttype":"work","_mask":"_all_fields","work":{"_pool":{"pool":{"_id":${museum.pool}}},"weight":0.1}}]`,
-    })
-    assert.equal(answer.statusCode, 200, answer.body)
-  })
-})
-
 test('what hangs is ended when its time is over, and keeps only its own saves waiting', async () => {
   const hangs = { 'run.js': 'setInterval(() => {}, 1000)' }
   await with_(hangs, { exec: exec({ timeout: '1500ms' })() }, async () => {

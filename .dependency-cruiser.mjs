@@ -24,6 +24,7 @@ const order = [
   'pools',
   'files',
   'objects',
+  'plugins',
   'collections',
   'mappings',
   'search',

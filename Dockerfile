@@ -10,7 +10,7 @@ ARG BUILD_COMMIT_TIME=""
 RUN npm pack --pack-destination /tmp
 
 FROM node:26-slim
-ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_DATA_DIR=/data
+ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_DATA_DIR=/data SVC_ALLOW_PLUGIN_INSTALL=false
 # What the service calls for metadata (ExifTool is a program in Perl), films and sounds. Documents of offices need LibreOffice too,
 # some 700 MB: docker build --build-arg PROGRAMS="ffmpeg perl libreoffice-core libreoffice-writer libreoffice-calc libreoffice-impress"
 ARG PROGRAMS="ffmpeg perl"

@@ -963,6 +963,53 @@ create table passkey_challenge (
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 CREATE INDEX passkey_challenge_user_idx ON public.passkey_challenge USING btree (user_id);
 
+create table plugin (
+  id bigint not null generated always as identity,
+  name text not null,
+  type text not null,
+  enabled boolean not null default false,
+  path text,
+  url text,
+  zip_file bigint,
+  update_policy text not null default 'never'::text,
+  package bytea,
+  etag text,
+  manifest json not null,
+  build_info json not null,
+  last_checked_at timestamp with time zone,
+  last_failure text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint plugin_pkey PRIMARY KEY (id),
+  constraint plugin_name UNIQUE (name),
+  constraint plugin_package_fkey FOREIGN KEY (package) REFERENCES plugin_package(sha256),
+  constraint plugin_type CHECK ((type = ANY (ARRAY['disk'::text, 'zip'::text, 'url'::text]))),
+  constraint plugin_update_policy CHECK ((update_policy = ANY (ARRAY['never'::text, 'daily'::text, 'always'::text])))
+);
+CREATE INDEX plugin_by_package ON public.plugin USING btree (package);
+
+create table plugin_config (
+  plugin text not null,
+  section text not null,
+  value jsonb not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint plugin_config_pkey PRIMARY KEY (plugin, section)
+);
+
+create table plugin_package (
+  sha256 bytea not null,
+  size bigint not null,
+  constraint plugin_package_pkey PRIMARY KEY (sha256)
+);
+
+create table plugin_package_part (
+  sha256 bytea not null,
+  number integer not null,
+  content bytea not null storage external,
+  constraint plugin_package_part_pkey PRIMARY KEY (sha256, number),
+  constraint plugin_package_part_sha256_fkey FOREIGN KEY (sha256) REFERENCES plugin_package(sha256) ON DELETE CASCADE
+);
+
 -- Pools: containers of objects, as a tree.
 create table pool (
   id bigint not null default nextval('pool_id_seq'::regclass),

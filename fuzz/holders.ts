@@ -68,6 +68,7 @@ const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/profile/, /Mapping|Metadata/],
   [/config/, /Config|Directory|Setting/],
   [/location/, /Location|Move/],
+  [/plugin/, /Plugin|Extension|Bundle/],
   [/sendmail/, /Mail/],
   [/event/, /Event/],
 ]

@@ -1,6 +1,7 @@
 import type { Json } from '../test/support/client.ts'
 import { link, payload } from '../test/support/seed/museum.ts'
 import type { Caller } from './caller.ts'
+import { addPlugin, pluginArchive, pluginThatIsOn } from './plugins.ts'
 import { password, type World } from './world.ts'
 
 /** A valid request of an operation, by its parts. */
@@ -606,6 +607,35 @@ export const seeds: Record<string, Seed> = {
       return { path: { moveId: run.id } }
     },
   },
+  listPlugins: nothing,
+  getJSBundle: nothing,
+  getCSSBundle: nothing,
+  getHTMLBundle: nothing,
+  getPluginTexts: { make: () => ({ path: { lang: 'en-US' } }) },
+  getPluginFile: { make: async (scene) => ({ path: { plugin: await pluginThatIsOn(scene), path: 'page.js' } }) },
+  listInstalledPlugins: nothing,
+  installPlugin: {
+    make: async (scene) => ({ body: { type: 'zip', zip_file: { _id: await pluginArchive(scene) } } }),
+  },
+  getInstalledPlugin: { make: async (scene) => ({ path: { id: await addPlugin(scene) } }) },
+  updatePlugin: {
+    make: async (scene) => {
+      const id = await addPlugin(scene)
+      return { path: { id }, body: { id, enabled: false, update_policy: 'never' } }
+    },
+  },
+  removePlugin: { make: async (scene) => ({ path: { id: await addPlugin(scene) } }) },
+  ...Object.fromEntries(
+    ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): [string, Seed] => [
+      `callExtensionBy${method}`,
+      {
+        make: async (scene) => ({
+          path: { plugin: await pluginThatIsOn(scene), path: 'echo' },
+          ...(method === 'GET' ? {} : { body: { number: 1 } }),
+        }),
+      },
+    ]),
+  ),
   listMessages: { make: () => ({ query: { limit: 10, offset: 0 } }) },
   saveMessages: { make: saveMessage },
   putMessages: {

@@ -2,6 +2,7 @@ import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeObjects } from './compose/objects.ts'
 import { composePeople, type People } from './compose/people.ts'
+import { composePlugins } from './compose/plugins.ts'
 import { composeReaders } from './compose/readers.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import { shadowedUsers } from './people/service.ts'
@@ -52,8 +53,10 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const readers = await composeReaders(given, ground, opened)
   const people = composePeople(given, ground, readers, opened)
   const workflow = await composeWorkflow(given, ground, readers, people, opened)
-  const objects = await composeObjects(given, ground, readers, people, workflow, opened)
-  const http = await composeHttp(given, ground, readers, people, workflow, objects)
+  const plugins = await composePlugins(given, ground, readers, people, workflow, opened)
+  const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
+  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects)
+  plugins.servedBy(http.server)
   const { jobs } = ground
   const { signIn } = people
   const { index, indexer, eventRuns, search, emptyTrash } = objects
@@ -98,6 +101,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     // Files of purged objects belong to nobody any more.
     async tidy(at) {
       await search.cleanPoints()
+      await plugins.plugins.manage.lookForUpdates(at)
       await emptyTrash(at)
       await workflow.files.tidy(at)
     },
@@ -110,13 +114,13 @@ async function sealAnew(
   { db, log }: Given,
   { seal }: Ground,
   { signIn, shares }: People,
-  { baseConfig, files }: Workflow,
+  { baseConfig, pluginSettings, files }: Workflow,
 ) {
   if (!(await isKnownSecretKey(db, seal))) {
     log.warn('the secret key is another one than that which was used last: what that one has sealed cannot be read')
   }
   const { apps, accounts } = await signIn.reseal()
-  const settings = await baseConfig.reseal()
+  const settings = (await baseConfig.reseal()) + (await pluginSettings.reseal())
   const { locations, addresses } = await files.reseal()
   if (apps > 0) log.warn({ apps }, 'authenticator apps are sealed with a key that is not here')
   if (accounts > 0) log.warn({ accounts }, 'accounts without a password are sealed with a key that is not here')

@@ -21,6 +21,7 @@ import type { HttpApp } from '../platform/http/http.ts'
 import { createHttp } from '../platform/http/server.ts'
 import { onSurface } from '../platform/http/surface.ts'
 import { build, version } from '../platform/version.ts'
+import { registerPluginRoutes } from '../plugins/routes.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
@@ -38,6 +39,7 @@ import { registerTransitionRoutes } from '../transitions/routes.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
 import type { People } from './people.ts'
+import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
@@ -45,9 +47,10 @@ import type { Workflow } from './workflow.ts'
 export async function composeHttp(
   { config, db, log }: Given,
   { memory, snapshots, standstill, jobs }: Ground,
-  { baseConfig, datamodel }: Readers,
+  { baseConfig, datamodel, keptPlugins }: Readers,
   { signIn, oauth, users, groups, mail, messages }: People,
   { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
+  { plugins }: Plugins,
   {
     index,
     read,
@@ -139,7 +142,7 @@ export async function composeHttp(
     registerMessageRoutes(scope, { messages })
     registerDatamodelRoutes(scope, datamodel)
     registerObjecttypeRoutes(scope, { objecttypes })
-    registerRightRoutes(scope, { presets, explain, invalid })
+    registerRightRoutes(scope, { presets, explain, invalid, addedSystemRights: keptPlugins.systemRights })
     registerPoolRoutes(scope, { pools })
     registerTagRoutes(scope, { tags })
     registerTransitionRoutes(scope, { transitions, runOnObjects })
@@ -149,6 +152,7 @@ export async function composeHttp(
     registerObjectInfoRoutes(scope, { info })
     registerCollectionRoutes(scope, { collections })
     registerMappingRoutes(scope, { mappings })
+    await registerPluginRoutes(scope, { plugins })
     registerSearchRoutes(scope, { search, language })
   })
   await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))

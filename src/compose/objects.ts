@@ -35,6 +35,7 @@ import { narrowedTags } from '../tags/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
+import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
@@ -57,9 +58,11 @@ export async function composeObjects(
     tags,
     maskSettings,
     anyMarks,
+    keptPlugins,
   }: Readers,
   { principals, rights, signIn, pins, shares, shareMails, users, groups, mail, messages, conventionOf }: People,
   { files, mappings, transitions, webhooks, pools: poolService }: Workflow,
+  { plugins }: Plugins,
   opened: AsyncDisposableStack,
 ) {
   const indexer = await createIndexer({
@@ -163,7 +166,11 @@ export async function composeObjects(
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,
-    callbacks: { list: saveCallbacks, viewer: signIn.systemActor, show: saved.showPending },
+    callbacks: {
+      list: () => [...saveCallbacks(), ...plugins.saveCallbacks()],
+      viewer: signIn.systemActor,
+      show: saved.showPending,
+    },
     events,
     languages,
     heavyRequests,
@@ -221,6 +228,7 @@ export async function composeObjects(
     databaseName,
     users: eventUsers,
     seen,
+    pluginType: keptPlugins.eventType,
     quotas: {
       eventBytes: config.quotaEventBytes,
       events: config.quotaEvents,

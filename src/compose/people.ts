@@ -27,7 +27,7 @@ export type People = ReturnType<typeof composePeople>
 export function composePeople(
   { config, db, passwordCost, loginParts = [] }: Given,
   { bus, memory, seal, jobs, queued, snapshots }: Ground,
-  { baseConfig, events, datamodel, tags, objecttypes, pools }: Readers,
+  { baseConfig, events, datamodel, tags, objecttypes, pools, keptPlugins }: Readers,
   opened: AsyncDisposableStack,
 ) {
   const principals = createPrincipals({ bus, memory, onChange: snapshots.turn })
@@ -37,6 +37,7 @@ export function composePeople(
     findPeople: principals.find,
     existingTags: tags.existing,
     presets: presetTerms,
+    addedSystemRights: keptPlugins.givenRights,
     maxBytes: memory.callerRights,
     derivedBytes: (count) => fieldVisibilityBytes(datamodel.current().objecttypes.size, count),
   })

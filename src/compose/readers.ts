@@ -7,6 +7,7 @@ import { openObjecttypes } from '../objecttypes/service.ts'
 import { createEventUsers } from '../people/event-users.ts'
 import { clientConventions } from '../platform/config/versions.ts'
 import { clearCaches } from '../platform/memory/byte-cache.ts'
+import { openPlugins } from '../plugins/service.ts'
 import { openPools } from '../pools/service.ts'
 import { createPostgresIndex, createReindexing } from '../search/service.ts'
 import { openTags } from '../tags/service.ts'
@@ -53,10 +54,11 @@ export async function composeReaders(
     conventionOf: clientConventions(config),
     dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
   })
-  const [tags, objecttypes, pools] = await Promise.all([
+  const [tags, objecttypes, pools, plugins] = await Promise.all([
     openTags({ snapshots }),
     openObjecttypes({ snapshots, bus }),
     openPools({ snapshots, bus }),
+    openPlugins({ snapshots, log }),
   ])
   return {
     baseConfig,
@@ -69,6 +71,7 @@ export async function composeReaders(
     tags,
     objecttypes,
     pools,
+    keptPlugins: plugins,
     anyMarks: marksAnywhere({ pools, objecttypes }),
     /** How masks are chosen and narrowed. */
     maskSettings: {

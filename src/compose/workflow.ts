@@ -19,6 +19,7 @@ import { createObjecttypeService } from '../objecttypes/service.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { matchesOrigin } from '../platform/values/redirect-uris.ts'
+import { openPluginSettings } from '../plugins/service.ts'
 import { createPoolService } from '../pools/service.ts'
 import { type CallerRights, createPresetService } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
@@ -45,7 +46,7 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Readers,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, keptPlugins, tags, maskSettings, anyMarks }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
@@ -117,6 +118,14 @@ export async function composeWorkflow(
     actorsOf: signIn.actorsOf,
     conventionOf,
   })
+  const pluginSettings = await openPluginSettings({
+    db,
+    bus,
+    snapshots,
+    seal,
+    plugins: keptPlugins.get,
+    mayActAs: signIn.mayActAs,
+  })
   const fileCounts = createFileCounts({ db, log, paused: () => config.readOnly })
   opened.defer(() => fileCounts.close())
   const requireMappings = mappings.requireUsable
@@ -149,6 +158,7 @@ export async function composeWorkflow(
   return {
     mappings,
     files,
+    pluginSettings,
     webhooks,
     transitions,
     objecttypes: objecttypeService,
@@ -174,6 +184,7 @@ export async function composeWorkflow(
     baseConfig: createBaseConfigAdministration({
       ...shared,
       baseConfig,
+      plugins: pluginSettings.sections,
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
         await signIn.checkSettings(tx, actor, before, after)

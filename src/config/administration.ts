@@ -23,6 +23,8 @@ import {
   replaceWhatFits,
   resetAt,
 } from './document.ts'
+import { pluginChangeAt, pluginChangesAt, pluginChangesIn } from './plugin-paths.ts'
+import type { PluginSectionChange, PluginSections } from './plugin-sections.ts'
 import { opened, resealConfig, sealed } from './sealing.ts'
 import { type BaseConfigService, baseConfigTopic } from './service.ts'
 import { lockRows, type StoredSections, writeSections } from './store.ts'
@@ -37,6 +39,8 @@ interface Dependencies {
   bus: Bus
   events: EventLog
   baseConfig: BaseConfigService
+  /** Sections of plugins. */
+  plugins: PluginSections
   /** What a change must fit to besides its own rules; in its transaction. @throws {AppError} */
   check?: (tx: Tx, change: CheckedChange) => Promise<void>
 }
@@ -53,11 +57,12 @@ interface Save {
   method: 'POST' | 'PATCH'
   path: Path
   changes: () => Map<SectionName, Change>
+  plugins?: readonly PluginSectionChange[]
   /** Sections that do not fit to others are put here and stay as they are; without it they are refused. */
   ignored?: Set<string>
 }
 
-export function createBaseConfigAdministration({ db, seal, bus, events, baseConfig, check }: Dependencies) {
+export function createBaseConfigAdministration({ db, seal, bus, events, baseConfig, check, plugins }: Dependencies) {
   const texts = createSealedTexts(seal)
 
   function write(actor: Actor, save: Save): Promise<void> {
@@ -66,15 +71,17 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
       const before = accepted(await opened(texts, await lockRows(tx)), () => {})
       const changed = new Map([...changes].map(([name, change]) => [name, change(before.get(name) ?? {})]))
       await checkTogether(tx, actor, { before, changed, ignored: save.ignored })
-      if (changed.size === 0) return
+      const ofPlugins = save.plugins?.length ? await plugins.write(tx, actor, save.plugins) : []
+      if (changed.size === 0 && ofPlugins.length === 0) return
       const after = new Map([...before, ...changed])
       await writeSections(tx, await sealed(texts, changed), actor.userId)
       const info = {
-        ScopedNames: [...changed.keys()].map((name) => `system.${name}`),
+        ScopedNames: [...[...changed.keys()].map((name) => `system.${name}`), ...ofPlugins],
         Method: save.method,
         Path: `/${save.path.join('/')}`,
       }
       await events.append(tx, [{ type: 'BASE_CONFIG_UPDATE', actor, basetype: 'base_config', info }])
+      if (changed.size === 0) return
       tx.afterCommit(() => baseConfig.take(after))
       await bus.publish(tx, baseConfigTopic)
     })
@@ -120,26 +127,42 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
       }
       throw error
     }
-    return baseConfig.document(actor)
+    return document(actor)
+  }
+
+  /** A path to what plugins have. @throws {AppError} `ResourceNotFound` */
+  function known(path: Path): Path {
+    at({ plugin: plugins.shown() }, path)
+    return path
+  }
+
+  function document(actor: Actor): ConfigDocument {
+    return { ...baseConfig.document(actor), plugin: plugins.shown() }
   }
 
   return {
-    document: baseConfig.document,
+    document,
 
     /** Seals with the present key what is not yet; how many secrets no key here opens. */
     reseal: (): Promise<number> => resealConfig(db, texts),
 
-    read: baseConfig.read,
+    /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
+    read: (actor: Actor, path: Path): unknown => at(document(actor), path),
 
     /** All sections with their members, for a generic form. */
     list(actor: Actor) {
       requireRight(actor, manageConfig)
-      return describe()
+      return { ...describe(), plugin: plugins.list() }
     },
 
     /** Replaces the sections that the body names; secrets that it does not name stay. Returns the whole document. */
     replace: (actor: Actor, body: unknown) =>
-      save(actor, { method: 'POST', path: [], changes: () => replaceSections(body) }),
+      save(actor, {
+        method: 'POST',
+        path: [],
+        changes: () => replaceSections(body),
+        plugins: pluginChangesIn(body, plugins.shown()),
+      }),
 
     /**
      * The same of a configuration from elsewhere: what fits is stored, and the paths of the rest are answered. What is
@@ -151,16 +174,32 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
         ignored.clear()
         return replaceWhatFits(body, ignored)
       }
-      const document = await save(actor, { method: 'POST', path: [], changes, ignored })
-      return { document, ignored: [...ignored] }
+      const saved = await save(actor, { method: 'POST', path: [], changes, ignored })
+      return { document: saved, ignored: [...ignored] }
     },
 
     /** Sets what stands at a path; of forms only the members given. Returns the value there. */
     patch: async (actor: Actor, path: Path, value: unknown): Promise<unknown> =>
-      at(await save(actor, { method: 'PATCH', path, changes: () => patchAt(path, value) }), path),
+      at(
+        await save(
+          actor,
+          path[0] === 'plugin'
+            ? { method: 'PATCH', path, changes: () => new Map(), plugins: pluginChangesAt(known(path), value) }
+            : { method: 'PATCH', path, changes: () => patchAt(path, value) },
+        ),
+        path,
+      ),
 
     /** Puts what stands at a path back to its defaults. Returns the value there. */
     reset: async (actor: Actor, path: Path): Promise<unknown> =>
-      at(await save(actor, { method: 'PATCH', path, changes: () => resetAt(path) }), path),
+      at(
+        await save(
+          actor,
+          path[0] === 'plugin'
+            ? { method: 'PATCH', path, changes: () => new Map(), plugins: [pluginChangeAt(known(path), null)] }
+            : { method: 'PATCH', path, changes: () => resetAt(path) },
+        ),
+        path,
+      ),
   }
 }

@@ -262,8 +262,6 @@ function checkSection(name: SectionName, wire: unknown, stored: Record<string, u
 
 function sectionsOf(body: unknown): Record<string, unknown> {
   const document = only(body, ['system', 'plugin'], '')
-  const plugins = document.plugin === undefined ? {} : only(document.plugin, [], 'plugin/')
-  void plugins
   const system = document.system === undefined ? {} : only(document.system, ['config'], 'system/')
   if (system.config === undefined) return {}
   if (!isRecord(system.config)) throw wrong('system/config', 'an object')

@@ -28,6 +28,7 @@ interface Compiled {
 
 export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
 export { inLanguage } from './fields.ts'
+export { type PluginSectionChange, type PluginSections, sectionField, usersIn } from './plugin-sections.ts'
 export type { RecipeName, RenditionClass } from './renditions.ts'
 export { namesProfile } from './version-presets.ts'
 
@@ -70,6 +71,9 @@ export async function openBaseConfig(deps: BaseConfigDependencies) {
     get: (): BaseConfig => snapshot.get().config,
     /** What the caller may see; `null` is a caller before sign-in. */
     document,
+
+    /** The same for who may see everything: without secrets all the same. */
+    whole: (): ConfigDocument => show(snapshot.get().stored, () => true),
 
     /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
     read: (actor: Actor | null, path: Path): unknown => at(document(actor), path),

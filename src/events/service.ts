@@ -70,6 +70,7 @@ export interface EventPage extends Page {
   records: () => AsyncIterable<EventRecord>
 }
 
+export type { EventTypeDefinition } from './types.ts'
 export type EventService = ReturnType<typeof createEventService>
 
 const largestPoll = 1000

@@ -3,6 +3,7 @@
  * content in a location, a *file* what somebody uploaded, a *version* what the file can be had as, a *use* an object that
  * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
  */
+import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
@@ -231,6 +232,17 @@ export async function createFileService(options: FileOptions) {
       const known = await records.load(db, await rights.forActor(actor), ids)
       const own = known.filter(({ file, access }) => access.may('asset_download', originalOf(file)))
       return new Set(own.map(({ file }) => file.id))
+    },
+
+    /**
+     * The content that was uploaded as a file, to be used for something else than the file.
+     * @throws {AppError} `InsufficientRights` when the actor may not download it.
+     */
+    async openOriginal(actor: Actor, id: number): Promise<Readable> {
+      const [known] = await records.load(db, await rights.forActor(actor), [id])
+      const original = known && originalOf(known.file)
+      if (!original || !known.access.may('asset_download', original)) throw new AppError('InsufficientRights')
+      return storeOf(original.locationId).read(original.sha256)
     },
 
     shown: records.shown,

@@ -5,6 +5,7 @@ import { noteIgnored } from '../platform/http/ignored.ts'
 import { sendJson } from '../platform/http/json-answer.ts'
 import { isOn } from '../platform/http/query.ts'
 import { isStrict } from '../platform/http/query-names.ts'
+import { requestFacts } from '../platform/http/request-facts.ts'
 import { TaskList } from '../platform/values/tasks.ts'
 import { DbObject, DeleteAnswer, DeleteBody, DeleteQuery, ObjectBody, ObjecttypePath, SaveQuery } from './schema.ts'
 import type { ObjectService } from './service.ts'
@@ -102,6 +103,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           fileDays: query.file_url_expire,
           ...confirmed(query),
           reversePoolChangedMode: query.reverse_pool_changed_mode,
+          facts: () => requestFacts(request),
         }
         const { params, body, deadline } = request
         const saved = await objects.save(actorOf(request), params.objecttype, body, options, deadline)

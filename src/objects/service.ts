@@ -9,6 +9,7 @@ import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { JsonAnswer } from '../platform/http/json-answer.ts'
+import type { RequestFacts } from '../platform/http/request-facts.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Tx } from '../platform/postgres/db.ts'
 import type { Task } from '../platform/values/tasks.ts'
@@ -39,7 +40,14 @@ export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export { type MaskDeps, standardMask } from './masks/preference.ts'
 export type { ReadService, ShownObject } from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
-export type { ChangeKind, PendingChange, PendingObject, Replacement, SaveCallback } from './save/callbacks/model.ts'
+export {
+  CallbackFailed,
+  type ChangeKind,
+  type PendingChange,
+  type PendingObject,
+  type Replacement,
+  type SaveCallback,
+} from './save/callbacks/model.ts'
 export type { ObjectDeps } from './save/context.ts'
 export { type FoundByValue, findObjectsByValues, type WantedValues } from './save/find-by-values.ts'
 export { type FoundObject, findNamedObjects, type NamedObject, readNamedObject } from './save/find-named.ts'
@@ -113,6 +121,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly format: FormatName
         readonly awaitIndex: number
         readonly fileDays?: number | undefined
+        readonly facts?: () => RequestFacts
       },
       deadline: Deadline = noDeadline,
       withSave?: WithSave,
@@ -120,7 +129,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
-      const request = { actor, objecttype: table, body, options }
+      const request = { actor, objecttype: table, body, options, facts: options.facts }
       const callbackOutcome = await runSaveCallbacks(deps, request, deadline)
       const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {

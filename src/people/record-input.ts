@@ -98,7 +98,8 @@ export async function aclsOf(
 export type Acl = readonly StoredGrant[]
 
 /** What users and groups ask of rights, and of objects, which come later. */
-export interface RightsHooks extends Pick<RightsService, 'validateAcls' | 'coversGrants' | 'renderAcls'> {
+export interface RightsHooks
+  extends Pick<RightsService, 'validateAcls' | 'coversGrants' | 'renderAcls' | 'parseSystemRights'> {
   /** Those of the groups that own objects or that grants on single objects name. */
   groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>>
 }

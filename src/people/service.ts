@@ -35,7 +35,7 @@ export {
 } from './principals.ts'
 export { duplicateValue, type RemovalHooks, type RightsHooks } from './record-input.ts'
 export { type LockOut, signInObstacle } from './sign-in-obstacle.ts'
-export { mergeSystemRights, type RightParameters } from './system-rights.ts'
+export { covers, mergeSystemRights, type RightParameters } from './system-rights.ts'
 export { type AccountUuids, createAccountUuids } from './users/account-uuids.ts'
 export { draftUser } from './users/draft.ts'
 export { meetsRules, ruleHint } from './users/password-rules.ts'

@@ -7,21 +7,31 @@ import { catalogue, type ErrorCode } from './catalogue.ts'
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly parameters: Record<string, unknown>
+  /** A program that is not ours refuses with a code of its own: the client gets that one, and `code` is for our log. */
+  readonly foreign: ForeignRefusal | undefined
 
   constructor(
     code: ErrorCode,
     parameters: Record<string, unknown> = {},
-    options: { message?: string; cause?: unknown } = {},
+    options: { message?: string; cause?: unknown; foreign?: ForeignRefusal } = {},
   ) {
     super(options.message ?? catalogue[code].text, { cause: options.cause })
     this.name = 'AppError'
     this.code = code
     this.parameters = parameters
+    this.foreign = options.foreign
   }
 
   get status(): number {
-    return catalogue[this.code].status
+    return this.foreign?.status ?? catalogue[this.code].status
   }
+}
+
+/** The code, the realm and the status of a refusal that are not in the catalogue: those of a plugin. */
+export interface ForeignRefusal {
+  readonly code: string
+  readonly realm: string
+  readonly status: number
 }
 
 /** A `ServerGeneric` with its sentence: for wrong input that has no code of its own. */
@@ -44,10 +54,10 @@ export interface ErrorBody {
 export function errorBody(error: AppError, requestId?: string): ErrorBody {
   const entry = catalogue[error.code]
   return {
-    code: error.code,
+    code: error.foreign?.code ?? error.code,
     package: entry.package,
-    realm: 'api',
-    statuscode: entry.status,
+    realm: error.foreign?.realm ?? 'api',
+    statuscode: error.status,
     error: error.message,
     message: error.message,
     parameters: error.parameters,

@@ -14,7 +14,21 @@ export type RightContext =
   | 'group'
 
 /** Form of the value of a parameter; `bytes` also takes a text such as `10MB`. */
-export type ParameterType = 'bool' | 'bytes' | 'string-list' | 'integer-list' | 'mask-list'
+export type ParameterType = 'bool' | 'bytes' | 'string-list' | 'integer-list' | 'mask-list' | AddedParameterType
+
+/** Forms of parameters of rights that others add: what is selected is a list of ids or names. */
+export const addedParameterTypes = [
+  'int',
+  'text',
+  'string-list-one',
+  'string-list-one-or-zero',
+  'mask-select',
+  'objecttype-select',
+  'eas-column-select',
+  'pool-select',
+  'preview-versions',
+] as const
+export type AddedParameterType = (typeof addedParameterTypes)[number]
 
 export interface RightParameter {
   readonly name: string
@@ -318,7 +332,7 @@ const systemRights = [
   systemRight('system.user.change_password', 'Change the own password.'),
   systemRight('system.message', 'Read and change messages.'),
   systemRight('system.config', 'Change the base configuration.'),
-  coming('plugins', systemRight('system.plugin', 'Manage plugins.')),
+  systemRight('system.plugin', 'Install plugins, which run as the service: who has it may do what the service may do.'),
   systemRight('system.profile', 'Manage mappings of metadata (XML profiles).'),
   systemRight('system.location', 'See storage locations; only root changes them.'),
   coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),

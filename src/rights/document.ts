@@ -58,9 +58,16 @@ const forms = {
 const fixed = contexts.map((context) => [context, renderContext(rightsCatalogue[context])] as const)
 
 /** The catalogue of rights: for every caller the same. */
-export function rightsDocument(presets: ReadonlyMap<PresetContext, PresetOutput[]>) {
+export function rightsDocument(
+  presets: ReadonlyMap<PresetContext, PresetOutput[]>,
+  addedSystemRights: readonly RightDefinition[],
+) {
+  const added = addedSystemRights.map(renderRight)
   return Object.fromEntries(
-    fixed.map(([context, shown]) => [context, { ...shown, presets: presets.get(context as PresetContext) ?? [] }]),
+    fixed.map(([context, shown]) => {
+      const rights = context === 'system' ? [...shown.rights, ...added] : shown.rights
+      return [context, { ...shown, rights, presets: presets.get(context as PresetContext) ?? [] }]
+    }),
   ) as Record<RightContext, ReturnType<typeof renderContext> & { presets: PresetOutput[] }>
 }
 

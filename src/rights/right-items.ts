@@ -15,10 +15,15 @@ const definitions = new Map<RightContext, ReadonlyMap<string, RightDefinition>>(
  * The rights map of a grant, checked and normalised (null values dropped, sizes in bytes).
  * @throws {AppError} `UnknownRight`, `UnknownRightParam`, `UnknownRightValue`, each with the path.
  */
-export function parseRights(context: RightContext, wire: unknown, path: string): Record<string, RightItem> {
+export function parseRights(
+  context: RightContext,
+  wire: unknown,
+  path: string,
+  added: ReadonlyMap<string, RightDefinition> = none,
+): Record<string, RightItem> {
   const rights: Record<string, RightItem> = {}
   for (const [name, item] of Object.entries(recordAt(wire, path))) {
-    const definition = definitions.get(context)?.get(name)
+    const definition = definitions.get(context)?.get(name) ?? added.get(name)
     if (!definition) throw new AppError('UnknownRight', { path: `${path}.${name}`, right: name, context })
     if (item === null) continue
     rights[name] = parseItem(definition, item, `${path}.${name}`) as RightItem
@@ -38,9 +43,15 @@ export function requireUniqueChoices(wire: unknown, path: string): void {
 }
 
 /** System rights of a user or group (`_system_rights`): right name to parameters. */
-export function parseSystemRights(wire: unknown, path = '_system_rights'): Record<string, Record<string, unknown>> {
-  return parseRights('system', wire, path) as Record<string, Record<string, unknown>>
+export function parseSystemRights(
+  wire: unknown,
+  path = '_system_rights',
+  added: ReadonlyMap<string, RightDefinition> = none,
+): Record<string, Record<string, unknown>> {
+  return parseRights('system', wire, path, added) as Record<string, Record<string, unknown>>
 }
+
+const none: ReadonlyMap<string, RightDefinition> = new Map()
 
 function parseItem(definition: RightDefinition, wire: unknown, path: string): Record<string, unknown> {
   const item: Record<string, unknown> = {}
@@ -76,7 +87,33 @@ function checkedValue(parameter: RightParameter, value: unknown): unknown {
       return listOf(typeof value === 'string' ? [value] : value, (text) => isChoice(parameter, text))
     case 'mask-list':
       return maskList(value)
+    case 'int':
+      return Number.isSafeInteger(value) ? value : undefined
+    case 'text':
+      return isText(value) ? value : undefined
+    case 'string-list-one':
+      return oneOf(parameter, value, 1)
+    case 'string-list-one-or-zero':
+      return oneOf(parameter, value, 0)
+    case 'mask-select':
+    case 'objecttype-select':
+    case 'eas-column-select':
+    case 'pool-select':
+    case 'preview-versions':
+      return listOf(value, (member) => isId(member) || (isText(member) && member !== ''))
   }
+}
+
+const longestText = 10_000
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= longestText
+}
+
+/** One choice, as a text or a list of one. */
+function oneOf(parameter: RightParameter, value: unknown, least: 0 | 1): unknown[] | undefined {
+  const chosen = listOf(typeof value === 'string' ? [value] : value, (text) => isChoice(parameter, text))
+  return chosen && chosen.length >= least && chosen.length <= 1 ? chosen : undefined
 }
 
 function isId(value: unknown): boolean {

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { dependentsQuery } from '../platform/http/query.ts'
 import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
+import type { RightDefinition } from './catalogue.ts'
 import { RightsDocument, rightsDocument } from './document.ts'
 import { ExplainQuery, Explanation } from './explain/schema.ts'
 import type { ExplainService } from './explain/service.ts'
@@ -20,7 +21,18 @@ const SaveQuery = Type.Object({ allow_invalid_acl, background_invalid_acl, backg
 /** The catalogue of rights, and presets. */
 export function registerRightRoutes(
   http: HttpApp,
-  { presets, explain, invalid }: { presets: PresetService; explain: ExplainService; invalid: InvalidGrantService },
+  {
+    presets,
+    explain,
+    invalid,
+    addedSystemRights,
+  }: {
+    presets: PresetService
+    explain: ExplainService
+    invalid: InvalidGrantService
+    /** Those of what is there now. */
+    addedSystemRights: () => readonly RightDefinition[]
+  },
 ): void {
   http.get(
     '/api/v1/right',
@@ -35,7 +47,7 @@ export function registerRightRoutes(
       },
       config: read,
     },
-    async () => rightsDocument(await presets.byContext()),
+    async () => rightsDocument(await presets.byContext(), addedSystemRights()),
   )
 
   http.get(

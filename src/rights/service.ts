@@ -8,23 +8,27 @@ import { hasSystemRight } from '../platform/http/system-right.ts'
 import { createByteCache } from '../platform/memory/byte-cache.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
-import type { RightContext } from './catalogue.ts'
+import type { RightContext, RightDefinition } from './catalogue.ts'
 import { type Caller, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
 import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
 import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
 import { madeFrom } from './presets/apply.ts'
 import type { PresetTerms } from './presets/model.ts'
+import { parseSystemRights } from './right-items.ts'
 import type { RightApi } from './schema.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
 
 export {
+  addedParameterTypes,
   type ContainerRight,
   containerRights,
   type ObjectRight,
+  type ParameterType,
   type RightContext,
+  type RightDefinition,
   type TagRight,
   waitingRights,
 } from './catalogue.ts'
@@ -80,7 +84,6 @@ export type {
 export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
 export { createPresetService, presetTerms, shareUrls } from './presets/service.ts'
-export { parseSystemRights } from './right-items.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 export interface RightsOptions {
@@ -91,6 +94,8 @@ export interface RightsOptions {
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** What the presets of the context say that exist; they stay so until the transaction ends. */
   presets: (from: Queryable, context: RightContext, ids: readonly number[]) => Promise<ReadonlyMap<number, PresetTerms>>
+  /** System rights that others add, by name: those that can be given. */
+  addedSystemRights?: () => ReadonlyMap<string, RightDefinition>
   /** Bytes of the rights of all callers in memory, which depend on the number of pools. */
   maxBytes: number
   /** Bytes that others keep beside the rights of one caller for as long as these are kept, by the number of pools. */
@@ -120,6 +125,7 @@ export function createRightsService({
   findPeople,
   existingTags,
   presets,
+  addedSystemRights = () => new Map(),
   maxBytes,
   derivedBytes = () => 0,
   now = Date.now,
@@ -223,6 +229,8 @@ export function createRightsService({
   return {
     /** The compiled rights of the actor: one look-up in memory unless grants changed or the caller is new. */
     forActor,
+    /** System rights of a user or group as sent, checked. @throws {AppError} `UnknownRight`, `UnknownRightParam`, `UnknownRightValue`. */
+    parseSystemRights: (wire: unknown, path: string) => parseSystemRights(wire, path, addedSystemRights()),
     /**
      * Checks a list of grants as sent and gives it in stored form: principals found, ids given to new entries, sticky
      * grants kept that the actor may not clear. Whether the actor may change the list at all is the caller's check.

@@ -7,7 +7,7 @@ import { AppError } from '../platform/errors.ts'
 const freshMinutes = 10
 
 /** What a session is opened by that proves nobody now: a kept browser, a token of ours for a receiver, a guest. */
-const provesNobody: readonly string[] = ['keep_login', 'webhook', 'anonymous']
+const provesNobody: readonly string[] = ['keep_login', 'webhook', 'plugin', 'anonymous']
 
 /**
  * Users change their own factors, password, login and addresses within ten minutes of a sign-in that has proved all that

@@ -10,10 +10,13 @@ import type { Jobs } from '../jobs/service.ts'
 import type { MailService } from '../mail/service.ts'
 import { rootUserId } from '../people/model.ts'
 import {
+  covers,
   createAccountUuids,
   meetsRules,
   type Principals,
+  principalsOfUser,
   type RightsHooks,
+  reachOf,
   requireMayJoin,
   requireMayTrust,
   ruleHint,
@@ -27,7 +30,7 @@ import type { Measure } from '../platform/http/metrics.ts'
 import type { Shares } from '../platform/memory/shares.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
-import type { Db, Queryable } from '../platform/postgres/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutEnd } from '../platform/values/text.ts'
 import { createChangePassword } from './account/change-password.ts'
@@ -54,6 +57,7 @@ import { createPages, type Visit } from './pages/service.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
 import { carryingHeaders, tokenOf } from './request-token.ts'
 import { ensureRoot } from './root.ts'
+import { createCallTokens } from './sessions/call-tokens.ts'
 import { createSessionInfo } from './sessions/info.ts'
 import { createOwnSessions } from './sessions/own.ts'
 import { createSessions, type Sessions } from './sessions/service.ts'
@@ -363,6 +367,24 @@ export function createSignInService(dependencies: SignInDependencies) {
       if (!(await sessions.actorOfUser(userId))) return null
       const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }
       return (await sessions.open(signIn)).accessToken
+    },
+
+    /** Tokens for programs that act for users while a call lasts. */
+    callTokens: createCallTokens({ db, holder: config.dataDir }),
+
+    /** Whether somebody has all that a user may do, so that a program which acts for the user gives them nothing more. */
+    async mayActAs(from: Tx, actor: Actor, userId: number): Promise<boolean> {
+      if (actor.isRoot || actor.userId === userId) return true
+      const other = await sessions.actorOfUser(userId, '', from)
+      if (!other || other.isRoot || !covers(actor.systemRights, Object.fromEntries(other.systemRights))) return false
+      return reachOf(actor, rights, from)(principalsOfUser(userId, other.groupIds))
+    },
+
+    /** The user with that reference who may sign in now; null when there is none. */
+    async actorByReference(reference: string): Promise<Actor | null> {
+      const { rows } = await db.query<{ id: number }>('select id from "user" where reference = $1', [reference])
+      const id = rows[0]?.id
+      return id === undefined ? null : ((await sessions.actorsWhoMayAct(db, [id])).get(id) ?? null)
     },
 
     close: () => sessions.close(),

@@ -242,9 +242,20 @@ suite('description of the interface', () => {
         [],
         ['application/octet-stream', 'application/octet-stream'],
       ],
+      ['get /api/v1/plugin/bundle.js', [], ['text/javascript']],
+      ['get /api/v1/plugin/bundle.css', [], ['text/css']],
+      ['get /api/v1/plugin/bundle.html', [], ['text/html']],
+      ['get /api/v1/plugin/static/{plugin}/{path}', [], ['application/octet-stream']],
+      ['get /api/v1/plugin/extension/{plugin}/{path}', [], ['application/octet-stream']],
+      ...['post', 'put', 'patch', 'delete'].map((method): [string, string[], string[]] => [
+        `${method} /api/v1/plugin/extension/{plugin}/{path}`,
+        ['application/octet-stream'],
+        ['application/octet-stream'],
+      ]),
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
-    const html = ['/api/oauth2/logout', '/api/v1/system/openapi/', '/logout']
+    const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)
+    const html = ['/api/oauth2/logout', '/api/v1/system/openapi/', '/logout', ...bundles]
     const seen: string[] = []
     for (const { method, url } of svc.app.http.declaredRoutes) {
       if (method !== 'GET' || html.includes(url) || pagesForPeople.test(url)) continue

@@ -1,6 +1,7 @@
 import type { Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
+import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, mapYielding, type Yielder } from '../../platform/process/cooperative-yield.ts'
@@ -75,6 +76,8 @@ export interface SaveRequest {
   readonly objecttype: Table
   readonly body: readonly unknown[]
   readonly options: SaveOptions
+  /** The request that it came with, for those who are asked before it is written. */
+  readonly facts?: (() => RequestFacts) | undefined
 }
 
 /** What callbacks say to a save; before any of it is written, and before anything is locked. */
@@ -93,6 +96,7 @@ export async function runSaveCallbacks(
     dryRun,
     objects: body.length,
     deadline,
+    facts: request.facts,
     async look(context, said) {
       const { items, kept } = await prepare(context, request, said)
       const { move } = followers(await poolMoves(items, kept, context.yielder), options)

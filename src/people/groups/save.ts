@@ -5,7 +5,6 @@ import { AppError } from '../../platform/errors.ts'
 import { systemRight } from '../../platform/http/system-right.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { assertStorable } from '../../platform/values/text.ts'
-import { parseSystemRights } from '../../rights/service.ts'
 import { type Reaches, reachOf } from '../escalation.ts'
 import type { StoredGroup, SystemRights } from '../model.ts'
 import { noRights, type PersonRight, rightsById } from '../person-rights.ts'
@@ -53,7 +52,7 @@ export async function saveGroups(
 async function write(deps: GroupDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<number[]> {
   await loadStored(deps, actor, items, tx)
   const drafts = items.map((item) => draftGroup(item.input, item.stored, item.path))
-  const rights = items.map((item) => systemRightsOf(item))
+  const rights = items.map((item) => systemRightsOf(deps, item))
   for (const [index, item] of items.entries())
     assertMayChange(actor, item, rights[index] ?? {}, drafts[index] as GroupDraft)
   const owners = ownersOf(items)
@@ -114,9 +113,9 @@ async function loadStored(deps: GroupDependencies, actor: Actor, items: readonly
   )
 }
 
-function systemRightsOf({ input, stored, path }: Item): SystemRights {
+function systemRightsOf({ rights }: Pick<GroupDependencies, 'rights'>, { input, stored, path }: Item): SystemRights {
   if (input._system_rights === undefined) return stored?.systemRights ?? {}
-  return parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
+  return rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
 }
 
 /**

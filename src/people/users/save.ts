@@ -6,7 +6,6 @@ import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { canonicalJson } from '../../platform/values/canonical-json.ts'
 import { confirmTask, type Task } from '../../platform/values/tasks.ts'
 import { assertStorable } from '../../platform/values/text.ts'
-import { parseSystemRights } from '../../rights/service.ts'
 import { principalsOfUser, type Reaches, reachOf } from '../escalation.ts'
 import type { DueMail, EndedSessions } from '../hooks.ts'
 import {
@@ -120,7 +119,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
       ...draft,
       version: (item.stored?.version ?? 0) + 1,
       password_hash: item.passwordHash,
-      system_rights: systemRightsOf(item),
+      system_rights: systemRightsOf(deps, item),
       acl: acls[index] ?? [],
       owner_user: owner.userId,
       owner_group: owner.groupId,
@@ -212,9 +211,9 @@ function assertPasswordFits({ passwordHash, stored, path }: Item, type: UserType
   if (!fits) throw new AppError('UnableToSetPasswordForUserType', { path: `${path}._password`, type })
 }
 
-function systemRightsOf({ input, stored, path }: Item): SystemRights {
+function systemRightsOf(deps: Pick<UserDependencies, 'rights'>, { input, stored, path }: Item): SystemRights {
   if (input._system_rights === undefined) return stored?.systemRights ?? {}
-  const rights = parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
+  const rights = deps.rights.parseSystemRights(input._system_rights ?? {}, `${path}._system_rights`)
   if (stored?.id === rootUserId && canonicalJson(rights) !== canonicalJson(stored.systemRights)) {
     throw new AppError('ColumnCanNotBeUpdated', { column: '_system_rights' })
   }

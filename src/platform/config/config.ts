@@ -122,6 +122,23 @@ export interface Config extends LaneSettings {
   readonly soffice: string
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
+  /** Absolute folders that are searched for plugins when the service starts. */
+  readonly pluginPaths: readonly string[]
+  /** Plugins may be installed and updated over the interface: their programs run as the service. */
+  readonly allowPluginInstall: boolean
+  /** Fetches plugins from private addresses too (tests, closed networks). */
+  readonly allowPrivatePlugins: boolean
+  /** `name=/path/of/the/program`: programs that plugins may run besides node, python3 and their own. */
+  readonly pluginServices: readonly string[]
+  /** Seconds that a program of a plugin has where its manifest does not say. */
+  readonly pluginSeconds: number
+  /** Seconds that a call waits for a place. */
+  readonly pluginWait: number
+  /** Megabytes of memory of a program of a plugin, and of its answer. */
+  readonly pluginMemory: number
+  readonly pluginOutput: number
+  /** Programs of one plugin that run at the same time. */
+  readonly pluginPlaces: number
   /** Bytes of an answer of another server. */
   readonly outgoingAnswerLimit: number
   /** Seconds for one exchange with it. */

@@ -1,5 +1,6 @@
 import { createByteCache, heapBytes } from '../../platform/memory/byte-cache.ts'
 import { compileAccess, type UserAccess } from './access.ts'
+import { callClient } from './call-tokens.ts'
 import type { SessionRow } from './store.ts'
 
 /** A session as requests need it. */
@@ -54,6 +55,8 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
   /** The session of a row that was asked for in the generation `asked`. */
   function keep(key: string, row: SessionRow, asked: number): Session {
     const session = toSession(row)
+    // It ends with the call that it is for, in all processes at once and without a message.
+    if (row.clientId === callClient) return session
     // What ends a share is told by nobody: sessions of links are read anew each time.
     if (asked === generation && row.type !== 'collection') {
       entries.set(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })

@@ -47,8 +47,8 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
         `select id, user_id as "userId", client_id as "clientId", method, scopes, authenticated_at as since,
            last_used_at as "lastUsed", expires_at as expires, remote_addr as address, user_agent as device,
            browser_hash is not null as bound
-         from oauth_session where user_id = $1 and revoked_at is null and expires_at > now()
-           and ($2::text is null or id::text = $2)
+          from oauth_session where user_id = $1 and revoked_at is null and expires_at > now() and method <> 'plugin'
+            and ($2::text is null or id::text = $2)
          order by last_used_at desc, id limit 1000`,
         [userId, onlyOwn(actor)],
         'sessions_of_user',

@@ -418,7 +418,7 @@ export async function removeEnded(tx: Tx): Promise<void> {
 export async function removeOldest(tx: Tx, userId: number, keptId: string, most: number): Promise<FoundSession[]> {
   const { rows } = await tx.query<FoundSession & { open: boolean }>(
     `with old as (
-       select id from oauth_session where user_id = $1 and id <> $2
+       select id from oauth_session where user_id = $1 and id <> $2 and method <> 'plugin'
        order by revoked_at is null desc, last_used_at desc, id offset $3 limit 20
      ), free as (select s.id from oauth_session s join old using (id) for update of s skip locked)
      delete from oauth_session s where id in (select id from free)

@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import type { OpenApiDocument } from '../../../src/system/openapi/model.ts'
 import { zip } from '../../files/documents.ts'
 import { upload } from '../../files/support.ts'
+import { install } from '../../plugins/support.ts'
 import type { Json } from '../../support/client.ts'
 import { type Museum, payload, startMuseum } from '../../support/seed/museum.ts'
 import type { TestService } from '../../support/service.ts'
@@ -40,18 +41,21 @@ suite('query parameters that nobody knows', () => {
     svc = museum.svc
     authorization = `Bearer ${await svc.as('root').token()}`
     const document: OpenApiDocument = (await svc.as(null).get('/system/openapi/spec.json')).body
-    operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-      // Answers to HEAD have no body; that of an upload is looked at below.
-      Object.entries(methods)
-        .filter(([method]) => method !== 'head')
-        .map(([method, { parameters = [] }]) => ({
-          name: `${method.toUpperCase()} ${path}`,
-          method: method.toUpperCase() as Operation['method'],
-          url: path.replaceAll(/\{[^}]+\}/g, '1'),
-          query: parameters.filter((parameter) => parameter.in === 'query').map((parameter) => parameter.name),
-          texts: Object.fromEntries(parameters.map(({ name, description = '' }) => [name, description])),
-        })),
-    )
+    operations = Object.entries(document.paths)
+      // What parameters mean there is a matter of the plugin.
+      .filter(([path]) => !path.includes('/plugin/extension/'))
+      .flatMap(([path, methods]) =>
+        // Answers to HEAD have no body; that of an upload is looked at below.
+        Object.entries(methods)
+          .filter(([method]) => method !== 'head')
+          .map(([method, { parameters = [] }]) => ({
+            name: `${method.toUpperCase()} ${path}`,
+            method: method.toUpperCase() as Operation['method'],
+            url: path.replaceAll(/\{[^}]+\}/g, '1'),
+            query: parameters.filter((parameter) => parameter.in === 'query').map((parameter) => parameter.name),
+            texts: Object.fromEntries(parameters.map(({ name, description = '' }) => [name, description])),
+          })),
+      )
   })
   after(() => museum[Symbol.asyncDispose]())
 
@@ -145,6 +149,10 @@ suite('query parameters that nobody knows', () => {
     ])
     const sent = [{ name: 'all.zip', content: zip({ 'notes.txt': 'note' }) }]
     const [file] = (await upload(svc, 'root', sent, { produce_versions: 'false' })).body
+    const plugin = await install(svc, 'named', {
+      'manifest.yml': JSON.stringify({ plugin: { name: 'named' }, base_url_prefix: 'web' }),
+      'web/a.txt': 'a',
+    })
     const person = '/api/v1/db/person/_all_fields'
     const download = `/api/v1/eas/download/${file._id}/${file.hash}/original`
     return {
@@ -158,6 +166,8 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/mask/{version}/{mask}': '/api/v1/mask/CURRENT/person__standard',
       'GET /api/v1/schema/user/{version}': '/api/v1/schema/user/CURRENT',
       'GET /api/v1/message/{id}': `/api/v1/message/${message._id}`,
+      'GET /api/v1/plugin/manage/{id}': `/api/v1/plugin/manage/${plugin.id}`,
+      'GET /api/v1/plugin/static/{plugin}/{path}': '/api/v1/plugin/static/named/a.txt',
       'GET /api/v1/right/explain': `/api/v1/right/explain?user=1&system_object_id=${object._system_object_id}`,
       'GET /api/v1/right/{context}/presets': '/api/v1/right/object/presets',
       'GET /api/v1/right/{context}/presets/{presetId}': `/api/v1/right/object/presets/${preset._id}`,
@@ -203,7 +213,11 @@ suite('query parameters that nobody knows', () => {
         wrong.push(`${name}: ${open.headers['cache-control']} for everybody`)
       const plain = await svc.inject({ method, url: place, headers: { authorization } })
       // Files are private to who may see them, and say so.
-      const unasked = /eas\/download/.test(name) ? /^private, / : /^no-store(, no-cache)?$/
+      const unasked = /eas\/download/.test(name)
+        ? /^private, /
+        : /plugin\/(static|bundle\.)/.test(name)
+          ? /^public, no-cache$/
+          : /^no-store(, no-cache)?$/
       if (!unasked.test(String(plain.headers['cache-control']))) wrong.push(`${name}: kept without being asked`)
     }
     assert.deepEqual(wrong, [])

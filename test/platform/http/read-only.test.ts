@@ -25,6 +25,9 @@ const writing = `
   POST /api/v1/pool
   PUT /api/v1/pool
   DELETE /api/v1/pool/:poolID
+  PUT /api/v1/plugin/manage
+  POST /api/v1/plugin/manage/:id
+  DELETE /api/v1/plugin/manage/:id
   POST /api/v1/collection
   PUT /api/v1/collection
   PUT /api/v1/collection/list
@@ -97,6 +100,7 @@ const writing = `
 
 /** What changes nothing although it is no GET. */
 const reading = [
+  ...['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => `${method} /api/v1/plugin/extension/:plugin/*`),
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
   'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
   'HEAD /api/v1/eas/iiif/*',

@@ -1,4 +1,5 @@
 import type { Actor } from '../../../platform/actor.ts'
+import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { Wire } from '../../masks/reader.ts'
@@ -25,6 +26,9 @@ export interface SaveCallback {
   call(change: PendingChange): Promise<readonly Replacement[]>
 }
 
+/** Why a callback has failed, in words that go on from its name and that the client may read. */
+export class CallbackFailed extends Error {}
+
 export interface PendingChange {
   readonly kind: ChangeKind
   readonly actor: Actor
@@ -32,6 +36,8 @@ export interface PendingChange {
   readonly dryRun: boolean
   /** As long as somebody waits for the answer. */
   readonly deadline: Deadline
+  /** The request that it is part of, as far as callbacks may know it. */
+  readonly request?: RequestFacts
   readonly objects: readonly PendingObject[]
 }
 

@@ -2,6 +2,7 @@ import type { Model } from '../../../datamodel/model.ts'
 import type { Actor } from '../../../platform/actor.ts'
 import { expectedVersion } from '../../../platform/config/versions.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
 import type { Wire } from '../../masks/reader.ts'
@@ -11,7 +12,7 @@ import type { Item } from '../item.ts'
 import { asStored } from '../outcome.ts'
 import { applyStandards } from '../standards.ts'
 import { inTransaction } from '../transaction.ts'
-import type { ChangeKind, PendingObject, Replacement, SaveCallback } from './model.ts'
+import { CallbackFailed, type ChangeKind, type PendingObject, type Replacement, type SaveCallback } from './model.ts'
 import { type CallbackReplacements, type Replaced, replaceDraft } from './replace.ts'
 
 /** A change, as far as callbacks are asked about it. */
@@ -22,6 +23,8 @@ export interface Change {
   /** How many objects the request names. */
   readonly objects: number
   readonly deadline: Deadline
+  /** The request that it is part of. */
+  readonly facts?: (() => RequestFacts) | undefined
   /** All that would change: finds, decides and merges, just as it is done for the write. */
   look(context: SaveContext, said: CallbackReplacements): Promise<readonly Item[]>
 }
@@ -155,7 +158,7 @@ interface Answered {
 
 async function answerOf(
   callback: SaveCallback,
-  { kind, actor, dryRun, deadline }: Change,
+  { kind, actor, dryRun, deadline, facts }: Change,
   shown: readonly Shown[],
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
@@ -178,10 +181,10 @@ async function answerOf(
   const objects = await mapYielding(shown, pending, yielder)
   let answer: readonly Replacement[]
   try {
-    answer = await callback.call({ kind, actor, dryRun, deadline, objects })
+    answer = await callback.call({ kind, actor, dryRun, deadline, objects, ...(facts ? { request: facts() } : {}) })
   } catch (error) {
     if (error instanceof AppError) throw error
-    throw failed(callback, 'it ended with an error', error)
+    throw failed(callback, error instanceof CallbackFailed ? error.message : 'it ended with an error', error)
   }
   const given = new Set<string>()
   return answer.map((replacement) => {

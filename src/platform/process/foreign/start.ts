@@ -26,7 +26,9 @@ export interface ForeignStart {
   /** Besides a path, a language and the folder as home. */
   readonly environment?: Readonly<Record<string, string>>
   /** Its first four: input, output, errors and a channel for messages. */
-  readonly stdio: readonly ['ignore', 'pipe' | 'ignore', 'pipe' | 'ignore', 'ipc' | 'ignore']
+  readonly stdio: readonly ['pipe' | 'ignore', 'pipe' | 'ignore', 'pipe' | 'ignore', 'ipc' | 'ignore']
+  /** It may reach other servers: what reads foreign files has no business there. */
+  readonly online?: boolean
   /** Behind everything else on the machine. */
   readonly background: boolean
 }
@@ -54,6 +56,7 @@ export function startForeign({
   isolate,
   environment,
   stdio,
+  online = false,
   background,
 }: ForeignStart): ChildProcess {
   const numbers = [inUnits(file, 512), inUnits(processor, 1), inUnits(addresses, 1024)]
@@ -62,7 +65,14 @@ export function startForeign({
     cwd: folder,
     stdio: streams,
     serialization: 'advanced',
-    env: { PATH: process.env.PATH, HOME: folder, TMPDIR: folder, LANG: 'C.UTF-8', ...nowhere, ...environment },
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      TMPDIR: folder,
+      LANG: 'C.UTF-8',
+      ...(online ? {} : nowhere),
+      ...environment,
+    },
     detached: true,
   })
   // The pipe keeps nobody waiting; that it breaks is how a program ends.

@@ -1,0 +1,55 @@
+import type { AddressInfo } from 'node:net'
+import { createPluginService } from '../plugins/service.ts'
+import type { Given, Ground } from './ground.ts'
+import type { People } from './people.ts'
+import type { Readers } from './readers.ts'
+import type { Workflow } from './workflow.ts'
+
+export type Plugins = Awaited<ReturnType<typeof composePlugins>>
+
+/** What is installed beside the service. */
+export async function composePlugins(
+  { config, db, log }: Given,
+  { bus }: Ground,
+  { baseConfig, datamodel, events, keptPlugins }: Readers,
+  { signIn }: People,
+  { files, pluginSettings }: Workflow,
+  opened: AsyncDisposableStack,
+) {
+  let address: () => AddressInfo | string | null = () => null
+  const plugins = await createPluginService({
+    db,
+    bus,
+    plugins: keptPlugins,
+    events,
+    log,
+    settings: config,
+    openFile: files.openOriginal,
+    tokens: signIn.callTokens,
+    actorByReference: signIn.actorByReference,
+    tableOf: (objecttype) => datamodel.current().objecttypes.get(objecttype),
+    removeSettings: pluginSettings.remove,
+    async actorOfSetting(plugin, section, parameter) {
+      const userId = pluginSettings.userOf(plugin, section, parameter)
+      return userId === null ? null : ((await signIn.actorsOf(db, [userId])).get(userId) ?? null)
+    },
+    config: (plugin) => ({ system: baseConfig.whole().system, plugin: pluginSettings.opened(plugin) }),
+    apiUrl: () => ownAddress(address()) ?? config.externalUrl,
+  })
+  opened.defer(() => plugins.close())
+  return {
+    plugins,
+    /** Programs call back to where this process listens. */
+    servedBy(server: { address(): AddressInfo | string | null }): void {
+      address = () => server.address()
+    },
+  }
+}
+
+/** The address by which programs on this machine reach the service; null while it listens nowhere. */
+function ownAddress(address: AddressInfo | string | null): string | null {
+  if (address === null || typeof address === 'string') return null
+  const { address: host, family, port } = address
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`
+  return `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
+}

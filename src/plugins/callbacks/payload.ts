@@ -1,0 +1,65 @@
+import type { Table } from '../../datamodel/model.ts'
+import { CallbackFailed, type PendingObject, type Replacement } from '../../objects/service.ts'
+import { JsonReader } from '../../platform/http/body/json-reader.ts'
+import { createYielder, mapYielding } from '../../platform/process/cooperative-yield.ts'
+import { isObject } from '../manifest/reader.ts'
+import { withEmptyTexts, withoutEmptyTexts } from './empty-texts.ts'
+
+export type TableOf = (objecttype: string) => Table | undefined
+
+/** The objects of a change and what a program is told besides, as bytes. */
+export async function payloadOf(info: object, objects: readonly PendingObject[], tableOf: TableOf): Promise<Buffer> {
+  const parts = await mapYielding(
+    objects,
+    ({ key, mask, object, current }) =>
+      JSON.stringify({
+        ...inBlock(object, tableOf, withEmptyTexts),
+        _callback_context: { hash: key, original_mask: mask },
+        _current: current && inBlock(current, tableOf, withEmptyTexts),
+      }),
+    createYielder(),
+  )
+  return Buffer.from(`{"info":${JSON.stringify(info)},"objects":[${parts.join()}]}`)
+}
+
+type Wire = Record<string, unknown>
+
+function inBlock(object: Wire, tableOf: TableOf, map: typeof withEmptyTexts): Wire {
+  const name = object._objecttype
+  const table = typeof name === 'string' ? tableOf(name) : undefined
+  const block = table && object[table.name]
+  return table && isObject(block) ? { ...object, [table.name]: map(table, block) } : object
+}
+
+/** What a callback may answer: as many values and as deep as a save. */
+const limits = { values: 1_000_000, depth: 100, keyBytes: 1000, stringBytes: 16 * 1024 * 1024 }
+const sliceBytes = 64 * 1024
+
+/** The JSON of an answer, read a piece at a time; undefined where it is none. */
+export async function readAnswer(bytes: Buffer): Promise<unknown> {
+  const yielder = createYielder()
+  try {
+    const reader = new JsonReader(limits, { exact: true })
+    for (let at = 0; at < bytes.length; at += sliceBytes) {
+      if (yielder.due()) await yielder.yield()
+      reader.write(bytes.subarray(at, at + sliceBytes))
+    }
+    return reader.end()
+  } catch {
+    return undefined
+  }
+}
+
+/** The objects of an answer by their hashes. @throws {Error} in words that go on from the name of the callback. */
+export function replacementsIn(body: unknown, tableOf: TableOf): Replacement[] {
+  if (!isObject(body) || !Array.isArray(body.objects)) throw new CallbackFailed('its answer has no list objects')
+  return body.objects.map((object: unknown, index) => {
+    const context = isObject(object) ? object._callback_context : undefined
+    const hash = isObject(context) ? context.hash : undefined
+    if (!isObject(object) || typeof hash !== 'string' || hash === '') {
+      throw new CallbackFailed(`objects.${index} of its answer has no _callback_context.hash`)
+    }
+    const { _callback_context: _context, _current, ...rest } = object
+    return { key: hash, object: inBlock(rest, tableOf, withoutEmptyTexts) }
+  })
+}

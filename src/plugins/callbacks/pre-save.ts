@@ -1,0 +1,132 @@
+import {
+  CallbackFailed,
+  type PendingChange,
+  type PendingObject,
+  type Replacement,
+  type SaveCallback,
+} from '../../objects/service.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
+import type { Program } from '../manifest/model.ts'
+import { isObject } from '../manifest/reader.ts'
+import type { Plugin } from '../model.ts'
+import { refusalError, refusalIn } from '../run/answer.ts'
+import type { Call, Caller } from '../run/call.ts'
+import { collect, execute } from '../run/execute.ts'
+import type { KeptProcesses } from '../run/keep.ts'
+import type { Services } from '../run/programs.ts'
+import { payloadOf, readAnswer, replacementsIn, type TableOf } from './payload.ts'
+
+export interface PreSaveOptions {
+  readonly caller: Caller
+  readonly services: Services
+  readonly kept: KeptProcesses
+  /** Bytes of an answer. */
+  readonly mostOutput: number
+  readonly tableOf: TableOf
+}
+
+export interface Answered {
+  readonly body: unknown
+  /** It ended with another code than 0. */
+  readonly failed: boolean
+}
+
+/** Programs that hear of changes of objects, and answer what becomes of these. */
+export function createCallbacks({ caller, services, kept, mostOutput, tableOf }: PreSaveOptions) {
+  async function once(call: Call, program: Program, input: Buffer): Promise<Answered> {
+    const said: Buffer[] = []
+    const end = await execute({
+      services,
+      call,
+      program,
+      input,
+      take: async (process) => {
+        said.push(await collect(process, mostOutput))
+      },
+    })
+    if (end.kind === 'broken') throw new CallbackFailed(`its program ${call.clean(end.reason)}`)
+    const bytes = Buffer.concat(said)
+    const body = bytes.length === 0 ? null : await readAnswer(bytes)
+    if (end.code !== 0) {
+      if (refusalIn(body, true)) return { body, failed: true }
+      throw new CallbackFailed(`its program ended with the code ${end.code}`)
+    }
+    if (bytes.toString('latin1', 0, 100).trim() === '' && bytes.length < 100)
+      throw new CallbackFailed('its answer is empty')
+    if (body === undefined) throw new CallbackFailed('its answer is no JSON')
+    return { body, failed: false }
+  }
+
+  async function ofKept(call: Call, { plugin, program }: { plugin: Plugin; program: Program }, input: Buffer) {
+    const answer = await kept.call({
+      key: keptKey(plugin, program),
+      async start() {
+        const folder = await call.keptFolder()
+        const [command] = program.commands
+        if (!command) throw new CallbackFailed('has no command')
+        const places = { pluginDir: call.folder.root, workDir: folder, info: '' }
+        return { command: await services.commandOf(program, command, places), folder }
+      },
+      input,
+      limits: { ...call.limits, output: mostOutput },
+      signal: call.signal,
+    })
+    call.note(answer.errors, answer.kind === 'failed')
+    if (answer.kind === 'failed') throw new CallbackFailed(`its program ${call.clean(answer.reason)}`)
+    return { body: answer.body, failed: false }
+  }
+
+  async function ask(
+    { plugin, program }: { plugin: Plugin; program: Program },
+    change: Pick<PendingChange, 'actor' | 'deadline' | 'request'>,
+    objects: readonly PendingObject[],
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<readonly Replacement[]> {
+    const { actor, deadline, request = null } = change
+    using waiting = signalOf(deadline)
+    const answered = await caller.run(
+      { plugin, program, actor, request, more, signal: waiting.signal },
+      async (call) => {
+        const input = await payloadOf(call.info, objects, tableOf)
+        return program.keep ? ofKept(call, { plugin, program }, input) : once(call, program, input)
+      },
+    )
+    const refusal = refusalIn(answered.body, answered.failed)
+    if (refusal) throw refusalError(refusal)
+    if (isObject(answered.body) && isObject(answered.body.error)) throw new CallbackFailed('its error has no code')
+    return replacementsIn(answered.body, tableOf)
+  }
+
+  return {
+    ask,
+
+    /** The steps of a plugin, in the order of its manifest; those whose callback is not there are left out. */
+    stepsOf(plugin: Plugin): SaveCallback[] {
+      return plugin.manifest.steps.flatMap(({ callback, objecttypes }) => {
+        const program = plugin.manifest.preSave.get(callback)
+        if (!program) return []
+        return {
+          name: `${plugin.name}:${callback}`,
+          kinds: ['save'],
+          ...(objecttypes ? { objecttypes } : {}),
+          call: (change) => ask({ plugin, program }, change, change.objects),
+        } satisfies SaveCallback
+      })
+    },
+  }
+}
+
+/** Kept processes serve one version of a plugin. */
+export function keptKey(plugin: Plugin, { path }: Program): string {
+  return `${plugin.name} ${plugin.package?.toString('hex') ?? plugin.path} ${path}`
+}
+
+/** Ends when nobody waits any more. */
+function signalOf(deadline: Deadline): Disposable & { readonly signal: AbortSignal } {
+  const stop = new AbortController()
+  const gone = (): Error => deadline.over ?? new AppError('ClientClosedRequest')
+  if (deadline.over) stop.abort(gone())
+  const forget = deadline.onOver(() => stop.abort(gone()))
+  return { signal: stop.signal, [Symbol.dispose]: forget }
+}

@@ -1,0 +1,20 @@
+import { fileTypeFromBuffer } from 'file-type'
+import { withoutEnd } from '../../platform/values/text.ts'
+
+/**
+ * The content type of what an extension says, by its beginning: programs cannot name one. What looks like a page is text all
+ * the same, unless the manifest says so: it would run in the browser with the rights of whoever looks at it.
+ */
+export async function contentTypeOf(head: Buffer): Promise<string> {
+  if (head.length === 0) return 'application/octet-stream'
+  const known = await fileTypeFromBuffer(head).catch(() => undefined)
+  if (known && !/xml|html/.test(known.mime)) return known.mime
+  const text = withoutEnd(head.toString('utf8'), '\ufffd')
+  if (text.includes('\ufffd') || text.includes('\0')) return 'application/octet-stream'
+  return /^\s*[[{]/.test(text) ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
+}
+
+/** As a header can have it. */
+export function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 500)
+}

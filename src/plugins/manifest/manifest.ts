@@ -1,0 +1,184 @@
+import { addedParameterTypes, type ParameterType } from '../../rights/service.ts'
+import type { AddedRight, ConfigSection, Manifest, Step } from './model.ts'
+import { readProgram } from './programs.ts'
+import { Place, wrongManifest } from './reader.ts'
+
+/** Names of plugins, as addresses and the base configuration have them. */
+const namePattern = /^[a-z][a-z0-9_-]*[a-z0-9]$/
+const longestName = 100
+
+/** Parts that are kept for what is to come, and told of. */
+const notYet = ['custom_types', 'fas_config']
+const laterCallbacks = ['export', 'export_transport', 'transition_db_pre_save']
+
+/**
+ * What a manifest says, checked. Parts that have no effect here are kept and named in `unsupported`, so that plugins of other
+ * systems install as they are. @throws {AppError} with the place of what is wrong.
+ */
+export function readManifest(raw: Record<string, unknown>): Manifest {
+  const ignored = new Set<string>()
+  const root = new Place(raw, '', ignored)
+  root.knows('plugin', 'base_url_prefix', 'dependencies', 'extensions', 'callbacks', ...upcoming, ...effective)
+  for (const part of notYet) {
+    root.at(part).object()
+    if (!root.at(part).absent) ignored.add(part)
+  }
+  const plugin = root.at('plugin')
+  if (plugin.absent) throw plugin.wrong('there: it names the plugin')
+  plugin.knows(
+    ...['name', 'version', 'displayname', 'info', 'l10n', 'url', 'server', 'webfrontend', 'custom', 'dependencies'],
+  )
+  const name = readName(plugin.at('name'))
+  const callbacks = root.at('callbacks')
+  callbacks.knows('db_pre_save', ...laterCallbacks)
+  for (const part of laterCallbacks) if (!callbacks.at(part).absent) ignored.add(callbacks.at(part).path)
+  const preSave = callbacks.at('db_pre_save')
+  preSave.knows('steps', 'callbacks')
+  const webfrontend = plugin.at('webfrontend')
+  for (const part of ['url', 'css', 'html']) {
+    if (!webfrontend.at(part).absent) assertInside(webfrontend.at(part))
+  }
+  const { displayname, info } = { displayname: plugin.at('displayname').texts(), info: plugin.at('info').texts() }
+  return {
+    name,
+    version: plugin.at('version').textOr('', 200),
+    displayname: Object.keys(displayname).length > 0 ? displayname : { 'en-US': name },
+    info: Object.keys(info).length > 0 ? info : { 'en-US': '-' },
+    l10n: plugin.at('l10n').absent ? null : assertInside(plugin.at('l10n')),
+    url: plugin.at('url').textOr(null, 2000),
+    server: plugin.at('server').absent ? null : plugin.at('server').object(),
+    webfrontend: webfrontend.object(),
+    custom: plugin.at('custom').absent ? null : plugin.at('custom').object(),
+    staticFolder: readStaticFolder(root.at('base_url_prefix')),
+    dependencies: [...root.at('dependencies').items(100), ...plugin.at('dependencies').items(100)].map(readName),
+    extensions: new Map(root.at('extensions').members().map(readExtension)),
+    steps: preSave.at('steps').items().map(readStep),
+    preSave: programsOf(preSave.at('callbacks')),
+    transitions: programsOf(callbacks.at('transition_db_pre_save')),
+    collectionUpload: readCollectionUpload(root.at('collection_upload')),
+    baseConfig: readBaseConfig(root.at('base_config')),
+    systemRights: root.at('system_rights').items(200).map(readRight),
+    events: new Map(root.at('custom_events').members(200).map(readEvent)),
+    unsupported: [...ignored],
+  }
+}
+
+const upcoming = ['collection_upload', ...notYet]
+const effective = ['base_config', 'system_rights', 'custom_events']
+
+function readName(place: Place): string {
+  const name = place.text(longestName)
+  if (!namePattern.test(name)) {
+    throw place.wrong('lower-case letters, digits, - and _, from a letter to a letter or digit')
+  }
+  return name
+}
+
+/** A path of a file or folder of the plugin, in its normal form. */
+function assertInside(place: Place): string {
+  const path = place.text(1000)
+  const steps = path.split('/').filter((step) => step !== '' && step !== '.')
+  if (path.startsWith('/') || path.includes('\\') || path.includes('\0') || steps.includes('..')) {
+    throw place.wrong('a path inside the plugin')
+  }
+  return steps.join('/')
+}
+
+/** Without a folder nothing is served: the programs of a plugin are for nobody to read. */
+function readStaticFolder(place: Place): string | null {
+  const path = place.absent ? '' : assertInside(place)
+  return path === '' ? null : path
+}
+
+function readExtension([name, entry]: [string, Place]) {
+  if (name.length > 500 || name.startsWith('/') || name.endsWith('/') || name.includes('//')) {
+    throw entry.wrong('named by steps that are separated by one slash')
+  }
+  const contentType = entry.at('content_type').textOr(null, 200)
+  if (contentType !== null && !/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?charset=[\w-]+)?$/.test(contentType)) {
+    throw entry.at('content_type').wrong('a content type such as text/html; charset=utf-8')
+  }
+  return [name, { ...readProgram(entry, 'content_type'), contentType }] as const
+}
+
+function programsOf(callbacks: Place) {
+  return new Map(callbacks.members(200).map(([name, entry]) => [name, readProgram(entry)]))
+}
+
+function readStep(step: Place): Step {
+  step.knows('name', 'callback', 'filter')
+  const filter = step.at('filter')
+  filter.knows('type', 'objecttypes')
+  const objecttypes = filter.absent
+    ? null
+    : filter
+        .at('objecttypes')
+        .items()
+        .map((one) => one.text(200))
+  if (!filter.absent && filter.at('type').text(64) !== 'objecttype') throw filter.at('type').wrong('objecttype')
+  return { name: step.at('name').textOr('', 1000), callback: step.at('callback').text(200), objecttypes }
+}
+
+function readCollectionUpload(place: Place): Record<string, unknown> {
+  for (const [, entry] of place.members(200)) place.ignored.add(entry.at('callbacks').path)
+  return place.object()
+}
+
+function readBaseConfig(list: Place): ConfigSection[] {
+  const known = new Set<string>()
+  return list.items(200).map((section) => {
+    section.knows('name', 'group', 'parameters')
+    const name = section.at('name').text(200)
+    if (name === '' || name.includes('/')) throw section.at('name').wrong('a name without a slash')
+    if (known.has(name)) throw section.at('name').wrong('another name than the sections before it')
+    known.add(name)
+    const parameters = section.at('parameters').members(500)
+    return {
+      name,
+      group: section.at('group').textOr('', 200),
+      parameters: Object.fromEntries(parameters.map(([key, place]) => [key, place.object()])),
+    }
+  })
+}
+
+function readRight(right: Place): AddedRight {
+  right.knows('name', 'comment', 'parameters')
+  const name = right.at('name').text(100)
+  if (!/^[a-z0-9][a-z0-9_.-]*$/.test(name)) throw right.at('name').wrong('lower-case letters, digits, . - and _')
+  return {
+    name,
+    comment: right.at('comment').textOr('', 1000),
+    parameters: right
+      .at('parameters')
+      .items(100)
+      .map((parameter) => ({
+        name: parameter.at('name').text(100),
+        type: parameterType(parameter.at('type')),
+        choices: parameter
+          .at('choices')
+          .items(1000)
+          .map((choice) => choice.text(200)),
+      })),
+  }
+}
+
+function parameterType(place: Place): ParameterType {
+  const type = place.text(64)
+  const known = parameterTypes.find((one) => one === type)
+  if (known === undefined) throw place.wrong(`one of ${parameterTypes.join(', ')}`)
+  return known
+}
+
+const parameterTypes: readonly ParameterType[] = ['bool', 'string-list', ...addedParameterTypes]
+
+function readEvent([name, entry]: [string, Place]) {
+  if (!/^[A-Z][A-Z0-9_]{0,99}$/.test(name)) throw entry.wrong('named by capital letters, digits and _')
+  entry.knows('user')
+  return [name, { user: entry.at('user').flag() }] as const
+}
+
+/** The manifest with its name, which the folder that it lies in must have as well. @throws {AppError} */
+export function assertFolder(manifest: Manifest, folder: string): void {
+  if (manifest.name === folder) return
+  throw wrongManifest(`plugin.name must be ${folder}, as the folder is called`, { path: 'plugin.name', folder })
+}

@@ -1,0 +1,86 @@
+/**
+ * A *manifest* says what a plugin is and what it adds; its *programs* are how callbacks and extensions are run. A *program*
+ * is a row of *commands* in one empty folder.
+ */
+
+import type { ParameterType } from '../../rights/service.ts'
+
+/** Texts by language. */
+export type Texts = Readonly<Record<string, string>>
+
+export interface Command {
+  readonly prog: string
+  readonly args: readonly string[]
+  /** It is given the body of the call. */
+  readonly takesInput: boolean
+  /** What it says is the answer. */
+  readonly givesOutput: boolean
+  readonly seconds: number | null
+}
+
+export interface Program {
+  /** Where it stands in the manifest. */
+  readonly path: string
+  readonly service: string
+  readonly seconds: number | null
+  readonly commands: readonly Command[]
+  /** It stays, and answers one line of JSON with another. */
+  readonly keep: boolean
+  readonly pluginUser: PluginUser | null
+}
+
+/** Whose token a program gets besides that of the caller. */
+export type PluginUser =
+  | { readonly kind: 'reference'; readonly reference: string; readonly optional: boolean }
+  | { readonly kind: 'config'; readonly section: string; readonly parameter: string }
+  | { readonly kind: 'caller' }
+
+export interface Step {
+  readonly name: string
+  readonly callback: string
+  /** null: of all types. */
+  readonly objecttypes: readonly string[] | null
+}
+
+/** A section of the base configuration that a plugin adds. */
+export interface ConfigSection {
+  readonly name: string
+  readonly group: string
+  readonly parameters: Readonly<Record<string, Record<string, unknown>>>
+}
+
+export interface AddedRight {
+  readonly name: string
+  readonly comment: string
+  readonly parameters: readonly {
+    readonly name: string
+    readonly type: ParameterType
+    readonly choices: readonly string[]
+  }[]
+}
+
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly displayname: Texts
+  readonly info: Texts
+  readonly l10n: string | null
+  readonly url: string | null
+  readonly server: Readonly<Record<string, unknown>> | null
+  readonly webfrontend: Readonly<Record<string, unknown>>
+  readonly custom: Readonly<Record<string, unknown>> | null
+  /** The folder that is served to browsers; null: none. */
+  readonly staticFolder: string | null
+  readonly dependencies: readonly string[]
+  readonly extensions: ReadonlyMap<string, Program & { readonly contentType: string | null }>
+  readonly steps: readonly Step[]
+  readonly preSave: ReadonlyMap<string, Program>
+  readonly transitions: ReadonlyMap<string, Program>
+  readonly collectionUpload: Readonly<Record<string, unknown>>
+  readonly baseConfig: readonly ConfigSection[]
+  readonly systemRights: readonly AddedRight[]
+  /** Types of events, and whether these name who wrote them. */
+  readonly events: ReadonlyMap<string, { readonly user: boolean }>
+  /** What of it has no effect here, by its place. */
+  readonly unsupported: readonly string[]
+}

@@ -1,0 +1,80 @@
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import { assertStorable } from '../../platform/values/text.ts'
+import { isObject, wrongManifest } from './reader.ts'
+
+/** Bytes of a manifest: the longest known has a sixth of it, and nobody else is served while one is read. */
+export const longestManifest = 64 * 1024
+/** Aliases may stand for each other's contents, but not grow without end. */
+const mostAliases = 100
+const deepest = 60
+const mostBrackets = 2000
+const mostMarks = 100
+/** Names and values in it once aliases are resolved. */
+const mostValues = 20_000
+
+/** A manifest as JSON. @throws {AppError} that names the line. */
+export function readYaml(bytes: Buffer): Record<string, unknown> {
+  if (bytes.length > longestManifest) {
+    throw wrongManifest(`it is longer than ${longestManifest} bytes`, { most: longestManifest })
+  }
+  let value: unknown
+  try {
+    const lineCounter = new LineCounter()
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    assertFlat(text)
+    const document = parseDocument(text, { lineCounter, merge: true, uniqueKeys: true, stringKeys: true })
+    const [error] = document.errors
+    if (error) {
+      const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
+      throw wrongManifest(`line ${line}, column ${col}: ${firstLine(error.message)}`, { line, column: col })
+    }
+    keepVersion(document.contents)
+    value = document.toJS({ maxAliasCount: mostAliases })
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AppError') throw error
+    throw wrongManifest(`it cannot be read: ${firstLine(error instanceof Error ? error.message : String(error))}`)
+  }
+  if (!isObject(value)) throw wrongManifest('it must be an object')
+  assertSmall(value)
+  assertStorable(value, 'manifest')
+  // Dates and the like become what they are in JSON.
+  return JSON.parse(JSON.stringify(value)) as Record<string, unknown>
+}
+
+/** The version 1.0 is not the number 1. */
+function keepVersion(contents: unknown): void {
+  if (!isMap(contents)) return
+  const plugin = contents.get('plugin', true) as unknown
+  const version = isMap(plugin) ? (plugin.get('version', true) as unknown) : undefined
+  if (isScalar(version) && typeof version.value === 'number' && typeof version.source === 'string') {
+    version.value = version.source
+  }
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').slice(0, 300)
+}
+
+function assertSmall(value: unknown): void {
+  let left = mostValues
+  const count = (one: unknown, depth: number): void => {
+    if (--left < 0) throw wrongManifest(`it has more than ${mostValues} values`, { most: mostValues })
+    if (depth > deepest) throw wrongManifest(`it is nested deeper than ${deepest}`, { most: deepest })
+    if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) count(inner, depth + 1)
+  }
+  count(value, 0)
+}
+
+/** The reader follows what is nested by itself, which takes seconds before it gives up: so much of it is no manifest. */
+function assertFlat(text: string): void {
+  let brackets = 0
+  let marks = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at] as string
+    if (character === '[' || character === '{') brackets++
+    // `- - - -` opens a list with each of them.
+    if (character === '-' || character === '?' || character === ':') marks++
+    else if (character !== ' ' && character !== '\t') marks = 0
+    if (brackets > mostBrackets || marks > mostMarks) throw wrongManifest('it opens too many lists and objects')
+  }
+}

@@ -1,0 +1,68 @@
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { readManifest } from '../manifest/manifest.ts'
+import type { Manifest } from '../manifest/model.ts'
+import { isObject, wrongManifest } from '../manifest/reader.ts'
+import { longestManifest, readYaml } from '../manifest/yaml.ts'
+
+export const manifestName = 'manifest.yml'
+
+/** What lies in the folder of a plugin. */
+export interface FolderContent {
+  /** The manifest as it was written. */
+  readonly raw: Record<string, unknown>
+  readonly manifest: Manifest
+  readonly buildInfo: BuildInfo
+}
+
+export type BuildInfo = Readonly<Partial<Record<(typeof buildKeys)[number], string>>>
+const buildKeys = ['repository', 'rev', 'release', 'lastchanged', 'builddate'] as const
+const longestBuildInfo = 64 * 1024
+
+/** @throws {AppError} that names what is wrong. */
+export async function readPluginFolder(folder: string): Promise<FolderContent> {
+  const bytes = await readBounded(join(folder, manifestName), longestManifest)
+  if (!bytes) throw wrongManifest('the folder of the plugin has none')
+  const raw = readYaml(bytes)
+  return { raw, manifest: readManifest(raw), buildInfo: await readBuildInfo(folder) }
+}
+
+/** How it was built, as far as that can be read: nothing depends on it. */
+async function readBuildInfo(folder: string): Promise<BuildInfo> {
+  try {
+    const bytes = await readBounded(join(folder, 'build-info.json'), longestBuildInfo)
+    const info: unknown = bytes ? JSON.parse(bytes.toString('utf8')) : null
+    if (!isObject(info)) return {}
+    const told = buildKeys.flatMap((key) => {
+      const value = info[key]
+      return typeof value === 'string' && value !== ''
+        ? [[key, value.slice(0, 500).replaceAll('\0', '').toWellFormed()]]
+        : []
+    })
+    return Object.fromEntries(told)
+  } catch {
+    return {}
+  }
+}
+
+async function readBounded(path: string, most: number): Promise<Buffer | null> {
+  const info = await stat(path).catch(() => null)
+  if (!info?.isFile()) return null
+  return info.size > most ? Buffer.alloc(most + 1) : readFile(path)
+}
+
+/** A file below a folder, by a path in an address; null when there is none. Links that lead out of it are none. */
+export async function fileWithin(
+  folder: string,
+  path: string,
+): Promise<{ path: string; size: number; modified: Date } | null> {
+  if (path.includes('\0') || path.split('/').includes('..')) return null
+  try {
+    const [root, found] = await Promise.all([realpath(folder), realpath(join(folder, path))])
+    if (!found.startsWith(root + sep)) return null
+    const info = await stat(found)
+    return info.isFile() ? { path: found, size: info.size, modified: info.mtime } : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,52 @@
+import { AppError, type ForeignRefusal } from '../../platform/errors.ts'
+import { isObject } from '../manifest/reader.ts'
+
+/** What a plugin says to refuse something. */
+export interface Refusal {
+  readonly foreign: ForeignRefusal
+  readonly message: string
+  readonly parameters: Record<string, unknown>
+}
+
+const longestCode = 200
+const longestMessage = 2000
+
+/** The refusal in what a program has said: bare when it ended with another code than 0, and under `error` in any case. */
+export function refusalIn(body: unknown, failed: boolean): Refusal | null {
+  if (!isObject(body)) return null
+  if (isObject(body.error)) return asRefusal(body.error)
+  return failed ? asRefusal(body) : null
+}
+
+function asRefusal(body: Record<string, unknown>): Refusal | null {
+  const { code, realm, statuscode, parameters, error, message } = body
+  if (typeof code !== 'string' || code === '' || code.length > longestCode) return null
+  const said = [error, message].find((text) => typeof text === 'string' && text !== '')
+  return {
+    foreign: {
+      code,
+      realm: typeof realm === 'string' && realm.length <= longestCode ? realm : 'api',
+      status: isErrorStatus(statuscode) ? statuscode : 400,
+    },
+    message: typeof said === 'string' ? said.slice(0, longestMessage) : code,
+    parameters: isObject(parameters) ? parameters : {},
+  }
+}
+
+function isErrorStatus(status: unknown): status is number {
+  return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
+}
+
+/** The refusal as the client gets it: code, parameters and status are those of the plugin. */
+export function refusalError({ foreign, message, parameters }: Refusal): AppError {
+  return new AppError('DbPreSaveFailed', parameters, { message, foreign })
+}
+
+/** JSON, or undefined where it is none. */
+export function parsedJson(bytes: Buffer | string): unknown {
+  try {
+    return JSON.parse(typeof bytes === 'string' ? bytes : bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,181 @@
+import { rm } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import { CallbackFailed } from '../../objects/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { RequestFacts } from '../../platform/http/request-facts.ts'
+import { createShares, type Shares } from '../../platform/limits/shares.ts'
+import { withoutSecrets } from '../../platform/secrets/secret-forms.ts'
+import type { Program } from '../manifest/model.ts'
+import type { Plugin } from '../model.ts'
+import type { Folders, PluginFolder } from '../packages/folders.ts'
+import { whoOf } from './info.ts'
+import type { ProcessLimits } from './process.ts'
+import type { Services } from './programs.ts'
+
+export interface CallerOptions {
+  readonly folders: Pick<Folders, 'workFolder'>
+  readonly folderOf: (plugin: Plugin) => Promise<PluginFolder>
+  readonly services: Services
+  readonly tokens: {
+    issue(
+      userIds: readonly number[],
+      seconds: number,
+    ): Promise<{ readonly ids: readonly string[]; readonly tokens: readonly string[] }>
+    revoke(issued: { readonly ids: readonly string[]; readonly tokens: readonly string[] }): Promise<void>
+  }
+  /** The user that a program acts for besides the caller; null: nobody else. */
+  readonly pluginUser: (plugin: Plugin, program: Program) => Promise<Actor | null>
+  /** The base configuration as programs are told it. */
+  readonly config: (plugin: Plugin) => { readonly system: unknown; readonly plugin: unknown }
+  readonly apiUrl: () => string
+  readonly externalUrl: string
+  readonly limits: { readonly seconds: number; readonly wait: number; readonly memory: number; readonly places: number }
+  readonly log: Logger
+}
+
+export interface CallRequest {
+  readonly plugin: Plugin
+  readonly program: Program
+  readonly actor: Actor
+  readonly request: RequestFacts | null
+  /** What `info` has besides. */
+  readonly more?: Readonly<Record<string, unknown>>
+  readonly signal: AbortSignal
+}
+
+/** A call that has its place, its tokens and its folder. */
+export interface Call {
+  readonly info: Readonly<Record<string, unknown>>
+  readonly folder: PluginFolder
+  readonly limits: ProcessLimits
+  readonly signal: AbortSignal
+  /** A new folder, empty; it goes with the call. */
+  workFolder(): Promise<string>
+  /** One that stays: whoever asks for it removes it. */
+  keptFolder(): Promise<string>
+  /** Writes what a program has said of its errors to the log, without the tokens. */
+  note(text: string, failed: boolean): void
+  /** Takes the tokens out of a text. */
+  clean(text: string): string
+}
+
+/** Calls of one plugin that may wait for a place. */
+const mostWaiting = 200
+/** Seconds for which tokens hold beyond the time of the program. */
+const afterwards = 5
+
+export type Caller = ReturnType<typeof createCaller>
+
+/** What every call of a program has, whatever it is for: a place among those of its plugin, tokens, `info`, an end. */
+export function createCaller(options: CallerOptions) {
+  const { folders, folderOf, tokens, pluginUser, config, apiUrl, externalUrl, limits, log } = options
+  /** Each plugin has places of its own: one that hangs keeps nobody waiting but its own callers. */
+  const places = new Map<string, Shares>()
+  const closing = new AbortController()
+  const running = new Set<Promise<unknown>>()
+
+  function placesOf(name: string): Shares {
+    const full = (): Error => new CallbackFailed('too many of its calls wait already')
+    const known =
+      places.get(name) ??
+      createShares(limits.places, { most: mostWaiting, mostOfOne: mostWaiting, full, taken: full }, 0)
+    places.set(name, known)
+    return known
+  }
+
+  async function within<T>(request: CallRequest, work: (call: Call) => Promise<T>): Promise<T> {
+    const { plugin, program, actor, signal } = request
+    const seconds = secondsOf(program)
+    const folder = await folderOf(plugin)
+    const other = program.pluginUser ? await pluginUser(plugin, program) : null
+    const users = other && other.userId !== actor.userId ? [actor.userId, other.userId] : [actor.userId]
+    const issued = await tokens.issue(users, seconds * program.commands.length + afterwards)
+    const [own = '', second = own] = issued.tokens
+    const workFolders: string[] = []
+    const clean = withoutSecrets(issued.tokens)
+    try {
+      const info = {
+        ...request.more,
+        api_url: apiUrl(),
+        external_url: externalUrl,
+        api_user_access_token: own,
+        api_user: whoOf(actor),
+        tokens: { api_user: own, ...(program.pluginUser ? { plugin_user: second } : {}) },
+        ...(program.pluginUser ? { plugin_user_access_token: second, plugin_user: whoOf(other ?? actor) } : {}),
+        ...(request.request ? { request: request.request } : {}),
+        config: configOf(plugin),
+      }
+      return await work({
+        info,
+        folder,
+        limits: { seconds, memory: limits.memory },
+        signal,
+        async workFolder() {
+          const made = await folders.workFolder()
+          workFolders.push(made)
+          return made
+        },
+        keptFolder: folders.workFolder,
+        clean,
+        note(text, failed) {
+          if (text.trim() === '') return
+          log[failed ? 'warn' : 'info'](
+            { plugin: plugin.name, program: program.path, said: clean(text) },
+            'a plugin said',
+          )
+        },
+      })
+    } finally {
+      await Promise.all([
+        tokens.revoke(issued).catch((error: unknown) => log.warn({ err: error }, 'tokens of a call end by themselves')),
+        ...workFolders.map((made) => rm(made, { recursive: true, force: true }).catch(() => {})),
+      ])
+    }
+  }
+
+  function configOf(plugin: Plugin): Record<string, unknown> {
+    const { system, plugin: own } = config(plugin)
+    return { system, plugin: { [plugin.name]: own } }
+  }
+
+  function secondsOf(program: Program): number {
+    const longest = Math.max(0, ...program.commands.map((command) => command.seconds ?? 0))
+    return Math.max(program.seconds ?? 0, longest) || limits.seconds
+  }
+
+  return {
+    /**
+     * Does the work at the turn of the caller among those of the plugin. @throws {Error} that says what went wrong, in words that
+     * go on from the name of the plugin.
+     */
+    async run<T>(request: CallRequest, work: (call: Call) => Promise<T>): Promise<T> {
+      const signal = AbortSignal.any([request.signal, closing.signal])
+      signal.throwIfAborted()
+      const waiting = new AbortController()
+      const timer = setTimeout(
+        () => waiting.abort(new CallbackFailed(`no place became free within ${limits.wait} seconds`)),
+        1000 * limits.wait,
+      )
+      const done = placesOf(request.plugin.name).run(
+        `u${request.actor.userId}`,
+        () => {
+          clearTimeout(timer)
+          return within({ ...request, signal }, work)
+        },
+        AbortSignal.any([signal, waiting.signal]),
+      )
+      running.add(done)
+      try {
+        return await done
+      } finally {
+        clearTimeout(timer)
+        running.delete(done)
+      }
+    },
+
+    async close(): Promise<void> {
+      closing.abort(new CallbackFailed('was stopped, since the service ends'))
+      await Promise.allSettled(running)
+    },
+  }
+}

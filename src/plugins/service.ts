@@ -1,0 +1,204 @@
+/** What is installed beside the service: plugins with their callbacks, extensions and files for browsers. */
+import { stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import type { EventLog } from '../events/service.ts'
+import { CallbackFailed, type SaveCallback } from '../objects/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Config } from '../platform/config/config.ts'
+import { AppError } from '../platform/errors.ts'
+import { outsideDeadlines } from '../platform/limits/deadline.ts'
+import { blockedHosts } from '../platform/outgoing/addresses.ts'
+import type { Bus } from '../platform/postgres/bus.ts'
+import type { Db, Tx } from '../platform/postgres/db.ts'
+import { createBrowserFiles } from './browser/files.ts'
+import type { TableOf } from './callbacks/payload.ts'
+import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
+import { callExtension, type ExtensionCall } from './extensions/call.ts'
+import { findOnDisk, registerFound } from './manage/disk.ts'
+import { createPluginManagement } from './manage/service.ts'
+import type { Program } from './manifest/model.ts'
+import type { Plugin, PluginSnapshot } from './model.ts'
+import { createFolders, type PluginFolder } from './packages/folders.ts'
+import type { KeptPlugins } from './read.ts'
+import { renderList } from './render.ts'
+import { type CallerOptions, createCaller } from './run/call.ts'
+import { createKeptProcesses } from './run/keep.ts'
+import { createServices } from './run/programs.ts'
+import type { PluginList } from './schema.ts'
+
+export { managePlugins } from './manage/service.ts'
+export { type KeptPlugins, openPlugins } from './read.ts'
+export { openPluginSettings } from './settings/service.ts'
+
+export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> {
+  readonly db: Db
+  readonly bus: Bus
+  readonly plugins: KeptPlugins
+  readonly events: EventLog
+  readonly log: Logger
+  readonly settings: Pick<
+    Config,
+    | 'dataDir'
+    | 'externalUrl'
+    | 'readOnly'
+    | 'pluginPaths'
+    | 'allowPluginInstall'
+    | 'allowPrivatePlugins'
+    | 'blockedFileHosts'
+    | 'pluginServices'
+    | 'pluginSeconds'
+    | 'pluginWait'
+    | 'pluginMemory'
+    | 'pluginOutput'
+    | 'pluginPlaces'
+    | 'slowGrace'
+    | 'leastRate'
+  >
+  readonly openFile: (actor: Actor, id: number) => Promise<Readable>
+  readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
+  readonly actorByReference: (reference: string) => Promise<Actor | null>
+  /** The object type of that name, as it is now. */
+  readonly tableOf: TableOf
+  readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
+  /** The user that a setting of a plugin names; null: none is set, or none that may act. */
+  readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
+}
+
+export type PluginService = Awaited<ReturnType<typeof createPluginService>>
+
+export async function createPluginService(options: PluginOptions) {
+  const { db, bus, plugins, events, log, settings } = options
+  const folders = createFolders({ db, dataDir: settings.dataDir })
+  const services = createServices(settings.pluginServices)
+  const kept = createKeptProcesses()
+  const found = await findOnDisk(settings.pluginPaths, log)
+  const onDisk = new Set(found.map(({ path }) => path))
+  await registerFound({ db, bus, folders, log }, found)
+  await options.tokens.revokeLeft()
+  await plugins.renewed()
+  const forget = plugins.onChange((now) => {
+    kept.retain(keptKeys(now))
+    unpackAll(now)
+  })
+  await folders.tidy([...plugins.get().byName.values()].flatMap((plugin) => plugin.package ?? []))
+
+  async function folderOf(plugin: Plugin): Promise<PluginFolder> {
+    if (plugin.package) return folders.ofPackage(plugin.package, plugin.name)
+    const there = plugin.path === null ? null : await stat(plugin.path).catch(() => null)
+    if (!there?.isDirectory()) throw new CallbackFailed('its folder is not on this machine')
+    return folders.knownDisk(plugin.name, plugin.path ?? '')
+  }
+
+  /** Beside everything else: calls unpack what they need by themselves. */
+  function unpackAll({ enabled }: PluginSnapshot): void {
+    for (const plugin of enabled) {
+      outsideDeadlines(() => folderOf(plugin)).catch((error: unknown) => {
+        log.warn({ plugin: plugin.name, err: error }, 'a plugin could not be unpacked')
+      })
+    }
+  }
+  unpackAll(plugins.get())
+
+  async function pluginUser(plugin: Plugin, { pluginUser: user, path }: Program): Promise<Actor | null> {
+    if (user?.kind === 'config') return options.actorOfSetting(plugin, user.section, user.parameter)
+    if (user?.kind !== 'reference') return null
+    const actor = await options.actorByReference(user.reference)
+    if (!actor && !user.optional)
+      throw new CallbackFailed(`${path}.plugin_user: there is no user ${user.reference} who may act`)
+    return actor
+  }
+
+  const caller = createCaller({
+    folders,
+    folderOf,
+    services,
+    tokens: options.tokens,
+    pluginUser,
+    config: options.config,
+    apiUrl: options.apiUrl,
+    externalUrl: settings.externalUrl,
+    limits: {
+      seconds: settings.pluginSeconds,
+      wait: settings.pluginWait,
+      memory: settings.pluginMemory * 1_000_000,
+      places: settings.pluginPlaces,
+    },
+    log,
+  })
+  const callbacks = createCallbacks({
+    caller,
+    services,
+    kept,
+    mostOutput: settings.pluginOutput * 1_000_000,
+    tableOf: options.tableOf,
+  })
+  const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
+  const manage = createPluginManagement({
+    db,
+    bus,
+    events,
+    log,
+    plugins,
+    folders,
+    openFile: options.openFile,
+    outgoing: {
+      rules: { allowPrivate: settings.allowPrivatePlugins, blocked: blockedHosts(settings.blockedFileHosts) },
+      pace: { grace: settings.slowGrace, leastRate: settings.leastRate },
+    },
+    externalUrl: settings.externalUrl,
+    mayInstall: settings.allowPluginInstall,
+    readOnly: settings.readOnly,
+    async problemOf({ manifest }) {
+      const programs = [...manifest.preSave.values(), ...manifest.extensions.values()]
+      const problems = await Promise.all(programs.map(services.problemOf))
+      return problems.find((problem) => problem !== null) ?? null
+    },
+    removeSettings: options.removeSettings,
+    onDisk: (path) => onDisk.has(path),
+  })
+  /** One list for each state, since it is asked for at each save. */
+  let steps: { readonly of: PluginSnapshot; readonly callbacks: readonly SaveCallback[] } | null = null
+
+  return {
+    manage,
+    browser,
+
+    /** The enabled plugins, for front ends. */
+    list: (): PluginList => renderList(plugins.get().enabled, settings.externalUrl),
+
+    /** The steps of all enabled plugins in their order. */
+    saveCallbacks(): readonly SaveCallback[] {
+      const now = plugins.get()
+      if (steps?.of !== now) steps = { of: now, callbacks: now.enabled.flatMap(callbacks.stepsOf) }
+      return steps.callbacks
+    },
+
+    /** Asks first whether the plugin is on, then who calls. @throws {AppError} */
+    async extension(
+      actor: Actor | null,
+      name: string,
+      path: string,
+      call: Pick<ExtensionCall, 'request' | 'body' | 'signal'>,
+    ) {
+      const plugin = browser.enabled(name)
+      if (!actor) throw new AppError('UserRequired')
+      const program = plugin.manifest.extensions.get(path)
+      if (!program) throw new AppError('PluginNotFound', { plugin: name, extension: path })
+      return callExtension({ caller, services }, { plugin, program, actor, ...call })
+    },
+
+    async close(): Promise<void> {
+      forget()
+      await manage.close()
+      await caller.close()
+      await kept.close()
+    },
+  }
+}
+
+function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {
+  return new Set(
+    enabled.flatMap((plugin) => [...plugin.manifest.preSave.values()].map((program) => keptKey(plugin, program))),
+  )
+}

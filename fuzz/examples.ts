@@ -99,6 +99,8 @@ const told: Record<string, unknown> = {
   refresh_token: 'K3nPq8rVt5wXy1zAb6cDe9fGh2jLm4Ns',
   token: 'R7vXw2bQm9sLk4Tz8cYp1aHd6eJf3gNu',
   request_id: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
+  share_id: 'nV4kQ8sT2bXw6Zr1',
+  _share_url: 'http://localhost:8080/collection/0f8fad5b-d9cb-469f-a165-70867728950e',
   blurhash: 'L3Eyb[?bfQ?b~qofj[ofj[fQj[fQ',
   _uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
   uuid: '0f8fad5b-d9cb-469f-a165-70867728950e',
@@ -131,6 +133,8 @@ function stable(value: unknown, key = ''): unknown {
   if (key === 'size' && typeof value === 'string') return '8192'
   if (typeof value === 'string' && key in told) return told[key]
   if (key === 'num_cpu') return told.num_cpu
+  // Of share links.
+  if (key === 'id' && typeof value === 'string' && /^[\dA-Za-z]{16}$/.test(value)) return told.share_id
   if (key === 'iat' && typeof value === 'number') return 1_795_255_200
   if (key === 'exp' && typeof value === 'number') return 1_795_341_600
   // Of sessions.

@@ -9,13 +9,15 @@ import { createByteCache } from '../platform/memory/byte-cache.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
 import type { RightContext } from './catalogue.ts'
-import { type Caller, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
+import { type Caller, type Compiled, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
 import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
 import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
 import { madeFrom } from './presets/apply.ts'
 import type { PresetTerms } from './presets/model.ts'
 import type { RightApi } from './schema.ts'
+import { type PreparedShares, prepareShares, type Shares, sharesBytes, sharesOf } from './shares/compile.ts'
+import { noShares, type SharedCollections } from './shares/model.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
@@ -69,6 +71,7 @@ export type {
   Guarded,
   MaskGrant,
   MaskUse,
+  ObjectSet,
   Person,
   PoolGrants,
   Principal,
@@ -81,12 +84,15 @@ export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
 export { createPresetService, presetTerms } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
+export { noShares, type SharedCollection, type SharedCollections } from './shares/model.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 export interface RightsOptions {
   /** All grants on pools and object types, from memory; the same lists as long as none has changed. */
   containers: () => ContainerGrants
   findPeople: FindPeople
+  /** Collections that share their objects, from memory; the same as long as nothing of them has changed. */
+  shares?: () => SharedCollections
   /** Which of the tags exist. */
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** What the presets of the context say that exist; they stay so until the transaction ends. */
@@ -113,16 +119,33 @@ export interface AclChange {
   readonly place?: string
 }
 
+/** What is kept of a caller: the rights by containers, and with what collections share. */
+interface KeptCaller {
+  readonly compiled: Compiled
+  /** By containers alone. */
+  readonly validUntil: number
+  readonly bytes: number
+  readonly whole: {
+    readonly rights: CallerRights
+    readonly of: PreparedShares
+    readonly signature: string
+    readonly validUntil: number
+  } | null
+}
+
+const nobodyShares = (): SharedCollections => noShares
+
 export function createRightsService({
   containers,
   findPeople,
+  shares = nobodyShares,
   existingTags,
   presets,
   maxBytes,
   derivedBytes = () => 0,
   now = Date.now,
 }: RightsOptions) {
-  const callers = createByteCache<string, { rights: CallerRights; validUntil: number; bytes: number }>({
+  const callers = createByteCache<string, KeptCaller>({
     name: 'caller_rights',
     maxBytes,
     // With many pools and object types those of one caller take megabytes.
@@ -130,29 +153,61 @@ export function createRightsService({
     sizeOf: ({ bytes }) => bytes,
   })
   let prepared: { of: ContainerGrants; grants: Prepared } | null = null
+  let preparedShares: PreparedShares | null = null
 
   /** The grants of all containers, prepared when one has changed. */
   function current(): Prepared {
     const now = containers()
     if (prepared?.of.pools === now.pools && prepared.of.objecttypes === now.objecttypes) return prepared.grants
     prepared = { of: now, grants: prepare(now) }
+    preparedShares = null
     callers.clear()
     return prepared.grants
   }
 
-  async function forActor(actor: Actor): Promise<CallerRights> {
-    const grants = current()
-    const at = now()
-    const key = `${actor.isRoot ? 'root' : actor.userId}:${actor.groupIds.join()}`
+  function currentShares({ contents }: Prepared): PreparedShares {
+    const now = shares()
+    if (preparedShares?.of !== now) preparedShares = prepareShares(now, contents)
+    return preparedShares
+  }
+
+  function keptOf(grants: Prepared, caller: Caller, at: number): KeptCaller {
+    const key = keyOf(caller)
     const known = callers.get(key)
-    if (known && at < known.validUntil) return known.rights
-    const compiled = compile(grants, callerOf(actor), at)
-    const rights = callerRights(compiled, now)
-    const next = grants.boundaries.find((moment) => moment > at)
+    if (known && at < known.validUntil) return known
+    const compiled = compile(grants, caller, at)
     const bytes = compiledBytes(compiled) + derivedBytes(compiled.pools.size)
-    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY, bytes })
+    const kept = { compiled, validUntil: nextOf(grants.boundaries, at), bytes, whole: null }
+    callers.set(key, kept)
+    return kept
+  }
+
+  /** Those who have the same of changed collections keep their rights, and what was made of these. */
+  function rightsOf(grants: Prepared, of: PreparedShares, caller: Caller, at: number): CallerRights {
+    const kept = keptOf(grants, caller, at)
+    const { whole } = kept
+    if (whole?.of === of && at < whole.validUntil) return whole.rights
+    const reaching = sharesOf(of, caller, at)
+    const owners = reaching.shares.map(({ owner }) => keptOf(grants, owner, at))
+    const validUntil = Math.min(nextOf(of.boundaries, at), ...owners.map((owner) => owner.validUntil))
+    if (whole?.signature === reaching.signature && at < whole.validUntil) {
+      callers.set(keyOf(caller), { ...kept, whole: { ...whole, of, validUntil } })
+      return whole.rights
+    }
+    const through = { shares: reaching, ownerOf: ownersOf(reaching, owners) }
+    const rights = callerRights(kept.compiled, through, now)
+    const { signature } = reaching
+    const bytes = kept.bytes + sharesBytes(reaching)
+    callers.set(keyOf(caller), { ...kept, bytes, whole: { rights, of, signature, validUntil } })
     return rights
   }
+
+  function rightsAt(actor: Actor): CallerRights {
+    const grants = current()
+    return rightsOf(grants, currentShares(grants), callerOf(actor), now())
+  }
+
+  const forActor = async (actor: Actor): Promise<CallerRights> => rightsAt(actor)
 
   /** Checks many lists with a constant number of statements. @see validateAcl */
   async function validateAcls(
@@ -265,6 +320,17 @@ export function createRightsService({
     whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) =>
       whoNames(from, findPeople, who, languages),
   }
+}
+
+const keyOf = ({ userId, groupIds, root }: Caller): string => `${root ? 'root' : userId}:${groupIds.join()}`
+
+/** The next moment at which a grant begins or ends. */
+const nextOf = (moments: readonly number[], at: number): number =>
+  moments.find((moment) => moment > at) ?? Number.POSITIVE_INFINITY
+
+function ownersOf({ shares }: Shares, owners: readonly KeptCaller[]): (owner: Caller) => Compiled {
+  const compiled = new Map(shares.map(({ owner }, index) => [owner, (owners[index] as KeptCaller).compiled]))
+  return (owner) => compiled.get(owner) as Compiled
 }
 
 function callerOf(actor: Actor): Caller {

@@ -1,0 +1,140 @@
+/** What the grants of collections mean for one caller: which objects they open, with which rights. */
+import type { Caller, Compiled, Contents, Entry } from '../compile.ts'
+import { isCaller, matching, toEntry } from '../compile.ts'
+import { all, any, everything } from '../expression.ts'
+import { boundaries, inForce } from '../grants.ts'
+import type { ObjectSet, ReadExpression } from '../model.ts'
+import type { SharedCollection, SharedCollections } from './model.ts'
+import { objectsOf } from './object-set.ts'
+import { passedOn } from './pass-on.ts'
+
+/** Rights on objects that a collection gives; the others of its grants are rights on the collection and on its list. */
+export const sharedRights: ReadonlySet<string> = new Set([
+  'read',
+  'write',
+  'delete',
+  'acl',
+  'change_owner',
+  'mask',
+  'asset_upload',
+  'asset_show',
+  'asset_download',
+])
+
+/** Collections with the same owner whose grants say the same to the caller. */
+export interface Share {
+  readonly collections: readonly Reaching[]
+  /** What their grants say. */
+  readonly entries: readonly Entry[]
+  readonly owner: Caller
+  /** The objects in them. */
+  readonly member: Extract<ReadExpression, { is: 'member' }>
+}
+
+/** A collection with the grants that reach the caller there. */
+export interface Reaching {
+  readonly collection: SharedCollection
+  readonly entries: readonly Entry[]
+}
+
+/** All that reaches a caller through collections. */
+export interface Shares {
+  readonly shares: readonly Share[]
+  /** The objects of all of them. */
+  readonly member: Extract<ReadExpression, { is: 'member' }>
+  /** Equal for callers, and at moments, of which the same holds. */
+  readonly signature: string
+}
+
+/** The collections with their grants as they are looked at, the same for all callers. */
+export interface PreparedShares {
+  readonly of: SharedCollections
+  readonly entries: ReadonlyMap<number, readonly Entry[]>
+  readonly boundaries: readonly number[]
+}
+
+export function prepareShares(of: SharedCollections, contents: Contents): PreparedShares {
+  const entries = of.collections.map(({ id, acl }) => {
+    const giving = acl.filter(({ rights }) => Object.keys(rights).some((name) => sharedRights.has(name)))
+    const place = { kind: 'collection', id } as const
+    // `owner` is the owner of the collection, not of the object.
+    return [id, giving.map((grant) => ({ ...toEntry(grant, place, contents), ownerOnly: false }))] as const
+  })
+  return { of, entries: new Map(entries), boundaries: boundaries(of.collections.flatMap(({ acl }) => acl)) }
+}
+
+/**
+ * Whether a grant of a collection gives the caller what it says. All that is asked of a caller beside the grant itself, for rights on
+ * objects, has its place here.
+ */
+function reaches({ grant }: Entry, { ownerId }: SharedCollection, caller: Caller, at: number): boolean {
+  if (!inForce(grant, at)) return false
+  if (grant.who === 'owner') return ownerId === caller.userId
+  return grant.who !== 'contact' && isCaller(caller, grant.who)
+}
+
+export function sharesOf({ of, entries }: PreparedShares, caller: Caller, at: number): Shares {
+  const reaching = new Map<number, readonly Entry[]>()
+  const classes = new Map<string, Omit<Share, 'member'> & { readonly collections: Reaching[] }>()
+  for (const collection of caller.root ? [] : of.collections) {
+    const above = (collection.parentId === null ? undefined : reaching.get(collection.parentId)) ?? []
+    const own = (entries.get(collection.id) ?? []).filter((entry) => reaches(entry, collection, caller, at))
+    const inherited = collection.privateAcl ? matching(above, ({ sticky }) => sticky) : above
+    const all = own.length === 0 ? inherited : [...inherited, ...own]
+    reaching.set(collection.id, all)
+    const owner = of.owners.get(collection.ownerId)
+    if (all.length === 0 || !owner) continue
+    const key = `${keyOf(owner)} ${[...new Set(all.map(({ content }) => content))].sort((a, b) => a - b)}`
+    const known = classes.get(key) ?? { collections: [], entries: all, owner }
+    known.collections.push({ collection, entries: all })
+    classes.set(key, known)
+  }
+  const shares = [...classes.values()].map((each): Share => ({ ...each, member: memberOf(each.collections) }))
+  const member = memberOf(shares.flatMap(({ collections }) => collections))
+  const signature = [...classes].map(
+    ([key, { collections }]) => `${key} ${collections.map(({ entries: own }) => own.map(nameOf))} ${toJSON(collections)}`,
+  )
+  return { shares, member, signature: signature.join('\n') }
+}
+
+const keyOf = ({ userId, groupIds, root }: Caller): string => `${root ? 'root' : userId}:${groupIds.join()}`
+const nameOf = ({ place, grant }: Entry): string => `${place.id}.${grant.id}`
+const setOf = (reaching: readonly Reaching[]): ObjectSet => objectsOf(reaching.map(({ collection }) => collection))
+const toJSON = (reaching: readonly Reaching[]): string => setOf(reaching).toJSON()
+
+function memberOf(reaching: readonly Reaching[]): Share['member'] {
+  return { is: 'member', collections: reaching.map(({ collection }) => collection.id), objects: setOf(reaching) }
+}
+
+/** The objects of the collections on which a grant of theirs gives the right: never more than the owner may pass on. */
+export function givenByEntry({ rights, when }: Entry, right: string, owner: Compiled): ReadExpression | null {
+  const item = rights[right]
+  if (!item || !sharedRights.has(right)) return null
+  return all<ReadExpression>([
+    ...(item.objecttype_ids ? [{ is: 'types', ids: item.objecttype_ids } as const] : []),
+    ...(item.pool_ids ? [{ is: 'pools', ids: item.pool_ids } as const] : []),
+    when,
+    passedOn(owner, rights, right),
+  ])
+}
+
+/** All objects on which collections give the caller a right. */
+export function givenByShares(
+  { shares, member }: Shares,
+  right: string,
+  ownerOf: (owner: Caller) => Compiled,
+): ReadExpression | null {
+  const ways = shares.flatMap((share): ReadExpression[] => {
+    const owner = ownerOf(share.owner)
+    const given = share.entries.flatMap((entry) => givenByEntry(entry, right, owner) ?? [])
+    return given.length === 0 ? [] : [all([shares.length > 1 ? share.member : everything, any(given)])]
+  })
+  // What is in none of them is asked about once.
+  return ways.length === 0 ? null : all([member, any(ways)])
+}
+
+/** About the bytes that they take in memory; the lists are those of everybody. */
+export function sharesBytes({ shares, signature }: Shares): number {
+  const collections = shares.reduce((sum, share) => sum + share.collections.length, 0)
+  return 2 * signature.length + 150 * collections + 4000 * shares.length
+}

@@ -1,0 +1,34 @@
+/**
+ * Vocabulary of rights through collections. A collection *shares* its objects where a grant on it, or on one above it, gives rights on
+ * objects. What such a grant gives is never more than the *owner* of the collection may pass on at that moment.
+ */
+import type { Caller } from '../compile.ts'
+import type { StoredGrant } from '../model.ts'
+
+/** A list, as it was with a version of it. */
+export interface SharedList {
+  readonly version: number
+  /** System object ids, ascending. */
+  readonly ids: Float64Array
+}
+
+/** A collection that grants on it or above it share. */
+export interface SharedCollection {
+  readonly id: number
+  readonly parentId: number | null
+  readonly ownerId: number
+  readonly acl: readonly StoredGrant[]
+  /** Does not inherit the grants of its parent, except sticky ones. */
+  readonly privateAcl: boolean
+  readonly list: SharedList
+}
+
+/** All of them. */
+export interface SharedCollections {
+  /** Parents before their children. */
+  readonly collections: readonly SharedCollection[]
+  /** Those who own them, as callers, by user id. */
+  readonly owners: ReadonlyMap<number, Caller>
+}
+
+export const noShares: SharedCollections = { collections: [], owners: new Map() }

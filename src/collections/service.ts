@@ -22,6 +22,7 @@ import type { CollectionInput, CollectionOutput } from './schema.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
+export { openShares } from './shares/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
@@ -91,6 +92,7 @@ export function createCollectionService(deps: CollectionDeps) {
       placeOf,
     )
     await replaceLists(tx, actor, saved, entries)
+    await deps.shares.changed(tx)
     await events.append(
       tx,
       saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
@@ -242,6 +244,7 @@ export function createCollectionService(deps: CollectionDeps) {
           tx,
           below.map((one) => one.id),
         )
+        await deps.shares.changed(tx)
         await store.deleteCollections(
           tx,
           below.map((one) => one.id),

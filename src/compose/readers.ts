@@ -1,3 +1,4 @@
+import { openShares } from '../collections/service.ts'
 import { openBaseConfig } from '../config/service.ts'
 import { createDatamodelService } from '../datamodel/service.ts'
 import { createEventLog } from '../events/service.ts'
@@ -17,7 +18,7 @@ export type Readers = Awaited<ReturnType<typeof composeReaders>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeReaders(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, memory, seal, snapshots, jobs, pipelined, shares }: Ground,
+  { bus, memory, seal, snapshots, jobs, pipelined, shares: portions }: Ground,
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
@@ -33,7 +34,7 @@ export async function composeReaders(
     log,
     jobs,
     icu: icu ?? process.versions.icu ?? '',
-    connections: shares.lexical,
+    connections: portions.lexical,
     memory,
   })
   opened.defer(() => index.close())
@@ -53,10 +54,11 @@ export async function composeReaders(
     conventionOf: clientConventions(config),
     dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
   })
-  const [tags, objecttypes, pools] = await Promise.all([
+  const [tags, objecttypes, pools, shares] = await Promise.all([
     openTags({ snapshots }),
     openObjecttypes({ snapshots, bus }),
     openPools({ snapshots, bus }),
+    openShares({ snapshots, bus }),
   ])
   return {
     baseConfig,
@@ -69,6 +71,7 @@ export async function composeReaders(
     tags,
     objecttypes,
     pools,
+    shares,
     anyMarks: marksAnywhere({ pools, objecttypes }),
     /** How masks are chosen and narrowed. */
     maskSettings: {

@@ -26,6 +26,7 @@ export {
   type NamedBy,
   type PrincipalNames,
   type Principals,
+  principalsTopic,
   type Reference,
   referenceOf,
   resolveReferences,

@@ -12,6 +12,7 @@ import { type Access, accessTo, notFound, requireCollection } from '../access.ts
 import { collectionEvent } from '../events.ts'
 import type { Collection } from '../model.ts'
 import { type ListChanged, type ListInput, type ListOutput, mostEntries } from '../schema.ts'
+import type { KeptShares } from '../shares/snapshot.ts'
 import { findChains, findCollections, lockCollections } from '../store.ts'
 import { type Changed, replace, splice } from './change.ts'
 import { assertOnce, objectNotFound, type ReadLookup, readEntries, type SentEntry } from './request.ts'
@@ -37,6 +38,7 @@ export interface ListDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly objects: ListObjects
   readonly databaseName: string
+  readonly shares: Pick<KeptShares, 'changed'>
   readonly clock: () => Date
 }
 
@@ -154,6 +156,7 @@ export function createListService(deps: ListDeps) {
         remote: remote(added) - remote(gone),
       })),
     )
+    await deps.shares.changed(tx)
     return counts
   }
 

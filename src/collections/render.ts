@@ -39,6 +39,7 @@ export function renderCollections(collections: readonly Collection[], parts: Par
       _has_acl: grantsOn(collection, chains).some((grant) => inForce(grant, parts.at)),
       ...(access.may('bag_acl') ? { _acl: [...(parts.acls[index] ?? [])] } : {}),
       _private_acl: collection.privateAcl,
+      _invalid_acl: collection.invalidAcl,
       _has_pin: false,
       _generated_rights: access.rights,
       ...(compiled ? { _create_object_compiled: compiled } : {}),

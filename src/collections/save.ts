@@ -44,6 +44,10 @@ interface Work extends Draft {
 
 export interface SavedCollection extends store.Written {
   readonly created: boolean
+  /** It is below another one than before. */
+  readonly moved: boolean
+  /** Other grants reach it than before. */
+  readonly reshared: boolean
 }
 
 /** Saves all of them, and tells what they are from then on, in the order of the request. */
@@ -200,17 +204,27 @@ async function fill(context: SaveContext, works: readonly Work[], accesses: Acce
   )
   const named = works.flatMap(({ input }) => (input.collection.create_object?.tags ?? []).map(({ _id }) => _id))
   const tags = named.length === 0 ? new Set<number>() : await context.tags.existing(context.tx, [...new Set(named)])
-  return works.map((work, index) => ({
-    id: work.newId,
-    version: (work.current?.version ?? 0) + 1,
-    created: !work.current,
-    parentId: work.parentId,
-    path: work.path,
-    previousPath: work.current?.path ?? null,
-    ownerId: work.ownerId,
-    userId: work.current?.userId ?? null,
-    ...fieldsOf(context, work, { acl: acls[index], tags }),
-  }))
+  return works.map((work, index) => {
+    const { current, path } = work
+    const fields = fieldsOf(context, work, { acl: acls[index], tags })
+    const moved = current !== null && !isDeepStrictEqual(path, current.path)
+    return {
+      id: work.newId,
+      version: (current?.version ?? 0) + 1,
+      created: !current,
+      parentId: work.parentId,
+      path,
+      previousPath: current?.path ?? null,
+      ownerId: work.ownerId,
+      userId: current?.userId ?? null,
+      moved,
+      reshared:
+        moved ||
+        !isDeepStrictEqual(fields.acl, current?.acl ?? []) ||
+        fields.privateAcl !== (current?.privateAcl ?? false),
+      ...fields,
+    }
+  })
 }
 
 const initial: CollectionFields = {

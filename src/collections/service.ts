@@ -7,6 +7,7 @@ import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
 import { badRequest } from '../platform/errors.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import type { Task } from '../platform/values/tasks.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { KeptPools } from '../pools/service.ts'
 import type { RightsService } from '../rights/service.ts'
@@ -19,14 +20,18 @@ import { renderCollections } from './render.ts'
 
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
+import { createShareCheck, orTasks, type ShareOptions } from './shares/check.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
 export { openShares } from './shares/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
-export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
-  readonly rights: Pick<RightsService, 'forActor' | 'validateAcls' | 'resolveWho' | 'whoNames' | 'renderAcls'>
+export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
+  readonly rights: Pick<
+    RightsService,
+    'beyond' | 'forActor' | 'validateAcls' | 'resolveWho' | 'whoNames' | 'renderAcls'
+  >
   readonly datamodel: { current(): Model }
   readonly pools: Pick<KeptPools, 'snapshot'>
   readonly tags: Pick<KeptTags, 'existing'>
@@ -35,11 +40,20 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
   readonly languages: () => readonly string[]
 }
 
+/** What was saved, or what is asked before. */
+type Answer<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+
+/** An empty collection that nobody shares. */
+const unasked: ShareOptions = { allow: false, background: false }
+
 export type CollectionService = ReturnType<typeof createCollectionService>
 
 export function createCollectionService(deps: CollectionDeps) {
   const { db, events, rights } = deps
-  const lists = createListService(deps)
+  const check = createShareCheck(deps)
+  const lists = createListService({ ...deps, check })
   const now = (): number => deps.clock().getTime()
 
   async function render(q: Queryable, actor: Actor, collections: readonly Collection[]): Promise<CollectionOutput[]> {
@@ -73,7 +87,13 @@ export function createCollectionService(deps: CollectionDeps) {
     return collection
   }
 
-  async function saveIn(tx: Tx, actor: Actor, inputs: readonly CollectionInput[], placeOf: (index: number) => string) {
+  async function saveIn(
+    tx: Tx,
+    actor: Actor,
+    inputs: readonly CollectionInput[],
+    placeOf: (index: number) => string,
+    options: ShareOptions,
+  ) {
     // Objects before collections, as deletions of objects lock them.
     const entries = await sentLists(tx, actor, inputs, placeOf)
     const saved = await saveCollections(
@@ -91,7 +111,8 @@ export function createCollectionService(deps: CollectionDeps) {
       inputs,
       placeOf,
     )
-    await replaceLists(tx, actor, saved, entries)
+    await replaceLists(tx, actor, saved, entries, options)
+    await settleShares(tx, actor, saved, options)
     await deps.shares.changed(tx)
     await events.append(
       tx,
@@ -131,6 +152,7 @@ export function createCollectionService(deps: CollectionDeps) {
     actor: Actor,
     saved: readonly SavedCollection[],
     entries: readonly (readonly FoundEntry[] | null)[],
+    options: ShareOptions,
   ): Promise<void> {
     const ids = saved.flatMap(({ id }, index) => (entries[index] ? [id] : []))
     if (ids.length === 0) return
@@ -144,23 +166,42 @@ export function createCollectionService(deps: CollectionDeps) {
         const own = entries[index]
         return list && own ? [{ list, access: accessTo(actor, list, chains, now()), entries: own }] : []
       }),
+      options,
     )
+  }
+
+  /** Grants and places that have changed share something else, here and below. */
+  async function settleShares(
+    tx: Tx,
+    actor: Actor,
+    saved: readonly SavedCollection[],
+    options: ShareOptions,
+  ): Promise<void> {
+    const reshared = saved.filter((one) => one.reshared).map(({ id }) => id)
+    if (reshared.length === 0) return
+    const moved = saved.filter((one) => one.moved).map(({ id }) => id)
+    if (moved.length > 0) await check.requirePassing(tx, actor, await check.shared(tx, moved))
+    await check.settle(tx, actor, { ids: await check.shared(tx, reshared) }, options)
   }
 
   async function save(
     actor: Actor,
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
-  ): Promise<CollectionOutput[]> {
+    options: ShareOptions,
+  ): Promise<Answer<CollectionOutput[]>> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
-    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf))
+    const saved = await orTasks(() => db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options)))
+    if (saved.kind === 'confirm') return saved
+    const ids = saved.value
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
-    return render(
+    const value = await render(
       db,
       actor,
       ids.flatMap((id) => stored.get(id) ?? []),
     )
+    return { kind: 'done', value }
   }
 
   return {
@@ -170,7 +211,7 @@ export function createCollectionService(deps: CollectionDeps) {
     async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {
       const today = deps.clock().toISOString().slice(0, 10)
       const displayname = Object.fromEntries(deps.languages().map((language) => [language, today]))
-      const [id] = await saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy')
+      const [id] = await saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy', unasked)
       if (systemObjectIds.length > 0) await lists.add(tx, actor, id as number, systemObjectIds, 'delete_policy')
       return id as number
     },
@@ -213,17 +254,25 @@ export function createCollectionService(deps: CollectionDeps) {
     },
 
     /** Creates or changes one; `id` is that of the address. @throws {AppError} as `saveAll` */
-    async save(actor: Actor, input: CollectionInput, id?: number): Promise<CollectionOutput> {
-      const [wire] = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body')
-      return wire as CollectionOutput
+    async save(
+      actor: Actor,
+      input: CollectionInput,
+      options: ShareOptions,
+      id?: number,
+    ): Promise<Answer<CollectionOutput>> {
+      const saved = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body', options)
+      return saved.kind === 'confirm' ? saved : { kind: 'done', value: saved.value[0] as CollectionOutput }
     },
 
     /**
      * Creates and changes collections, all or none.
      * @throws {AppError} `VersionMismatch`, `ObjectNotFound`, `LookupNotFound`, `RightRequired`, …
      */
-    saveAll: (actor: Actor, inputs: readonly CollectionInput[]): Promise<CollectionOutput[]> =>
-      save(actor, inputs, (index) => `body[${index}]`),
+    saveAll: (
+      actor: Actor,
+      inputs: readonly CollectionInput[],
+      options: ShareOptions,
+    ): Promise<Answer<CollectionOutput[]>> => save(actor, inputs, (index) => `body[${index}]`, options),
 
     /** Deletes a collection and all below it. @throws {AppError} `ObjectNotFound`, `RightRequired` */
     async remove(actor: Actor, id: number): Promise<void> {

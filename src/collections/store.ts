@@ -8,7 +8,7 @@ const columns = `c.id, c.version, c.parent_id as "parentId", c.path, c.is_system
   coalesce(c.reference, 'user:ref:' || u.reference, 'user:id:' || u.id) as reference, c.shortname, c.uuid, c.type,
   c.displayname, c.description, c.webfrontend_props as "webfrontendProps", c.create_object as "createObject",
   c.children_allowed as "childrenAllowed", c.objects_allowed as "objectsAllowed", c.acl, c.private_acl as "privateAcl",
-  c.object_count as "objectCount", c.remote_count as "remoteCount", c.created_at as "createdAt",
+  c.object_count as "objectCount", c.invalid_acl as "invalidAcl", c.remote_count as "remoteCount", c.created_at as "createdAt",
   c.updated_at as "updatedAt"`
 const from = 'collection c join "user" o on o.id = c.owner_user left join "user" u on u.id = c.user_id'
 

@@ -141,7 +141,11 @@ export async function composeObjects(
       },
     },
     files,
-    collections: { add: collections.lists.add, collect: collections.collect, leave: (tx, ids) => leaveCollections(shares, tx, ids) },
+    collections: {
+      add: collections.lists.add,
+      collect: collections.collect,
+      leave: (tx, ids) => leaveCollections(shares, tx, ids),
+    },
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
     afterRefusal: transitions.afterFailure,

@@ -306,7 +306,11 @@ function everyRight(names: readonly string[]): GeneratedRights {
   return Object.fromEntries(names.map((name) => [name, {}]))
 }
 
-function addItems(rights: Map<string, RightItem>, items: Items, fits: (item: RightItem, name: string) => boolean): void {
+function addItems(
+  rights: Map<string, RightItem>,
+  items: Items,
+  fits: (item: RightItem, name: string) => boolean,
+): void {
   for (const [name, item] of Object.entries(items)) {
     if (!fits(item, name)) continue
     const known = rights.get(name)

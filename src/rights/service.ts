@@ -16,6 +16,7 @@ import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './mo
 import { madeFrom } from './presets/apply.ts'
 import type { PresetTerms } from './presets/model.ts'
 import type { RightApi } from './schema.ts'
+import { type Beyond, beyondOf, type Given } from './shares/beyond.ts'
 import { type PreparedShares, prepareShares, type Shares, sharesBytes, sharesOf } from './shares/compile.ts'
 import { noShares, type SharedCollections } from './shares/model.ts'
 import { keepSticky } from './sticky.ts'
@@ -84,6 +85,8 @@ export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
 export { createPresetService, presetTerms } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
+export type { Beyond, Given } from './shares/beyond.ts'
+export { sharedRights } from './shares/compile.ts'
 export { noShares, type SharedCollection, type SharedCollections } from './shares/model.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
@@ -289,6 +292,24 @@ export function createRightsService({
       return list
     },
     validateAcls,
+    /**
+     * Objects of which grants of collections give more than their holders may pass on, as conditions; `changed` are grants of containers
+     * that are about to be stored.
+     */
+    beyond(given: readonly Given[], changed: ContainerGrants | null = null): Beyond[] {
+      const at = now()
+      if (changed === null) {
+        const grants = current()
+        return beyondOf(given, at, grants.contents, (holder) => keptOf(grants, holder, at).compiled)
+      }
+      const grants = prepare(changed)
+      const compiled = new Map<string, Compiled>()
+      return beyondOf(given, at, grants.contents, (holder) => {
+        const known = compiled.get(keyOf(holder)) ?? compile(grants, holder, at)
+        compiled.set(keyOf(holder), known)
+        return known
+      })
+    },
     /** Whether the actor has, or could give itself, all that grants on containers give to these users and groups. */
     async coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean> {
       const editor = {

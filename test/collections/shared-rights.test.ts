@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { toUser } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
-import { assertInvariants, createCollection, createNotes, entriesOf, ok, type Scene, startScene } from './support.ts'
+import { assertInvariants, createNotes, entriesOf, ok, type Scene, startScene } from './support.ts'
 
 let it: Scene
 let pool: number
@@ -65,5 +65,162 @@ describe('rights through collections', () => {
     assert.deepEqual(await seen(it.stranger), [notes[2]])
     ok(await it.reader.delete(`/collection/${_id}`))
     assert.deepEqual(await seen(it.stranger), [])
+  })
+
+  test('for whom, when and where the grant says', async () => {
+    const [one, two] = notes as [number, number]
+    const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
+    const read = { read: {} }
+    const cases: readonly (readonly [object, number[]])[] = [
+      [to(it.ids.stranger, read, { when: { from: at(-2), to: at(1) } }), [one, two]],
+      [to(it.ids.stranger, read, { when: { from: at(1) } }), []],
+      [to(it.ids.stranger, read, { when: { to: at(-1) } }), []],
+      [to(it.ids.stranger, read, { active: false }), []],
+      [to(it.ids.editor, read), []],
+      [to(it.ids.stranger, { read: { objecttype_ids: [] } }), []],
+      [to(it.ids.stranger, { read: { pool_ids: [pool] } }), [one, two]],
+      [to(it.ids.stranger, { read: { pool_ids: [it.pool] } }), []],
+      [{ who: { group: { 'lookup:_id': { reference: ':all' } } }, rights: read }, [one, two]],
+    ]
+    for (const [grant, expected] of cases) {
+      const { _id } = await share([one, two], grant)
+      assert.deepEqual(await seen(it.stranger), expected, JSON.stringify(grant))
+      ok(await it.reader.delete(`/collection/${_id}`))
+    }
+  })
+
+  test('a grant that ends or begins does so at the same request', async () => {
+    const end = Date.now() + 1500
+    const { _id } = await share(
+      [notes[0] as number],
+      to(it.ids.stranger, { read: {} }, { when: { to: new Date(end).toISOString() } }),
+    )
+    assert.deepEqual(await seen(it.stranger), [notes[0]])
+    await new Promise((done) => setTimeout(done, end - Date.now() + 5))
+    assert.deepEqual(await seen(it.stranger), [])
+    ok(await it.reader.delete(`/collection/${_id}`))
+  })
+
+  test('what is below inherits it, unless it is private; sticky grants come through', async () => {
+    const [one, two, three] = notes as [number, number, number]
+    const { _id } = await share([one], to(it.ids.stranger, { read: {} }))
+    const below = async (id: number, more: object) =>
+      ok(
+        await it.reader.post('/collection', {
+          collection: { _id_parent: _id },
+          objects: entriesOf(it.svc, [id]),
+          ...more,
+        }),
+      ).collection
+    await below(two, {})
+    const { _id: hidden } = await below(three, { _private_acl: true })
+    assert.deepEqual(await seen(it.stranger), [one, two])
+    const top = ok(await it.reader.get(`/collection/${_id}`))
+    const [grant] = top._acl
+    const version = top.collection._version
+    ok(
+      await it.reader.post(`/collection/${_id}`, {
+        collection: { _version: version },
+        _acl: [{ ...grant, sticky: true }],
+      }),
+    )
+    assert.deepEqual(await seen(it.stranger), [one, two, three])
+    ok(await it.reader.post(`/collection/${hidden}`, { collection: { _version: 1 }, _private_acl: false }))
+    assert.deepEqual(await seen(it.stranger), [one, two, three])
+    ok(await it.reader.delete(`/collection/${_id}`))
+    assert.deepEqual(await seen(it.stranger), [])
+  })
+
+  test('what the owner may not pass on is asked about (202), and gives nothing where it is stored all the same', async () => {
+    const [one] = notes as [number]
+    const body = {
+      collection: {},
+      objects: entriesOf(it.svc, [one]),
+      _acl: [to(it.ids.stranger, { bag_read: {}, read: {}, delete: {} })],
+    }
+    const asked = await it.reader.post('/collection', body)
+    assert.equal(asked.status, 202, JSON.stringify(asked.body))
+    assert.deepEqual(
+      asked.body.tasks.map(({ buttons }: Json) => buttons[0]),
+      [{ text: 'Continue', name: 'allow_invalid_acl', value: 'true' }],
+    )
+    assert.deepEqual(await seen(it.stranger), [])
+    const saved = ok(await it.reader.post('/collection', body, { allow_invalid_acl: true }))
+    assert.equal(saved._invalid_acl, true)
+    assert.deepEqual(await seen(it.stranger), [one])
+    const [shown] = ok(
+      await it.stranger.get(`/db/note/note__standard/global_object_id/${one}@test`, { format: 'full' }),
+    )
+    assert.deepEqual(Object.keys(shown._generated_rights), ['read'])
+    const found = ok(
+      await it.reader.post('/search', {
+        type: 'collection',
+        search: [{ type: 'in', fields: ['_invalid_acl'], in: [true], bool: 'must' }],
+      }),
+    )
+    assert.deepEqual(
+      found.objects.map((each: Json) => each.collection._id),
+      [saved.collection._id],
+    )
+    // What is wrong in it goes, and nothing is wrong any more.
+    ok(await it.reader.post(`/collection/objects/${saved.collection._id}`, { objects: [] }))
+    assert.equal(ok(await it.reader.get(`/collection/${saved.collection._id}`))._invalid_acl, false)
+    ok(await it.reader.delete(`/collection/${saved.collection._id}`))
+  })
+
+  test('an owner who may pass on nothing any more passes on nothing', async () => {
+    const [one] = notes as [number]
+    const { _id } = await share([one], to(it.ids.stranger, { read: {} }))
+    assert.deepEqual(await seen(it.stranger), [one])
+    const [before] = ok(await it.root.get(`/pool/${pool}`))
+    const less = [to(it.ids.reader, { read: {}, write: {}, mask: {}, link: {}, delete: {} })]
+    const change = async (_acl: object[], query: object = {}) => {
+      const [now] = ok(await it.root.get(`/pool/${pool}`))
+      return it.root.post('/pool', [{ pool: { _id: pool, _version: now.pool._version }, _acl }], query as never)
+    }
+    ok(await change(less))
+    assert.deepEqual(await seen(it.stranger), [])
+    ok(await change(before._acl))
+    assert.deepEqual(await seen(it.stranger), [one])
+    ok(await it.reader.delete(`/collection/${_id}`))
+  })
+
+  test('what comes through a collection is not passed on through another one', async () => {
+    const [one] = notes as [number]
+    const { _id } = await share([one], to(it.ids.editor, { bag_read: {}, read: { _grantable: true } }))
+    assert.deepEqual(await seen(it.editor), [one])
+    const body = { collection: {}, objects: entriesOf(it.svc, [one]), _acl: [to(it.ids.stranger, { read: {} })] }
+    // It takes the right to add it to collections, which no collection gives.
+    const refused = await it.editor.post('/collection', body)
+    assert.deepEqual([refused.status, refused.body.code], [403, 'CollectionObjectInsufficientRights'])
+    ok(await it.reader.delete(`/collection/${_id}`))
+  })
+
+  test('the explanation names the collection', async () => {
+    const [one] = notes as [number]
+    const { _id } = await share([one], to(it.ids.stranger, { read: {} }))
+    const told = ok(await it.root.get('/right/explain', { user: it.ids.stranger, system_object_id: one }))
+    const read = told.rights.find(({ name }: Json) => name === 'read')
+    assert.equal(read.holds, true)
+    assert.deepEqual(
+      read.by.map(({ on }: Json) => on),
+      [{ _basetype: 'collection', collection: { _id } }],
+    )
+    ok(await it.reader.delete(`/collection/${_id}`))
+  })
+
+  test('who may add to a shared collection of others opens nothing that it could not pass on itself', async () => {
+    const [one] = notes as [number]
+    // The editor reads and links notes of the pool, and may pass on nothing; root may pass on everything.
+    const [own] = (await createNotes(it.root, it.pool, 1, 'linkable')) as [number]
+    const grants = [to(it.ids.editor, { bag_read: {}, link: {} }), to(it.ids.stranger, { read: {} })]
+    const made = ok(
+      await it.root.post('/collection', { collection: {}, objects: entriesOf(it.svc, [one]), _acl: grants }),
+    )
+    const { _id } = made.collection
+    const pushed = await it.editor.post(`/collection/push/${_id}`, { objects: entriesOf(it.svc, [own]) })
+    assert.deepEqual([pushed.status, pushed.body.code], [403, 'CollectionObjectInsufficientRights'])
+    ok(await it.root.post(`/collection/push/${_id}`, { objects: entriesOf(it.svc, [own]) }))
+    ok(await it.root.delete(`/collection/${_id}`))
   })
 })

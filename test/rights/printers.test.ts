@@ -57,7 +57,9 @@ const leaf: fc.Arbitrary<ReadExpression> = fc.oneof(
   fc.record({ all: tags, any: tags, not: tags }).map((filter) => ({ is: 'tags', filter }) as const),
   fc.constant({ is: 'private' } as const),
   fc.tuple(id(3), ids).map(([userId, groupIds]) => ({ is: 'owner', userId, groupIds }) as const),
-  fc.subarray([1, 2, 3]).map((collections) => ({ is: 'member', collections, objects: objectsIn(collections) }) as const),
+  fc
+    .subarray([1, 2, 3])
+    .map((collections) => ({ is: 'member', collections, objects: objectsIn(collections) }) as const),
   {
     weight: 3,
     arbitrary: fc.tuple(who, masks).map(([list, given]) => ({ is: 'granted', who: list, masks: given }) as const),

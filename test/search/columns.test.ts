@@ -69,17 +69,15 @@ const sets = (kind: 'shared' | 'people', numbers: number[]) =>
     }),
   )
 /** In the lists of collections. */
-const lists = fc
-  .array(fc.uniqueArray(fc.integer({ min: 1, max: 40 })), { maxLength: 2 })
-  .map((all): KnownAccess => {
-    const set = {
-      has: (id: number) => all.some((ids) => ids.includes(id)),
-      size: all.flat().length,
-      lists: all.map((ids) => Float64Array.from(ids).sort()),
-      toJSON: () => JSON.stringify(all),
-    }
-    return { is: 'member', member: { collections: [], objects: set } }
-  })
+const lists = fc.array(fc.uniqueArray(fc.integer({ min: 1, max: 40 })), { maxLength: 2 }).map((all): KnownAccess => {
+  const set = {
+    has: (id: number) => all.some((ids) => ids.includes(id)),
+    size: all.flat().length,
+    lists: all.map((ids) => Float64Array.from(ids).sort()),
+    toJSON: () => JSON.stringify(all),
+  }
+  return { is: 'member', member: { collections: [], objects: set } }
+})
 const bitsFor = (ids: readonly number[]): Buffer => Buffer.of(ids.reduce((sum, id) => sum | (1 << id), 0))
 const { access } = fc.letrec<{ access: KnownAccess }>((tie) => ({
   access: fc.oneof(

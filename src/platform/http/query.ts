@@ -68,8 +68,11 @@ export const objecttypeDependentsQuery = {
 
 /** What changes of collections take; `skip_index` is for their lists. */
 export const collectionQuery = {
-  allow_invalid_acl: flagWithout(noCollections),
-  background_invalid_acl: flagWithout(noCollections),
+  allow_invalid_acl: flag(
+    'Save grants of collections that say more than their owners may pass on: they give nothing there. Needs `bag_acl` on ' +
+      'all collections that this is about; without it a 202 asks.',
+  ),
+  background_invalid_acl: flag('Ask nothing: a job looks for such grants later, and says of their collections `_invalid_acl`.'),
 }
 export const collectionListQuery = {
   ...collectionQuery,

@@ -92,7 +92,8 @@ export function sharesOf({ of, entries }: PreparedShares, caller: Caller, at: nu
   const shares = [...classes.values()].map((each): Share => ({ ...each, member: memberOf(each.collections) }))
   const member = memberOf(shares.flatMap(({ collections }) => collections))
   const signature = [...classes].map(
-    ([key, { collections }]) => `${key} ${collections.map(({ entries: own }) => own.map(nameOf))} ${toJSON(collections)}`,
+    ([key, { collections }]) =>
+      `${key} ${collections.map(({ entries: own }) => own.map(nameOf))} ${toJSON(collections)}`,
   )
   return { shares, member, signature: signature.join('\n') }
 }
@@ -108,13 +109,17 @@ function memberOf(reaching: readonly Reaching[]): Share['member'] {
 
 /** The objects of the collections on which a grant of theirs gives the right: never more than the owner may pass on. */
 export function givenByEntry({ rights, when }: Entry, right: string, owner: Compiled): ReadExpression | null {
-  const item = rights[right]
-  if (!item || !sharedRights.has(right)) return null
+  if (!rights[right] || !sharedRights.has(right)) return null
+  return all([whereSaid({ rights, when }, right), passedOn(owner, rights, right)])
+}
+
+/** What a grant itself asks of an object, for one of its rights. */
+export function whereSaid({ rights, when }: Pick<Entry, 'rights' | 'when'>, right: string): ReadExpression {
+  const { objecttype_ids: types, pool_ids: pools } = rights[right] ?? {}
   return all<ReadExpression>([
-    ...(item.objecttype_ids ? [{ is: 'types', ids: item.objecttype_ids } as const] : []),
-    ...(item.pool_ids ? [{ is: 'pools', ids: item.pool_ids } as const] : []),
+    ...(types ? [{ is: 'types', ids: types } as const] : []),
+    ...(pools ? [{ is: 'pools', ids: pools } as const] : []),
     when,
-    passedOn(owner, rights, right),
   ])
 }
 

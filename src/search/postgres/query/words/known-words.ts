@@ -7,8 +7,8 @@
 
 import type { SearchPlan, TextTarget } from '../../../plan/plan.ts'
 import { columnWord, titleWord } from '../../document/lexemes.ts'
-import { withoutShared, withPlaces } from '../access/predicate.ts'
 import { either } from '../access/access.ts'
+import { withoutShared, withPlaces } from '../access/predicate.ts'
 import { accessSql, whereSeen } from '../access/visibility.ts'
 import { allOf, anyOf, isPlain, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
 import { asksTitles, ownSources, type SourceContext } from './sources.ts'
@@ -140,7 +140,11 @@ const noneLinked: SourceContext['linked'] = {
 export function knownWordSql(
   term: string,
   known: string,
-  { present, readable, places }: { readonly present: string | null; readonly readable: string; readonly places: Places },
+  {
+    present,
+    readable,
+    places,
+  }: { readonly present: string | null; readonly readable: string; readonly places: Places },
 ): string {
   const quoted = `replace(replace(${term}, '\\', '\\\\'), '''', '''''')`
   const queryOf = (text: string): string => `replace(${text}, '${placeholder}', ${quoted})::tsquery`

@@ -21,6 +21,7 @@ import { renderCollections } from './render.ts'
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
 import { createShareCheck, orTasks, type ShareOptions } from './shares/check.ts'
+import { createReview } from './shares/review.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
@@ -206,6 +207,8 @@ export function createCollectionService(deps: CollectionDeps) {
 
   return {
     lists,
+    /** Shares that a change of objects would make too wide. */
+    review: createReview(deps),
 
     /** A new collection of objects below the own top collection, named with the date; its id (decision 44). */
     async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {

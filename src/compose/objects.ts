@@ -143,6 +143,7 @@ export async function composeObjects(
     files,
     collections: {
       add: collections.lists.add,
+      review: collections.review,
       collect: collections.collect,
       leave: (tx, ids) => leaveCollections(shares, tx, ids),
     },

@@ -223,4 +223,78 @@ describe('rights through collections', () => {
     ok(await it.root.post(`/collection/push/${_id}`, { objects: entriesOf(it.svc, [own]) }))
     ok(await it.root.delete(`/collection/${_id}`))
   })
+
+  test('DB-015 DB-016 collection_policy says what becomes of an object of which a collection would say too much', async () => {
+    const made = async () => {
+      const [note] = ok(
+        await it.root.post('/db/note', [
+          {
+            _objecttype: 'note',
+            _mask: 'note__standard',
+            _pool: { pool: { _id: pool } },
+            note: { title: 'x', code: `p${++free}` },
+          },
+        ]),
+      )
+      const id = note._system_object_id
+      const { _id } = await share([id], to(it.ids.stranger, { bag_read: {}, read: {} }))
+      return { id, _id, note }
+    }
+    // In the other pool the owner of the collection has nothing that it may pass on.
+    const move = ({ note }: Json, query: object) =>
+      it.root.post(
+        '/db/note',
+        [
+          {
+            _objecttype: 'note',
+            _mask: 'note__standard',
+            _pool: { pool: { _id: it.pool } },
+            note: note.note,
+          },
+        ],
+        query as never,
+      )
+    const invalid = async (id: number) => ok(await it.reader.get(`/collection/${id}`))._invalid_acl
+    const listedIn = async (id: number) => ok(await it.reader.get(`/collection/objects/${id}`)).count
+    const one = await made()
+    const asked = await move(one, {})
+    assert.equal(asked.status, 202, JSON.stringify(asked.body))
+    assert.deepEqual(
+      asked.body.tasks[0].buttons.flatMap(({ name, value }: Json) => (name ? [[name, value]] : [])),
+      [
+        ['collection_policy', 'setinvalid'],
+        ['collection_policy', 'remove'],
+      ],
+    )
+    assert.deepEqual([await invalid(one._id), await listedIn(one._id)], [false, 1])
+    ok(await move(one, { collection_policy: 'setinvalid' }))
+    assert.deepEqual([await invalid(one._id), await listedIn(one._id)], [true, 1])
+    const reads = (id: number) => it.stranger.get(`/db/note/note__standard/global_object_id/${id}@test`)
+    assert.deepEqual(ok(await reads(one.id)), [])
+    const two = await made()
+    assert.equal(ok(await reads(two.id)).length, 1)
+    ok(await move(two, { collection_policy: 'remove' }))
+    assert.deepEqual([await invalid(two._id), await listedIn(two._id)], [false, 0])
+    assert.deepEqual(ok(await reads(two.id)), [])
+    // New objects do not come into the collection at all.
+    const create = (query: object) =>
+      it.root.post(
+        '/db/note',
+        [
+          {
+            _objecttype: 'note',
+            _mask: 'note__standard',
+            _pool: { pool: { _id: it.pool } },
+            note: { title: 'y', code: `q${++free}` },
+          },
+        ],
+        query as never,
+      )
+    assert.equal((await create({ collection: two._id })).status, 202)
+    ok(await create({ collection: two._id, collection_policy: 'remove' }))
+    assert.equal(await listedIn(two._id), 0)
+    ok(await create({ collection: two._id, collection_policy: 'setinvalid' }))
+    assert.deepEqual([await invalid(two._id), await listedIn(two._id)], [true, 1])
+    for (const { _id } of [one, two]) ok(await it.reader.delete(`/collection/${_id}`))
+  })
 })

@@ -40,7 +40,7 @@ export interface ListDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly objects: ListObjects
   readonly databaseName: string
-  readonly shares: Pick<KeptShares, 'changed'>
+  readonly shares: Pick<KeptShares, 'get' | 'changed'>
   readonly check: Pick<ShareCheck, 'settle' | 'requirePassing'>
   readonly clock: () => Date
 }

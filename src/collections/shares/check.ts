@@ -160,7 +160,8 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
 /** Conditions in one statement. */
 const mostGroups = 50
 
-function sharedBy(collection: Collection, chains: Chains): StoredGrant[] {
+/** Grants that give rights on objects, own and inherited. */
+export function sharedBy(collection: Collection, chains: Chains): StoredGrant[] {
   return grantsOn(collection, chains).filter(({ rights }) => Object.keys(rights).some((name) => sharedRights.has(name)))
 }
 

@@ -130,7 +130,7 @@ const grantParts = {
   when: fc.constantFrom('always', 'always', 'always', 'now', 'past', 'future'),
   active: fc.nat(9).map((n) => n < 9),
   sticky: fc.boolean(),
-  grantable: fc.boolean(),
+  grantable: fc.nat(3).map((n) => n > 0),
 }
 const grant: fc.Arbitrary<RawGrant> = fc.record(grantParts)
 /** On objects: mostly for some masks only, since one without limits says nothing of what masks hide. */
@@ -186,8 +186,8 @@ const share: fc.Arbitrary<RawShare> = fc.record({
   parent: fc.nat(5),
   owner: fc.nat(7),
   private: fc.nat(2).map((n) => n === 2),
-  grants: grants(0, 3),
-  things: fc.array(fc.nat(239), { maxLength: 6, size: 'max' }),
+  grants: grants(1, 4),
+  things: fc.array(fc.nat(239), { minLength: 3, maxLength: 9, size: 'max' }),
 })
 
 export const rawWorld: fc.Arbitrary<RawWorld> = fc.record({
@@ -196,6 +196,6 @@ export const rawWorld: fc.Arbitrary<RawWorld> = fc.record({
   rootGrants: grants(1, 3),
   things: fc.array(thing, { minLength: 8, maxLength: 16, size: 'max' }),
   transitions: fc.array(transition, { maxLength: 3 }),
-  shares: fc.array(share, { maxLength: 5, size: 'max' }),
+  shares: fc.array(share, { minLength: 2, maxLength: 6, size: 'max' }),
   questions: fc.nat(2 ** 30),
 })

@@ -182,7 +182,7 @@ export function worldOf(raw: RawWorld, prefix: string, ids: Ids): World {
   }
 }
 
-const sharers: readonly (Who | null)[] = [null, null, 'u0', 'u1', 'u2', 'u3', 'u0', 'u1']
+const sharers: readonly (Who | null)[] = [null, null, null, 'u0', 'u1', 'u2', 'u3', 'u0']
 
 /** Without the contact of a pool, whom collections do not know. */
 function sharesOf(raw: RawWorld, grant: (raw: RawGrant) => Grant): Share[] {

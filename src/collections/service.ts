@@ -7,10 +7,10 @@ import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
 import { badRequest } from '../platform/errors.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
-import type { Task } from '../platform/values/tasks.ts'
+import { type OrTasks, orTasks } from '../platform/values/questions.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { KeptPools } from '../pools/service.ts'
-import type { RightsService } from '../rights/service.ts'
+import type { RightsService, ShareOptions } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
 import { type Access, accessTo, notFound, requireCollection } from './access.ts'
 import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
@@ -20,11 +20,13 @@ import { renderCollections } from './render.ts'
 
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
-import { createShareCheck, orTasks, type ShareOptions } from './shares/check.ts'
+import { createShareCheck } from './shares/check.ts'
 import { createReview } from './shares/review.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
+export { createShareCheck, type ShareCheck } from './shares/check.ts'
+export { shareChecks } from './shares/later.ts'
 export { openShares } from './shares/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
@@ -40,11 +42,6 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
 }
-
-/** What was saved, or what is asked before. */
-type Answer<T> =
-  | { readonly kind: 'done'; readonly value: T }
-  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
 
 /** An empty collection that nobody shares. */
 const unasked: ShareOptions = { allow: false, background: false }
@@ -190,7 +187,7 @@ export function createCollectionService(deps: CollectionDeps) {
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
     options: ShareOptions,
-  ): Promise<Answer<CollectionOutput[]>> {
+  ): Promise<OrTasks<CollectionOutput[]>> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
     const saved = await orTasks(() => db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options)))
@@ -262,7 +259,7 @@ export function createCollectionService(deps: CollectionDeps) {
       input: CollectionInput,
       options: ShareOptions,
       id?: number,
-    ): Promise<Answer<CollectionOutput>> {
+    ): Promise<OrTasks<CollectionOutput>> {
       const saved = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body', options)
       return saved.kind === 'confirm' ? saved : { kind: 'done', value: saved.value[0] as CollectionOutput }
     },
@@ -275,7 +272,7 @@ export function createCollectionService(deps: CollectionDeps) {
       actor: Actor,
       inputs: readonly CollectionInput[],
       options: ShareOptions,
-    ): Promise<Answer<CollectionOutput[]>> => save(actor, inputs, (index) => `body[${index}]`, options),
+    ): Promise<OrTasks<CollectionOutput[]>> => save(actor, inputs, (index) => `body[${index}]`, options),
 
     /** Deletes a collection and all below it. @throws {AppError} `ObjectNotFound`, `RightRequired` */
     async remove(actor: Actor, id: number): Promise<void> {

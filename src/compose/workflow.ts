@@ -1,4 +1,4 @@
-import { collectionTagUses } from '../collections/service.ts'
+import { collectionTagUses, createShareCheck, shareChecks } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
@@ -10,10 +10,11 @@ import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.
 import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
+import type { Actor } from '../platform/actor.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { createPoolService } from '../pools/service.ts'
-import { type CallerRights, createPresetService } from '../rights/service.ts'
+import { type CallerRights, type ContainerGrants, createPresetService, type ShareOptions } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
 import { createTransitionService } from '../transitions/service.ts'
 import { createWebhookService } from '../webhooks/service.ts'
@@ -117,9 +118,16 @@ export async function composeWorkflow(
     renew: files.resyncMarks,
     hold: files.holdImages,
   }
-  const objecttypeService = createObjecttypeService({ ...shared, languages, fileFigures, marks })
+  const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
+  const later = shareChecks({ db, jobs, check })
+  const shares = {
+    settle: (tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions) =>
+      later.settle(tx, actor, { pools: pools.grants(), objecttypes: objecttypes.grants(), ...changed }, options),
+  }
+  const objecttypeService = createObjecttypeService({ ...shared, shares, languages, fileFigures, marks })
   const poolService = createPoolService({
     ...shared,
+    shares,
     marks,
     objects: { count: countInPools, fileFigures, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
   })

@@ -178,10 +178,23 @@ describe('rights through collections', () => {
       const [now] = ok(await it.root.get(`/pool/${pool}`))
       return it.root.post('/pool', [{ pool: { _id: pool, _version: now.pool._version }, _acl }], query as never)
     }
-    ok(await change(less))
-    assert.deepEqual(await seen(it.stranger), [])
-    ok(await change(before._acl))
+    const asked = await change(less)
+    assert.equal(asked.status, 202, JSON.stringify(asked.body))
+    assert.equal(asked.body.tasks[0].buttons[0].name, 'allow_invalid_acl')
     assert.deepEqual(await seen(it.stranger), [one])
+    const isInvalid = async () => ok(await it.reader.get(`/collection/${_id}`))._invalid_acl
+    for (const query of [
+      { allow_invalid_acl: 'true' },
+      { background_invalid_acl: 'true', background_invalid_acl_timelimit: '1m' },
+    ]) {
+      ok(await change(less, query))
+      assert.deepEqual(await seen(it.stranger), [])
+      await it.svc.drain()
+      assert.equal(await isInvalid(), true)
+      ok(await change(before._acl))
+      assert.deepEqual(await seen(it.stranger), [one])
+      assert.equal(await isInvalid(), false)
+    }
     ok(await it.reader.delete(`/collection/${_id}`))
   })
 
@@ -249,7 +262,7 @@ describe('rights through collections', () => {
             _objecttype: 'note',
             _mask: 'note__standard',
             _pool: { pool: { _id: it.pool } },
-            note: note.note,
+            note: { ...note.note, _pool: { pool: { _id: it.pool } } },
           },
         ],
         query as never,
@@ -296,5 +309,45 @@ describe('rights through collections', () => {
     ok(await create({ collection: two._id, collection_policy: 'setinvalid' }))
     assert.deepEqual([await invalid(two._id), await listedIn(two._id)], [true, 1])
     for (const { _id } of [one, two]) ok(await it.reader.delete(`/collection/${_id}`))
+  })
+
+  test('ERR-014 OTAPI-016 object types ask as well; to save all the same takes bag_acl on the collections', async () => {
+    const types = async () => ok(await it.root.get('/objecttype')).map(({ objecttype }: Json) => objecttype)
+    const { _id: type } = (await types()).find(({ name }: Json) => name === 'link')
+    const change = async (client: Client, _acl: object[], query: object = {}) => {
+      const { _version } = (await types()).find(({ name }: Json) => name === 'link')
+      return client.post('/objecttype', [{ objecttype: { _id: type, _version: _version + 1 }, _acl }], query as never)
+    }
+    const rights = { read: { _grantable: true }, mask: {}, link: {} }
+    ok(await change(it.root, [to(it.ids.reader, rights)]))
+    const [link] = ok(
+      await it.root.post('/db/link', [{ _objecttype: 'link', _mask: 'link__standard', link: { text: 'x' } }]),
+    )
+    const id = link._system_object_id
+    const { _id } = await share([id], to(it.ids.stranger, { bag_read: {}, read: {} }))
+    const [editor] = ok(await it.root.get(`/user/${it.ids.editor}`))
+    const manager = {
+      user: { _id: it.ids.editor, _version: editor.user._version },
+      _system_rights: { 'system.objecttypemanager': {} },
+    }
+    ok(await it.root.post('/user', [manager]))
+    const reads = async () => ok(await it.stranger.get(`/db/link/link__standard/global_object_id/${id}@test`)).length
+    assert.equal(await reads(), 1)
+    assert.equal((await change(it.editor, [])).status, 202)
+    const refused = await change(it.editor, [], { allow_invalid_acl: 'true' })
+    assert.deepEqual(
+      [refused.status, refused.body.code, refused.body.parameters.param],
+      [400, 'UrlParameterNotSupported', 'allow_invalid_acl'],
+    )
+    assert.equal(await reads(), 1)
+    const invalid = async () => ok(await it.reader.get(`/collection/${_id}`))._invalid_acl
+    // In the background nobody is asked: it is looked at after the answer, for so long at a time.
+    ok(await change(it.editor, [], { background_invalid_acl: 'true', background_invalid_acl_timelimit: '1m30.5s' }))
+    assert.equal(await reads(), 0)
+    await it.svc.drain()
+    assert.equal(await invalid(), true)
+    const wrong = await change(it.root, [], { background_invalid_acl_timelimit: 'soon' })
+    assert.equal(wrong.status, 400)
+    ok(await it.reader.delete(`/collection/${_id}`))
   })
 })

@@ -7,13 +7,13 @@ import type { FoundObject, NamedObject } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
-import type { Task } from '../../platform/values/tasks.ts'
-import type { CallerRights } from '../../rights/service.ts'
+import { type OrTasks, orTasks } from '../../platform/values/questions.ts'
+import type { CallerRights, ShareOptions } from '../../rights/service.ts'
 import { type Access, accessTo, notFound, requireCollection } from '../access.ts'
 import { collectionEvent } from '../events.ts'
 import type { Collection } from '../model.ts'
 import { type ListChanged, type ListInput, type ListOutput, mostEntries } from '../schema.ts'
-import { orTasks, type ShareCheck, type ShareOptions } from '../shares/check.ts'
+import type { ShareCheck } from '../shares/check.ts'
 import type { KeptShares } from '../shares/snapshot.ts'
 import { findChains, findCollections, lockCollections } from '../store.ts'
 import { type Changed, replace, splice } from './change.ts'
@@ -56,9 +56,7 @@ export interface FoundEntry extends store.NewEntry {
 type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null }
 
 /** A change of a list, or what is asked before it. */
-export type ListAnswer =
-  | { readonly kind: 'done'; readonly value: ListChanged }
-  | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
+export type ListAnswer = OrTasks<ListChanged>
 
 /** Nothing can become wrong that was not asked about before. */
 const unasked: ShareOptions = { allow: false, background: true }

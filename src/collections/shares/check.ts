@@ -6,6 +6,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
+import { Unconfirmed } from '../../platform/values/questions.ts'
 import { confirmTask, type Task } from '../../platform/values/tasks.ts'
 import {
   type Beyond,
@@ -13,6 +14,7 @@ import {
   type Given,
   objectSql,
   type RightsService,
+  type ShareOptions,
   type StoredGrant,
   sharedRights,
 } from '../../rights/service.ts'
@@ -20,14 +22,6 @@ import { accessTo, type Chains, grantsOn } from '../access.ts'
 import type { Collection } from '../model.ts'
 import * as collections from '../store.ts'
 import { type OwnerRow, ownerRows } from './store.ts'
-
-/** What a request says about grants that are too wide. */
-export interface ShareOptions {
-  /** They are stored all the same. */
-  readonly allow: boolean
-  /** Nobody is asked: they are looked for later. */
-  readonly background: boolean
-}
 
 export interface ShareDeps {
   readonly rights: Pick<RightsService, 'beyond'>
@@ -44,30 +38,6 @@ export interface Checked {
 }
 
 export type ShareCheck = ReturnType<typeof createShareCheck>
-
-/** Ends a transaction; what it has asked is the answer. */
-export class Unconfirmed extends Error {
-  readonly tasks: readonly Task[]
-
-  constructor(tasks: readonly Task[]) {
-    super('unconfirmed')
-    this.tasks = tasks
-  }
-}
-
-/** The result of a transaction, or what it has asked before it was rolled back. */
-export async function orTasks<T>(
-  work: () => Promise<T>,
-): Promise<
-  { readonly kind: 'done'; readonly value: T } | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
-> {
-  try {
-    return { kind: 'done', value: await work() }
-  } catch (error) {
-    if (error instanceof Unconfirmed) return { kind: 'confirm', tasks: error.tasks }
-    throw error
-  }
-}
 
 export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
   const now = (): number => clock().getTime()
@@ -104,7 +74,12 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
      * Behind a change: keeps what is said of the collections, and asks before grants say too much that did not before.
      * @throws {AppError} `UrlParameterNotSupported` without `bag_acl`. @throws {Unconfirmed}
      */
-    async settle(tx: Tx, actor: Actor, { ids, added, containers }: Checked, options: ShareOptions): Promise<void> {
+    async settle(
+      tx: Tx,
+      actor: Actor | null,
+      { ids, added, containers }: Checked,
+      options: ShareOptions,
+    ): Promise<void> {
       if (ids.length === 0) return
       const { found, chains, grants } = await sharing(tx, ids)
       const owners = await ownersOf(tx, found)
@@ -124,7 +99,7 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
         ? new Set([...(await beyond((id) => wrong.has(id))), ...(await beyond((id) => !wrong.has(id), added))])
         : await beyond(() => true)
       const fresh = found.filter(({ id, invalidAcl }) => invalid.has(id) && !invalidAcl)
-      if (fresh.length > 0 && !options.background) requireAllowed(actor, { fresh, chains, at: now() }, options)
+      if (fresh.length > 0 && actor && !options.background) requireAllowed(actor, { fresh, chains, at: now() }, options)
       await store(tx, found, invalid)
     },
 

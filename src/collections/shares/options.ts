@@ -1,5 +1,5 @@
 import { type Flag, isOn } from '../../platform/http/query.ts'
-import type { ShareOptions } from './check.ts'
+import type { ShareOptions } from '../../rights/service.ts'
 
 /** What a request says about grants that are too wide. */
 export function shareOptions({

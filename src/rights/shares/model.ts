@@ -23,6 +23,16 @@ export interface SharedCollection {
   readonly list: SharedList
 }
 
+/** What a request says about grants that say more than may be passed on. */
+export interface ShareOptions {
+  /** They are stored all the same. */
+  readonly allow: boolean
+  /** Nobody is asked: they are looked for later. */
+  readonly background: boolean
+  /** Milliseconds that looking for them takes at most at a time. */
+  readonly timeLimit?: number | undefined
+}
+
 /** All of them. */
 export interface SharedCollections {
   /** Parents before their children. */

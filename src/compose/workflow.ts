@@ -39,7 +39,7 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks }: Readers,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks, shares: kept }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
@@ -120,6 +120,13 @@ export async function composeWorkflow(
   }
   const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
   const later = shareChecks({ db, jobs, check })
+  // What an owner may pass on follows from groups, too.
+  kept.onOwners(() => {
+    if (config.readOnly) return
+    db.transaction((tx) => later.later(tx)).catch((error: unknown) =>
+      log.warn({ err: error }, 'shares were not checked'),
+    )
+  })
   const shares = {
     settle: (tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions) =>
       later.settle(tx, actor, { pools: pools.grants(), objecttypes: objecttypes.grants(), ...changed }, options),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { principalsTopic } from '../../people/service.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
@@ -12,14 +13,26 @@ export type KeptShares = Awaited<ReturnType<typeof openShares>>
 
 /** What collections share, in memory: 8 bytes for each entry of their lists. */
 export async function openShares({ snapshots, bus }: { snapshots: Pick<Snapshots, 'open'>; bus: Bus }) {
+  let owners: SharedCollections['owners'] = new Map()
+  let ownersChanged = (): void => {}
   const kept = await snapshots.open<SharedCollections, SharedCollections>({
     name: 'shared collections',
     topics: [topic, principalsTopic],
     read: readShares,
     build: (stored) => stored,
+    onChange(value) {
+      if (isDeepStrictEqual(value.owners, owners)) return
+      owners = value.owners
+      ownersChanged()
+    },
   })
+  owners = kept.get().owners
   return {
     get: kept.get,
+    /** `listener` is told when other people share something, or those who do are in other groups. */
+    onOwners(listener: () => void): void {
+      ownersChanged = listener
+    },
     /** All processes read again after the commit what has changed. */
     changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
   }

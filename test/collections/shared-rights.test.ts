@@ -350,4 +350,33 @@ describe('rights through collections', () => {
     assert.equal(wrong.status, 400)
     ok(await it.reader.delete(`/collection/${_id}`))
   })
+
+  test('an owner who leaves a group passes on nothing by it, and the collection says so', async () => {
+    const [note] = (await createNotes(it.root, it.vault, 1, 'grouped')) as [number]
+    const [{ group }] = ok(await it.root.post('/group', [{ group: { name: 'sharers' } }]))
+    const vault = async (_acl: object[]) => {
+      const [now] = ok(await it.root.get(`/pool/${it.vault}`))
+      ok(await it.root.post('/pool', [{ pool: { _id: it.vault, _version: now.pool._version }, _acl }]))
+    }
+    const join = async (_groups: object[]) => {
+      const [{ user }] = ok(await it.root.get(`/user/${it.ids.reader}`))
+      ok(await it.root.post('/user', [{ user: { _id: it.ids.reader, _version: user._version }, _groups }]))
+    }
+    const rights = { read: { _grantable: true }, link: {}, mask: {} }
+    await vault([{ who: { _basetype: 'group', group: { _id: group._id } }, rights }])
+    await join([{ group: { _id: group._id } }])
+    const { _id } = await share([note], to(it.ids.stranger, { read: {} }))
+    const reads = async () => ok(await it.stranger.get(`/db/note/note__standard/global_object_id/${note}@test`)).length
+    assert.equal(await reads(), 1)
+    await join([])
+    assert.equal(await reads(), 0)
+    let invalid = false
+    for (let n = 0; n < 100 && !invalid; n++) {
+      await it.svc.drain()
+      invalid = ok(await it.root.get(`/collection/${_id}`))._invalid_acl
+    }
+    assert.equal(invalid, true)
+    ok(await it.root.delete(`/collection/${_id}`))
+    await vault([])
+  })
 })

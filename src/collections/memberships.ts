@@ -3,7 +3,7 @@ import type { Actor } from '../platform/actor.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
 import { renderName } from './render.ts'
 import type { CollectionName } from './schema.ts'
-import type { KeptShares } from './shares/snapshot.ts'
+import type { KeptShares } from './sharing/snapshot.ts'
 import { seenBy } from './store.ts'
 
 /** Collections that are told of one object. */
@@ -41,7 +41,7 @@ export async function collectionsOf(
 
 /** Objects that go to the trash leave all lists. Objects are locked before collections, here as in changes of lists. */
 export async function leaveCollections(
-  shares: Pick<KeptShares, 'changed'>,
+  sharing: Pick<KeptShares, 'changed'>,
   tx: Tx,
   systemObjectIds: readonly number[],
 ): Promise<void> {
@@ -60,5 +60,5 @@ export async function leaveCollections(
     [ids],
     'collections-leave',
   )
-  await shares.changed(tx)
+  await sharing.changed(tx)
 }

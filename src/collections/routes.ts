@@ -6,7 +6,7 @@ import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
 import { registerListRoutes } from './entries/routes.ts'
 import { CollectionInput, CollectionInputs, CollectionOutput } from './schema.ts'
 import type { CollectionService } from './service.ts'
-import { shareOptions } from './shares/options.ts'
+import { shareOptions } from './sharing/options.ts'
 
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the collection.' })
 export const CollectionParams = Type.Object({ collectionId: Id })

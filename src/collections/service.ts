@@ -20,14 +20,14 @@ import { renderCollections } from './render.ts'
 
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
-import { createShareCheck } from './shares/check.ts'
-import { createReview } from './shares/review.ts'
+import { createShareCheck } from './sharing/check.ts'
+import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
 
 export { collectionsOf, leaveCollections } from './memberships.ts'
-export { createShareCheck, type ShareCheck } from './shares/check.ts'
-export { shareChecks } from './shares/later.ts'
-export { openShares } from './shares/snapshot.ts'
+export { createShareCheck, type ShareCheck } from './sharing/check.ts'
+export { shareChecks } from './sharing/later.ts'
+export { openShares } from './sharing/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
@@ -111,7 +111,7 @@ export function createCollectionService(deps: CollectionDeps) {
     )
     await replaceLists(tx, actor, saved, entries, options)
     await settleShares(tx, actor, saved, options)
-    await deps.shares.changed(tx)
+    await deps.sharing.changed(tx)
     await events.append(
       tx,
       saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
@@ -293,7 +293,7 @@ export function createCollectionService(deps: CollectionDeps) {
           tx,
           below.map((one) => one.id),
         )
-        await deps.shares.changed(tx)
+        await deps.sharing.changed(tx)
         await store.deleteCollections(
           tx,
           below.map((one) => one.id),

@@ -4,7 +4,7 @@ import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
 import { collectionEvent } from './events.ts'
-import type { KeptShares } from './shares/snapshot.ts'
+import type { KeptShares } from './sharing/snapshot.ts'
 import type { Written } from './store.ts'
 import * as store from './store.ts'
 
@@ -16,10 +16,10 @@ export interface HeldCollections {
 
 export function collectionsOfUsers({
   events,
-  shares,
+  sharing,
 }: {
   readonly events: EventLog
-  readonly shares: Pick<KeptShares, 'changed'>
+  readonly sharing: Pick<KeptShares, 'changed'>
 }) {
   return {
     async heldBy(tx: Queryable, userId: number): Promise<HeldCollections> {
@@ -48,7 +48,7 @@ export function collectionsOfUsers({
       const [own] = below
       if (!own) return
       const ids = below.map(({ id }) => id)
-      await shares.changed(tx)
+      await sharing.changed(tx)
       await store.lockCollections(tx, ids)
       const empty = below.length === 1 && own.objectCount === 0
       if (!transfer || empty) {

@@ -27,7 +27,7 @@ export type People = ReturnType<typeof composePeople>
 export function composePeople(
   { config, db, passwordCost, loginParts = [] }: Given,
   { bus, memory, seal, jobs, queued, snapshots }: Ground,
-  { baseConfig, events, datamodel, tags, objecttypes, pools, shares }: Readers,
+  { baseConfig, events, datamodel, tags, objecttypes, pools, sharing }: Readers,
   opened: AsyncDisposableStack,
 ) {
   const principals = createPrincipals({ bus, memory, onChange: snapshots.turn })
@@ -35,7 +35,7 @@ export function composePeople(
   const rights = createRightsService({
     containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
     findPeople: principals.find,
-    shares: shares.get,
+    shares: sharing.get,
     existingTags: tags.existing,
     presets: presetTerms,
     maxBytes: memory.callerRights,
@@ -93,7 +93,7 @@ export function composePeople(
         await replacePerson(tx, 'group', from, to)
         await messages.replaceGroup(tx, from, to)
       },
-      collections: collectionsOfUsers({ events, shares }),
+      collections: collectionsOfUsers({ events, sharing }),
     },
     conventionOf,
   }

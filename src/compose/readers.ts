@@ -54,7 +54,7 @@ export async function composeReaders(
     conventionOf: clientConventions(config),
     dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
   })
-  const [tags, objecttypes, pools, shares] = await Promise.all([
+  const [tags, objecttypes, pools, sharing] = await Promise.all([
     openTags({ snapshots }),
     openObjecttypes({ snapshots, bus }),
     openPools({ snapshots, bus }),
@@ -71,7 +71,7 @@ export async function composeReaders(
     tags,
     objecttypes,
     pools,
-    shares,
+    sharing,
     anyMarks: marksAnywhere({ pools, objecttypes }),
     /** How masks are chosen and narrowed. */
     maskSettings: {

@@ -39,7 +39,7 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks, shares: kept }: Readers,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, tags, maskSettings, anyMarks, sharing }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
@@ -121,7 +121,7 @@ export async function composeWorkflow(
   const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
   const later = shareChecks({ db, jobs, check })
   // What an owner may pass on follows from groups, too.
-  kept.onOwners(() => {
+  sharing.onOwners(() => {
     if (config.readOnly) return
     db.transaction((tx) => later.later(tx)).catch((error: unknown) =>
       log.warn({ err: error }, 'shares were not checked'),

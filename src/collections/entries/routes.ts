@@ -4,7 +4,7 @@ import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { collectionListQuery } from '../../platform/http/query.ts'
 import { TaskList } from '../../platform/values/tasks.ts'
 import { ListChanged, ListInput, ListOutput, RemoveInput } from '../schema.ts'
-import { shareOptions } from '../shares/options.ts'
+import { shareOptions } from '../sharing/options.ts'
 import type { ListService } from './service.ts'
 
 const Params = Type.Object({

@@ -13,8 +13,8 @@ import { type Access, accessTo, notFound, requireCollection } from '../access.ts
 import { collectionEvent } from '../events.ts'
 import type { Collection } from '../model.ts'
 import { type ListChanged, type ListInput, type ListOutput, mostEntries } from '../schema.ts'
-import type { ShareCheck } from '../shares/check.ts'
-import type { KeptShares } from '../shares/snapshot.ts'
+import type { ShareCheck } from '../sharing/check.ts'
+import type { KeptShares } from '../sharing/snapshot.ts'
 import { findChains, findCollections, lockCollections } from '../store.ts'
 import { type Changed, replace, splice } from './change.ts'
 import { assertOnce, objectNotFound, type ReadLookup, readEntries, type SentEntry } from './request.ts'
@@ -40,7 +40,7 @@ export interface ListDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly objects: ListObjects
   readonly databaseName: string
-  readonly shares: Pick<KeptShares, 'get' | 'changed'>
+  readonly sharing: Pick<KeptShares, 'get' | 'changed'>
   readonly check: Pick<ShareCheck, 'settle' | 'requirePassing'>
   readonly clock: () => Date
 }
@@ -181,7 +181,7 @@ export function createListService(deps: ListDeps) {
     const ids = changes.map(({ list }) => list.id)
     await deps.check.requirePassing(tx, actor, ids, added)
     await deps.check.settle(tx, actor, { ids, added }, options)
-    await deps.shares.changed(tx)
+    await deps.sharing.changed(tx)
   }
 
   type Work = (tx: Tx, list: Collection, entries: readonly FoundEntry[]) => Promise<Changed>

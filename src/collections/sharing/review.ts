@@ -30,18 +30,18 @@ export type CollectionPolicy = 'setinvalid' | 'remove'
 export interface ReviewDeps {
   readonly rights: Pick<RightsService, 'beyond'>
   readonly events: EventLog
-  readonly shares: Pick<KeptShares, 'get' | 'changed'>
+  readonly sharing: Pick<KeptShares, 'get' | 'changed'>
   readonly clock: () => Date
 }
 
 /** Nothing that is asked of an object here is personal. */
 const nothing = { granted: () => [], files: () => [] }
 
-export function createReview({ rights, events, shares, clock }: ReviewDeps) {
+export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
   return {
     /** `into`: the collection that new objects come into. */
     async find(tx: Queryable, changes: readonly Changing[], into: number | null): Promise<TooWide[]> {
-      if (shares.get().collections.length === 0 || changes.length === 0) return []
+      if (sharing.get().collections.length === 0 || changes.length === 0) return []
       const places = await placesOf(tx, changes, into)
       const collections = await findCollections(tx, [...places.keys()])
       const chains = await findChains(tx, [...places.keys()])
@@ -108,7 +108,7 @@ export function createReview({ rights, events, shares, clock }: ReviewDeps) {
         tx,
         collections.map((one) => collectionEvent('COLLECTION_UPDATE', actor, one)),
       )
-      await shares.changed(tx)
+      await sharing.changed(tx)
     },
   }
 }

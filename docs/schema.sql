@@ -79,6 +79,10 @@ create table collection (
   pin_hash text,
   -- Another one for each PIN that is set.
   pin_id uuid,
+  -- Another one whenever something is put into the list or taken out of it; places in the list are no matter.
+  list_version integer not null default 1,
+  -- A grant, own or inherited, says more of some object in the list than the owner may pass on.
+  invalid_acl boolean not null default false,
   constraint collection_pkey PRIMARY KEY (id),
   constraint collection_owner_fkey FOREIGN KEY (owner_user) REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED,
   constraint collection_parent_fkey FOREIGN KEY (parent_id) REFERENCES collection(id),
@@ -89,9 +93,11 @@ create table collection (
   constraint collection_uuid_key UNIQUE (uuid)
 );
 CREATE INDEX collection_grantees_idx ON public.collection USING gin (jsonb_path_query_array(acl, '$[*]."who"'::jsonpath)) WITH (fastupdate=off) WHERE (acl <> '[]'::jsonb);
+CREATE INDEX collection_invalid_idx ON public.collection USING btree (id) WHERE invalid_acl;
 CREATE INDEX collection_owner_idx ON public.collection USING btree (owner_user);
 CREATE INDEX collection_parent_idx ON public.collection USING btree (parent_id);
 CREATE INDEX collection_path_idx ON public.collection USING gin (path) WITH (fastupdate=off);
+CREATE INDEX collection_sharing_idx ON public.collection USING btree (id) WHERE ((acl <> '[]'::jsonb) AND gives_on_objects(acl));
 CREATE INDEX collection_words_idx ON public.collection USING gin (collection_words(reference, shortname, uuid, type, displayname, description)) WITH (fastupdate=off);
 
 -- The lists, by rank. An object_id is a system object id, or below 0 that of a foreign object.

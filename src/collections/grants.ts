@@ -7,8 +7,8 @@ import { type RightsService, type StoredGrant, waitingRights } from '../rights/s
 type Change = Parameters<RightsService['validateAcls']>[3][number]
 
 /**
- * The lists in stored form; undefined where nothing is said. Rights on objects do not come with a collection yet, so a grant
- * that gives one is refused: nobody shares what the other cannot see.
+ * The lists in stored form; undefined where nothing is said. A grant with a right that nothing asks for yet is refused: nobody
+ * shares what does nothing.
  * @throws {AppError} naming right and place
  */
 export async function checkedAcls(

@@ -3,6 +3,7 @@ import type { Actor } from '../platform/actor.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
 import { renderName } from './render.ts'
 import type { CollectionName } from './schema.ts'
+import type { KeptShares } from './sharing/snapshot.ts'
 import { seenBy } from './store.ts'
 
 /** Collections that are told of one object. */
@@ -39,7 +40,11 @@ export async function collectionsOf(
 }
 
 /** Objects that go to the trash leave all lists. Objects are locked before collections, here as in changes of lists. */
-export async function leaveCollections(tx: Tx, systemObjectIds: readonly number[]): Promise<void> {
+export async function leaveCollections(
+  sharing: Pick<KeptShares, 'changed'>,
+  tx: Tx,
+  systemObjectIds: readonly number[],
+): Promise<void> {
   const ids = numbersText(systemObjectIds)
   const { rows } = await tx.query(
     `select from collection where id in (select collection_id from collection_object where object_id = any($1::bigint[]))
@@ -55,4 +60,5 @@ export async function leaveCollections(tx: Tx, systemObjectIds: readonly number[
     [ids],
     'collections-leave',
   )
+  await sharing.changed(tx)
 }

@@ -43,6 +43,8 @@ export interface Collection extends CollectionFields {
   /** The owner is archived: nobody but root reaches it. */
   readonly unreachable: boolean
   readonly objectCount: number
+  /** A grant says more of some object than the owner may pass on. */
+  readonly invalidAcl: boolean
   /** Objects of other instances among them. */
   readonly remoteCount: number
   /** Counts the renewals of its upload addresses. */

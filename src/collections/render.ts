@@ -47,6 +47,7 @@ export function renderCollections(collections: readonly Collection[], parts: Par
       _has_acl: grantsOn(collection, chains).some((grant) => inForce(grant, parts.at)),
       ...(access.may('bag_acl') ? { _acl: [...(parts.acls[index] ?? [])] } : {}),
       _private_acl: collection.privateAcl,
+      _invalid_acl: collection.invalidAcl,
       _has_pin: collection.pinId !== null,
       ...(collection.pinId === null ? {} : { pin_ok: access.pinOk, _pin_ok: access.pinOk }),
       _generated_rights: access.rights,

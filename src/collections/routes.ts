@@ -2,10 +2,11 @@ import { Type } from 'typebox'
 import type { ErrorCode } from '../platform/catalogue.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { collectionQuery } from '../platform/http/query.ts'
-import { Acknowledged } from '../platform/values/tasks.ts'
+import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
 import { registerListRoutes } from './entries/routes.ts'
 import { CollectionInput, CollectionInputs, CollectionOutput } from './schema.ts'
 import type { CollectionService } from './service.ts'
+import { shareOptions } from './sharing/options.ts'
 
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the collection.' })
 export const CollectionParams = Type.Object({ collectionId: Id })
@@ -49,6 +50,7 @@ const saving = [
   'UnknownRightParam',
   'UnknownRightValue',
   'CollectionObjectInsufficientRights',
+  'UrlParameterNotSupported',
   'DatabaseLockError',
 ] as const satisfies readonly ErrorCode[]
 
@@ -105,11 +107,14 @@ export function registerCollectionRoutes(http: HttpApp, { collections }: { colle
         tags: ['collection'],
         querystring: SaveQuery,
         body: CollectionInputs,
-        response: { 200: Collections },
+        response: { 200: Collections, 202: TaskList },
       },
       config: { access: 'user', writes: true, body: 'many', errors: saving },
     },
-    (request) => collections.saveAll(actorOf(request), request.body),
+    async (request, reply) => {
+      const saved = await collections.saveAll(actorOf(request), request.body, shareOptions(request.query))
+      return saved.kind === 'confirm' ? reply.status(202).send({ tasks: [...saved.tasks] }) : saved.value
+    },
   )
 
   for (const method of ['POST', 'PUT'] as const) {
@@ -123,10 +128,13 @@ export function registerCollectionRoutes(http: HttpApp, { collections }: { colle
         tags: ['collection'],
         querystring: SaveQuery,
         body: CollectionInput,
-        response: { 200: CollectionOutput },
+        response: { 200: CollectionOutput, 202: TaskList },
       },
       config: { access: 'user', writes: true, body: 'many', errors: saving },
-      handler: (request) => collections.save(actorOf(request), request.body),
+      handler: async (request, reply) => {
+        const saved = await collections.save(actorOf(request), request.body, shareOptions(request.query))
+        return saved.kind === 'confirm' ? reply.status(202).send({ tasks: [...saved.tasks] }) : saved.value
+      },
     })
   }
 
@@ -157,11 +165,15 @@ export function registerCollectionRoutes(http: HttpApp, { collections }: { colle
         params: CollectionParams,
         querystring: SaveQuery,
         body: CollectionInput,
-        response: { 200: CollectionOutput },
+        response: { 200: CollectionOutput, 202: TaskList },
       },
       config: { access: 'user', writes: true, body: 'many', errors: saving },
     },
-    (request) => collections.save(actorOf(request), request.body, request.params.collectionId),
+    async (request, reply) => {
+      const { body, query, params } = request
+      const saved = await collections.save(actorOf(request), body, shareOptions(query), params.collectionId)
+      return saved.kind === 'confirm' ? reply.status(202).send({ tasks: [...saved.tasks] }) : saved.value
+    },
   )
 
   http.delete(

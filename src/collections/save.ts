@@ -58,6 +58,10 @@ export interface SavedCollection extends store.Written {
   /** Grants that it had before. */
   readonly grantsBefore: ReadonlySet<number>
   readonly created: boolean
+  /** It is below another one than before. */
+  readonly moved: boolean
+  /** Other grants reach it than before. */
+  readonly reshared: boolean
 }
 
 /** Saves all of them, and tells what they are from then on, in the order of the request. */
@@ -229,19 +233,30 @@ async function fill(
       return { id, use: 'exiftool_import' as const, path: `${place}.collection.create_object.mapping` }
     }),
   )
-  return works.map((work, index) => ({
-    id: work.newId,
-    version: (work.current?.version ?? 0) + 1,
-    created: !work.current,
-    parentId: work.parentId,
-    path: work.path,
-    previousPath: work.current?.path ?? null,
-    ownerId: work.ownerId,
-    userId: work.current?.userId ?? null,
-    ...fieldsOf(context, work, { acl: acls[index], tags, pinHash: context.pinHashes[index] ?? null }),
-    pinHash: context.pinHashes[index] ?? null,
-    grantsBefore: new Set(work.current?.acl.map(({ id }) => id)),
-  }))
+  return works.map((work, index) => {
+    const { current, path } = work
+    const pinHash = context.pinHashes[index] ?? null
+    const fields = fieldsOf(context, work, { acl: acls[index], tags, pinHash })
+    const moved = current !== null && !isDeepStrictEqual(path, current.path)
+    return {
+      id: work.newId,
+      version: (current?.version ?? 0) + 1,
+      created: !current,
+      parentId: work.parentId,
+      path,
+      previousPath: current?.path ?? null,
+      ownerId: work.ownerId,
+      userId: current?.userId ?? null,
+      moved,
+      reshared:
+        moved ||
+        !isDeepStrictEqual(fields.acl, current?.acl ?? []) ||
+        fields.privateAcl !== (current?.privateAcl ?? false),
+      ...fields,
+      pinHash,
+      grantsBefore: new Set(current?.acl.map(({ id }) => id)),
+    }
+  })
 }
 
 const initial: CollectionFields = {

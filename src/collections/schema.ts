@@ -192,6 +192,10 @@ export const CollectionOutput = Type.Object(
     _has_acl: Type.Boolean({ description: 'There is a grant in force, own or inherited.' }),
     _acl: Type.Optional(Type.Array(RightApi)),
     _private_acl: Type.Boolean(),
+    _invalid_acl: Type.Boolean({
+      description:
+        'A grant, own or inherited, says more of an object in the list than the owner may pass on: there it gives nothing.',
+    }),
     _has_pin: Type.Boolean(),
     pin_ok: Type.Optional(
       Type.Boolean({ description: 'The PIN is not asked of the caller, or was entered. There where there is a PIN.' }),

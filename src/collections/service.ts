@@ -8,9 +8,10 @@ import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
 import { badRequest } from '../platform/errors.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { type OrTasks, orTasks } from '../platform/values/questions.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { KeptPools } from '../pools/service.ts'
-import type { RightsService } from '../rights/service.ts'
+import type { RightsService, ShareOptions } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
 import { type Access, accessTo, notFound, requireCollection } from './access.ts'
 import { requireList } from './entries/rights.ts'
@@ -25,6 +26,8 @@ import type { ShareMails } from './shares/mails.ts'
 import { assertNotices, noticesOf } from './shares/notices.ts'
 import type { Shares } from './shares/service.ts'
 import type { WantedShare } from './shares/wanted.ts'
+import { createShareCheck } from './sharing/check.ts'
+import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
 
 export { collectionMappingUse } from './mapping-use.ts'
@@ -33,10 +36,16 @@ export { createPins } from './pins/service.ts'
 export { collectionPresetUse, presetUses } from './preset-uses.ts'
 export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
+export { createShareCheck, type ShareCheck } from './sharing/check.ts'
+export { shareChecks } from './sharing/later.ts'
+export { openShares } from './sharing/snapshot.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
-export interface CollectionDeps extends Omit<ListDeps, 'rights'> {
-  readonly rights: Pick<RightsService, 'forActor' | 'validateAcls' | 'resolveWho' | 'whoNames' | 'renderAcls'>
+export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
+  readonly rights: Pick<
+    RightsService,
+    'beyond' | 'forActor' | 'validateAcls' | 'resolveWho' | 'whoNames' | 'renderAcls'
+  >
   readonly datamodel: { current(): Model }
   readonly pools: Pick<KeptPools, 'snapshot'>
   readonly tags: Pick<KeptTags, 'existing'>
@@ -67,11 +76,15 @@ interface Asked {
   readonly wanted: readonly WantedShare[]
 }
 
+/** An empty collection that nobody shares. */
+const unasked: ShareOptions = { allow: false, background: false }
+
 export type CollectionService = ReturnType<typeof createCollectionService>
 
 export function createCollectionService(deps: CollectionDeps) {
   const { db, events, rights } = deps
-  const lists = createListService(deps)
+  const check = createShareCheck(deps)
+  const lists = createListService({ ...deps, check })
   const now = (): number => deps.clock().getTime()
 
   async function render(q: Queryable, actor: Actor, collections: readonly Collection[]): Promise<CollectionOutput[]> {
@@ -119,6 +132,7 @@ export function createCollectionService(deps: CollectionDeps) {
     actor: Actor,
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
+    options: ShareOptions,
     { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
   ) {
     // Objects before collections, as deletions of objects lock them.
@@ -149,7 +163,7 @@ export function createCollectionService(deps: CollectionDeps) {
         noticesOf(inputs[index]?._acl ?? [], collection, placeOf(index)).map((notice) => ({ ...notice, collection })),
       ),
     )
-    await replaceLists(tx, actor, saved, entries)
+    await replaceLists(tx, actor, saved, entries, options)
     await renewUploads(tx, actor, saved, inputs)
     // Who sets a PIN knows it.
     await deps.pins.remember(
@@ -157,6 +171,8 @@ export function createCollectionService(deps: CollectionDeps) {
       actor,
       saved.flatMap(({ id, pinId, pinHash }) => (pinId && pinHash ? [{ id, pinId }] : [])),
     )
+    await settleShares(tx, actor, saved, options)
+    await deps.sharing.changed(tx)
     await events.append(
       tx,
       saved.map((one) => collectionEvent(one.created ? 'COLLECTION_INSERT' : 'COLLECTION_UPDATE', actor, one)),
@@ -195,6 +211,7 @@ export function createCollectionService(deps: CollectionDeps) {
     actor: Actor,
     saved: readonly SavedCollection[],
     entries: readonly (readonly FoundEntry[] | null)[],
+    options: ShareOptions,
   ): Promise<void> {
     const ids = saved.flatMap(({ id }, index) => (entries[index] ? [id] : []))
     if (ids.length === 0) return
@@ -208,6 +225,7 @@ export function createCollectionService(deps: CollectionDeps) {
         const own = entries[index]
         return list && own ? [{ list, access: accessTo(actor, list, chains, now()), entries: own }] : []
       }),
+      options,
     )
   }
 
@@ -226,11 +244,26 @@ export function createCollectionService(deps: CollectionDeps) {
     await store.renewUploads(tx, ids)
   }
 
+  /** Grants and places that have changed share something else, here and below. */
+  async function settleShares(
+    tx: Tx,
+    actor: Actor,
+    saved: readonly SavedCollection[],
+    options: ShareOptions,
+  ): Promise<void> {
+    const reshared = saved.filter((one) => one.reshared).map(({ id }) => id)
+    if (reshared.length === 0) return
+    const moved = saved.filter((one) => one.moved).map(({ id }) => id)
+    if (moved.length > 0) await check.requirePassing(tx, actor, await check.shared(tx, moved))
+    await check.settle(tx, actor, { ids: await check.shared(tx, reshared) }, options)
+  }
+
   async function save(
     actor: Actor,
     inputs: readonly CollectionInput[],
     placeOf: (index: number) => string,
-  ): Promise<CollectionOutput[]> {
+    options: ShareOptions,
+  ): Promise<OrTasks<CollectionOutput[]>> {
     for (const [index, { objects: _, _objects: __, ...record }] of inputs.entries())
       assertStorable(record, placeOf(index))
     const pinHashes = await deps.pins.hashesOf(
@@ -242,23 +275,30 @@ export function createCollectionService(deps: CollectionDeps) {
     )
     assertNotices(inputs, placeOf)
     const wanted = await deps.shares.wanted(actor, inputs, placeOf)
-    const ids = await db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, { pinHashes, wanted }))
+    const saved = await orTasks(() =>
+      db.transaction((tx) => saveIn(tx, actor, inputs, placeOf, options, { pinHashes, wanted })),
+    )
+    if (saved.kind === 'confirm') return saved
+    const ids = saved.value
     const stored = new Map((await store.findCollections(db, ids)).map((one) => [one.id, one]))
-    return render(
+    const value = await render(
       db,
       actor,
       ids.flatMap((id) => stored.get(id) ?? []),
     )
+    return { kind: 'done', value }
   }
 
   return {
     lists,
+    /** Shares that a change of objects would make too wide. */
+    review: createReview(deps),
 
     /** A new collection of objects below the own top collection, named with the date; its id (decision 44). */
     async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {
       const today = deps.clock().toISOString().slice(0, 10)
       const displayname = Object.fromEntries(deps.languages().map((language) => [language, today]))
-      const [id] = await saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy')
+      const [id] = await saveIn(tx, actor, [{ collection: { displayname } }], () => 'delete_policy', unasked)
       if (systemObjectIds.length > 0) await lists.add(tx, actor, id as number, systemObjectIds, 'delete_policy')
       return id as number
     },
@@ -323,17 +363,25 @@ export function createCollectionService(deps: CollectionDeps) {
     },
 
     /** Creates or changes one; `id` is that of the address. @throws {AppError} as `saveAll` */
-    async save(actor: Actor, input: CollectionInput, id?: number): Promise<CollectionOutput> {
-      const [wire] = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body')
-      return wire as CollectionOutput
+    async save(
+      actor: Actor,
+      input: CollectionInput,
+      options: ShareOptions,
+      id?: number,
+    ): Promise<OrTasks<CollectionOutput>> {
+      const saved = await save(actor, [id === undefined ? input : withId(input, id)], () => 'body', options)
+      return saved.kind === 'confirm' ? saved : { kind: 'done', value: saved.value[0] as CollectionOutput }
     },
 
     /**
      * Creates and changes collections, all or none.
      * @throws {AppError} `VersionMismatch`, `ObjectNotFound`, `LookupNotFound`, `RightRequired`, …
      */
-    saveAll: (actor: Actor, inputs: readonly CollectionInput[]): Promise<CollectionOutput[]> =>
-      save(actor, inputs, (index) => `body[${index}]`),
+    saveAll: (
+      actor: Actor,
+      inputs: readonly CollectionInput[],
+      options: ShareOptions,
+    ): Promise<OrTasks<CollectionOutput[]>> => save(actor, inputs, (index) => `body[${index}]`, options),
 
     /** Deletes a collection and all below it. @throws {AppError} `ObjectNotFound`, `RightRequired` */
     async remove(actor: Actor, id: number): Promise<void> {
@@ -355,6 +403,7 @@ export function createCollectionService(deps: CollectionDeps) {
           tx,
           below.map((one) => one.id),
         )
+        await deps.sharing.changed(tx)
         await store.deleteCollections(
           tx,
           below.map((one) => one.id),

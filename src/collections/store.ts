@@ -1,15 +1,15 @@
-import type { Actor } from '../platform/actor.ts'
+import { type Actor, visitorOf } from '../platform/actor.ts'
 import { numbersText, type Queryable, type Tx, textsText } from '../platform/postgres/db.ts'
 import { inForceSql } from '../rights/service.ts'
 import type { Ancestor, Collection, CollectionFields } from './model.ts'
-import { lockedSql, visitorOf } from './pins/store.ts'
+import { lockedSql } from './pins/store.ts'
 
 const columns = `c.id, c.version, c.parent_id as "parentId", c.path, c.is_system as "isSystem", c.user_id as "userId",
   c.owner_user as "ownerId", o.archived_at is not null as unreachable,
   coalesce(c.reference, 'user:ref:' || u.reference, 'user:id:' || u.id) as reference, c.shortname, c.uuid, c.type,
   c.displayname, c.description, c.webfrontend_props as "webfrontendProps", c.create_object as "createObject",
   c.children_allowed as "childrenAllowed", c.objects_allowed as "objectsAllowed", c.acl, c.private_acl as "privateAcl", c.pin_id as "pinId",
-  c.object_count as "objectCount", c.remote_count as "remoteCount", c.created_at as "createdAt",
+  c.object_count as "objectCount", c.invalid_acl as "invalidAcl", c.remote_count as "remoteCount", c.created_at as "createdAt",
   c.updated_at as "updatedAt", c.upload_generation as "uploadGeneration"`
 const from = 'collection c join "user" o on o.id = c.owner_user left join "user" u on u.id = c.user_id'
 

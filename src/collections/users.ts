@@ -4,6 +4,7 @@ import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
 import { collectionEvent } from './events.ts'
+import type { KeptShares } from './sharing/snapshot.ts'
 import type { Written } from './store.ts'
 import * as store from './store.ts'
 
@@ -13,7 +14,13 @@ export interface HeldCollections {
   readonly shares: number
 }
 
-export function collectionsOfUsers({ events }: { readonly events: EventLog }) {
+export function collectionsOfUsers({
+  events,
+  sharing,
+}: {
+  readonly events: EventLog
+  readonly sharing: Pick<KeptShares, 'changed'>
+}) {
   return {
     async heldBy(tx: Queryable, userId: number): Promise<HeldCollections> {
       const { rows } = await tx.query<HeldCollections>(
@@ -41,6 +48,7 @@ export function collectionsOfUsers({ events }: { readonly events: EventLog }) {
       const [own] = below
       if (!own) return
       const ids = below.map(({ id }) => id)
+      await sharing.changed(tx)
       await store.lockCollections(tx, ids)
       const empty = below.length === 1 && own.objectCount === 0
       if (!transfer || empty) {

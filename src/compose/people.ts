@@ -27,7 +27,7 @@ export type People = ReturnType<typeof composePeople>
 export function composePeople(
   { config, db, passwordCost, loginParts = [] }: Given,
   { bus, memory, seal, jobs, queued, snapshots }: Ground,
-  { baseConfig, events, datamodel, tags, objecttypes, pools, keptPlugins }: Readers,
+  { baseConfig, events, datamodel, tags, objecttypes, pools, keptPlugins, sharing }: Readers,
   opened: AsyncDisposableStack,
 ) {
   const principals = createPrincipals({ bus, memory, onChange: snapshots.turn })
@@ -35,6 +35,7 @@ export function composePeople(
   const rights = createRightsService({
     containers: () => ({ pools: pools.grants(), objecttypes: objecttypes.grants() }),
     findPeople: principals.find,
+    shares: sharing.get,
     existingTags: tags.existing,
     presets: presetTerms,
     addedSystemRights: keptPlugins.givenRights,
@@ -94,7 +95,7 @@ export function composePeople(
         await replacePerson(tx, 'group', from, to)
         await messages.replaceGroup(tx, from, to)
       },
-      collections: collectionsOfUsers({ events }),
+      collections: collectionsOfUsers({ events, sharing }),
     },
     conventionOf,
   }
@@ -111,7 +112,7 @@ export function composePeople(
     instanceName: () => baseConfig.instanceTitle() || config.databaseName,
     languages: () => baseConfig.get().languages.frontend,
   })
-  const pins = createPins({ db, hashes: signIn.pinHashes, clock })
+  const pins = createPins({ db, hashes: signIn.pinHashes, clock, sharing })
   const users = createUserService({
     ...records,
     ...signIn.forUsers,

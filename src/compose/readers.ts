@@ -1,3 +1,4 @@
+import { openShares } from '../collections/service.ts'
 import { openBaseConfig } from '../config/service.ts'
 import { createDatamodelService } from '../datamodel/service.ts'
 import { createEventLog } from '../events/service.ts'
@@ -18,7 +19,7 @@ export type Readers = Awaited<ReturnType<typeof composeReaders>>
 /** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
 export async function composeReaders(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
-  { bus, memory, seal, snapshots, jobs, pipelined, shares }: Ground,
+  { bus, memory, seal, snapshots, jobs, pipelined, shares: portions }: Ground,
   opened: AsyncDisposableStack,
 ) {
   const baseConfig = await openBaseConfig({ snapshots, seal, log })
@@ -34,7 +35,7 @@ export async function composeReaders(
     log,
     jobs,
     icu: icu ?? process.versions.icu ?? '',
-    connections: shares.lexical,
+    connections: portions.lexical,
     memory,
   })
   opened.defer(() => index.close())
@@ -54,11 +55,12 @@ export async function composeReaders(
     conventionOf: clientConventions(config),
     dataLanguage: () => baseConfig.databaseLanguages()[0] ?? 'en-US',
   })
-  const [tags, objecttypes, pools, plugins] = await Promise.all([
+  const [tags, objecttypes, pools, plugins, sharing] = await Promise.all([
     openTags({ snapshots }),
     openObjecttypes({ snapshots, bus }),
     openPools({ snapshots, bus }),
     openPlugins({ snapshots, log }),
+    openShares({ snapshots, bus }),
   ])
   return {
     baseConfig,
@@ -72,6 +74,7 @@ export async function composeReaders(
     objecttypes,
     pools,
     keptPlugins: plugins,
+    sharing,
     anyMarks: marksAnywhere({ pools, objecttypes }),
     /** How masks are chosen and narrowed. */
     maskSettings: {

@@ -2,7 +2,9 @@ import {
   collectionMappingUse,
   collectionPresetUse,
   collectionTagUses,
+  createShareCheck,
   presetUses,
+  shareChecks,
 } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
@@ -16,12 +18,13 @@ import { createFormerFiles, linkPolicies } from '../objects/upkeep/former-files.
 import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
+import type { Actor } from '../platform/actor.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { matchesOrigin } from '../platform/values/redirect-uris.ts'
 import { openPluginSettings } from '../plugins/service.ts'
 import { createPoolService } from '../pools/service.ts'
-import { type CallerRights, createPresetService } from '../rights/service.ts'
+import { type CallerRights, type ContainerGrants, createPresetService, type ShareOptions } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
 import { createTransitionService } from '../transitions/service.ts'
 import { createWebhookService } from '../webhooks/service.ts'
@@ -46,7 +49,7 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, keptPlugins, tags, maskSettings, anyMarks }: Readers,
+  { baseConfig, datamodel, events, languages, objecttypes, pools, keptPlugins, tags, maskSettings, anyMarks, sharing }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
@@ -148,9 +151,23 @@ export async function composeWorkflow(
     renew: files.resyncMarks,
     hold: files.holdImages,
   }
-  const objecttypeService = createObjecttypeService({ ...shared, languages, fileFigures, marks })
+  const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
+  const later = shareChecks({ db, jobs, check })
+  // What an owner may pass on follows from groups, too.
+  sharing.onOwners(() => {
+    if (config.readOnly) return
+    db.transaction((tx) => later.later(tx)).catch((error: unknown) =>
+      log.warn({ err: error }, 'shares were not checked'),
+    )
+  })
+  const shares = {
+    settle: (tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions) =>
+      later.settle(tx, actor, { pools: pools.grants(), objecttypes: objecttypes.grants(), ...changed }, options),
+  }
+  const objecttypeService = createObjecttypeService({ ...shared, shares, languages, fileFigures, marks })
   const poolService = createPoolService({
     ...shared,
+    shares,
     marks,
     objects: { count: countInPools, fileFigures, requeue: (tx, ids) => requeuePools(tx, ids, queued.raise) },
   })

@@ -99,6 +99,7 @@ export function registerObjectRoutes(app: HttpApp, { objects }: { objects: Objec
           skipPlugins: isOn(query.skip_plugins),
           skipEvents: isOn(query.skip_events),
           collection: query.collection,
+          collectionPolicy: query.collection_policy,
           awaitIndex: query.await_index ?? 0,
           fileDays: query.file_url_expire,
           ...confirmed(query),

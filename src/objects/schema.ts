@@ -135,8 +135,6 @@ const Format = Type.Union(
 
 const Wait = Type.Integer({ minimum: 0, maximum: 3600, description: 'Most seconds to wait until indexed; 0: no wait.' })
 
-const noCollections = refused('no collection gives rights on objects yet, so no place in one becomes invalid')
-
 export const FileUrlExpire = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -158,7 +156,13 @@ export const SaveQuery = Type.Object({
       description: 'Id of a collection: objects that are created are appended to it.',
     }),
   ),
-  collection_policy: Type.Optional(Type.Enum(['setinvalid', 'remove'], noCollections)),
+  collection_policy: Type.Optional(
+    Type.Enum(['setinvalid', 'remove'], {
+      description:
+        'Where grants of collections would say more of an object than the owners may pass on (202 asks): `setinvalid` leaves ' +
+        'the object there, and the collection says `_invalid_acl`; `remove` takes it out.',
+    }),
+  ),
   file_url_expire: FileUrlExpire,
   skip_reverse_nested: flag('Leave reverse-nested objects as they are.'),
   skip_bidirectional_update: flag('Leave the opposite side of bidirectional links as it is.'),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
-import { objecttypeDependentsQuery } from '../platform/http/query.ts'
+import { dependentsQuery, sharesIn } from '../platform/http/query.ts'
 import { TaskList } from '../platform/values/tasks.ts'
 import { ObjecttypeInputs, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
 import { manageObjecttypes, type ObjecttypeService } from './service.ts'
@@ -77,7 +77,7 @@ export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { object
         summary: 'Save settings of object types',
         description: '`_version` is the stored version plus one. What is absent stays as it is. All are saved or none.',
         tags,
-        querystring: Type.Object(objecttypeDependentsQuery),
+        querystring: Type.Object(dependentsQuery),
         body: ObjecttypeInputs,
         response: { 200: Objecttypes, 202: TaskList },
       },
@@ -104,11 +104,13 @@ export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { object
           'ChangeOwnerNotSelected',
           'TransitionNotFound',
           'EventTypeNotAllowed',
+          'UrlParameterNotSupported',
         ],
       },
     },
     async (request, reply) => {
-      const saved = await objecttypes.save(actorOf(request), request.body, request.query.confirm)
+      const { query, body } = request
+      const saved = await objecttypes.save(actorOf(request), body, query.confirm, sharesIn(query))
       if (saved.kind === 'confirm') return reply.status(202).send({ tasks: [...saved.tasks] })
       reply.header('X-Svc-Cache-ID', saved.cacheId)
       return saved.objecttypes

@@ -9,12 +9,13 @@ import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { hasRight, type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import { orTasks } from '../platform/values/questions.ts'
 import type { Task } from '../platform/values/tasks.ts'
-import type { RightsService } from '../rights/service.ts'
+import type { ContainerGrants, RightsService, ShareOptions } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers, tagCaller } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import { heldImages, type MarkKeepers, renditionsTask } from './media-settings.ts'
-import type { ObjecttypeSettings, RequireMappings } from './model.ts'
+import type { ObjecttypeSettings, RequireMappings, StoredObjecttype } from './model.ts'
 import { type RenderParts, renderObjecttype } from './render.ts'
 import { requireTable, saveAll } from './save.ts'
 import type { FileStats, ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } from './schema.ts'
@@ -48,6 +49,10 @@ export interface ObjecttypeDeps {
   languages: () => readonly string[]
   marks: MarkKeepers<{ readonly objecttypes: readonly number[] }>
   requireMappings: RequireMappings
+  /** Grants of collections that would say too much then. @throws {Unconfirmed} */
+  shares: {
+    settle(tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions): Promise<void>
+  }
 }
 
 export type SaveResult =
@@ -127,10 +132,11 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       actor: Actor,
       inputs: readonly ObjecttypeInput[],
       confirm?: 'resync' | 'skip' | undefined,
+      shares: ShareOptions = { allow: false, background: false },
     ): Promise<SaveResult> {
       requireRight(actor, manageObjecttypes)
       const model = datamodel.current()
-      const saved = await db.transaction(async (tx) => {
+      const save = async (tx: Tx): Promise<readonly StoredObjecttype[] | null> => {
         const { objecttypes: settings, before } = await saveAll(
           { tx, actor, model, rights, tags, transitions, requireMappings: deps.requireMappings },
           inputs,
@@ -162,9 +168,16 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
             objectVersion: version,
           })),
         )
+        if (settings.some((one, index) => !isDeepStrictEqual(one.settings.acl, before[index]?.acl))) {
+          const changed = settings.map((one) => [one.id, one.settings.acl] as const)
+          await deps.shares.settle(tx, actor, { objecttypes: new Map([...kept.grants(), ...changed]) }, shares)
+        }
         await kept.publish(tx, settings)
         return settings
-      })
+      }
+      const result = await orTasks(() => db.transaction(save))
+      if (result.kind === 'confirm') return result
+      const saved = result.value
       if (saved === null) return { kind: 'confirm', tasks: [renditionsTask()] }
       const tables = saved.map(({ id }) => requireTable(model, id, 'id'))
       return { kind: 'done', objecttypes: await render(actor, tables, false), cacheId: cacheId() }

@@ -39,7 +39,8 @@ export interface PrincipalNames {
 
 export type Principals = ReturnType<typeof createPrincipals>
 
-const topic = 'principals'
+/** Messages of this topic mean: users or groups changed, their names or who belongs to whom. */
+export const principalsTopic = 'principals'
 
 interface GroupRow {
   id: number
@@ -70,7 +71,7 @@ export function createPrincipals({
     sizeOf: heapBytes,
   })
   let generation = 0
-  const unsubscribe = bus.subscribe(topic, () => {
+  const unsubscribe = bus.subscribe(principalsTopic, () => {
     generation++
     users.clear()
     groups.clear()
@@ -138,7 +139,7 @@ export function createPrincipals({
     },
 
     /** All processes read names again after the commit. */
-    changed: (tx: Tx): Promise<void> => bus.publish(tx, topic),
+    changed: (tx: Tx): Promise<void> => bus.publish(tx, principalsTopic),
 
     close: unsubscribe,
   }

@@ -28,6 +28,7 @@ export {
   type NamedBy,
   type PrincipalNames,
   type Principals,
+  principalsTopic,
   type Reference,
   referenceOf,
   resolveReferences,

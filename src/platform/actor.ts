@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 /**
  * Who is acting. Built once per request from the token (or by a job, a plugin, a share) and passed explicitly:
  * nothing reads "the current user" from the air.
@@ -27,4 +28,10 @@ export interface ActorSession {
   readonly clientId: string
   /** sha256 of the id of the browser that it is bound to; null or absent: of none. */
   readonly browserHash?: Buffer | null
+}
+
+/** Who is behind a user that many act as: a browser, or a session where no browser is known. */
+export function visitorOf({ session }: Pick<Actor, 'session'>): Buffer {
+  if (!session) return Buffer.alloc(0)
+  return session.browserHash ?? hash('sha256', `session ${session.id}`, 'buffer')
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
-import { dependentsQuery } from '../platform/http/query.ts'
+import { dependentsQuery, sharesIn } from '../platform/http/query.ts'
 import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
 import { PoolInputs, PoolOutput, PoolStats } from './schema.ts'
 import { managePools, type PoolService } from './service.ts'
@@ -90,8 +90,9 @@ export function registerPoolRoutes(http: HttpApp, { pools }: { pools: PoolServic
         ],
       },
       handler: async (request, reply) => {
-        const saved = await pools.save(actorOf(request), request.body, request.query.confirm)
-        return saved.kind === 'confirm' ? reply.status(202).send({ tasks: saved.tasks }) : saved.pools
+        const { query, body } = request
+        const saved = await pools.save(actorOf(request), body, query.confirm, sharesIn(query))
+        return saved.kind === 'confirm' ? reply.status(202).send({ tasks: [...saved.tasks] }) : saved.pools
       },
     })
   }

@@ -3,6 +3,7 @@
  * docs/rights-and-pools.md for what is inherited and who may change what.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../datamodel/model.ts'
 import type { EventLog } from '../events/service.ts'
 import type { RequireMappings } from '../objecttypes/model.ts'
@@ -13,13 +14,14 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
+import { orTasks } from '../platform/values/questions.ts'
 import type { Task } from '../platform/values/tasks.ts'
 import { assertStorable } from '../platform/values/text.ts'
-import type { CallerRights, RightsService } from '../rights/service.ts'
+import type { CallerRights, ContainerGrants, RightsService, ShareOptions } from '../rights/service.ts'
 import { type KeptTags, renderTagLayers } from '../tags/service.ts'
 import type { TransitionService } from '../transitions/service.ts'
 import { type PoolEvent, parentUpdates, toEvents } from './events.ts'
-import type { Pool } from './model.ts'
+import type { Pool, PoolSnapshot } from './model.ts'
 import { renderPools } from './render.ts'
 import { type PoolMarks, type PoolObjects, requirePool, savePools } from './save.ts'
 import type { PoolInput, PoolOutput, PoolStats } from './schema.ts'
@@ -45,6 +47,10 @@ export interface PoolDeps {
   objects: PoolObjects
   marks: PoolMarks
   requireMappings: RequireMappings
+  /** Grants of collections that would say too much then. @throws {Unconfirmed} */
+  shares: {
+    settle(tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions): Promise<void>
+  }
 }
 
 export const managePools: NeededRight = { name: 'system.poolmanager' }
@@ -154,11 +160,12 @@ export function createPoolService(deps: PoolDeps) {
       actor: Actor,
       inputs: readonly PoolInput[],
       confirm?: 'resync' | 'skip' | undefined,
-    ): Promise<{ kind: 'confirm'; tasks: Task[] } | { kind: 'done'; pools: PoolOutput[] }> {
+      shares: ShareOptions = { allow: false, background: false },
+    ): Promise<{ kind: 'confirm'; tasks: readonly Task[] } | { kind: 'done'; pools: PoolOutput[] }> {
       requireRight(actor, managePools)
       assertStorable(inputs, 'pool')
       const before = await rights.forActor(actor)
-      const ids = await db.transaction(async (tx) => {
+      const save = async (tx: Tx): Promise<readonly number[] | null> => {
         await store.lockTree(tx)
         const stored = buildSnapshot(await store.loadPools(tx))
         const model = deps.datamodel.current()
@@ -184,9 +191,15 @@ export function createPoolService(deps: PoolDeps) {
         )
         if (saved.kind === 'confirm') return null
         await events.append(tx, toEvents(actor, saved.events))
+        const after = buildSnapshot(await store.loadPools(tx))
+        if (!isDeepStrictEqual(givenBy(stored), givenBy(after)))
+          await deps.shares.settle(tx, actor, { pools: [...after.values()] }, shares)
         await bus.publish(tx, poolTopic)
         return saved.ids
-      })
+      }
+      const result = await orTasks(() => db.transaction(save))
+      if (result.kind === 'confirm') return result
+      const ids = result.value
       if (ids === null) return { kind: 'confirm', tasks: [renditionsTask()] }
       const after = await kept.renewed()
       const pools = ids.flatMap((id) => after.get(id) ?? [])
@@ -229,3 +242,14 @@ export function createPoolService(deps: PoolDeps) {
 function notFound(id: number): never {
   throw new AppError('ResourceNotFound', { resource: `Pool ${id}` })
 }
+
+/** What of pools gives rights. */
+const givenBy = (pools: PoolSnapshot): unknown =>
+  [...pools.values()].map(({ id, parentId, acl, privateAcl, owner, contact }) => [
+    id,
+    parentId,
+    acl,
+    privateAcl,
+    owner,
+    contact,
+  ])

@@ -402,10 +402,8 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
         'uploads into collections',
         right('create_in_collection', 'object', 'Create objects in the collection.', objecttypeIds, maskIds),
       ),
-      // The list is the collection's own; what its entries show is still a matter of the pools.
-      ...recordRights.map((one) =>
-        one.name === 'link' || one.name === 'unlink' ? one : coming('rights through collections', one),
-      ),
+      // `link` and `unlink` are about the list; all others about the objects in it.
+      ...recordRights,
     ],
   },
   tag: {

@@ -18,6 +18,8 @@ export interface Caller {
   readonly userId: number
   readonly groupIds: readonly number[]
   readonly root: boolean
+  /** Which browser or session it is, for PINs of users whom many act as; absent: of no matter. */
+  readonly visitor?: string
 }
 
 /**
@@ -91,7 +93,7 @@ export interface Prepared {
 }
 
 /** Numbers of what grants say. */
-type Contents = Map<string, number>
+export type Contents = Map<string, number>
 
 type EntriesById = ReadonlyMap<number, readonly Entry[]>
 
@@ -110,7 +112,7 @@ export function prepare(source: ContainerGrants): Prepared {
   return { pools: ordered, objecttypes: source.objecttypes, inPool, onType, boundaries: boundaries(grants), contents }
 }
 
-function toEntry(grant: StoredGrant, place: GrantSource, contents: Contents): Entry {
+export function toEntry(grant: StoredGrant, place: GrantSource, contents: Contents): Entry {
   const { who, rights, tagfilter: tags = null } = grant
   const limited = Object.values(rights).some((item) => item.pool_ids !== undefined)
   const sticky = grant.sticky === true
@@ -272,7 +274,7 @@ const isSticky = (entry: Entry): boolean => entry.sticky
 const none: readonly Entry[] = []
 
 /** Those that match: the list itself where it is all of them, else one that is no longer than it must be (`filter` grows). */
-function matching(entries: readonly Entry[], match: (entry: Entry) => boolean): readonly Entry[] {
+export function matching(entries: readonly Entry[], match: (entry: Entry) => boolean): readonly Entry[] {
   const found = entries.filter(match)
   if (found.length === entries.length) return entries
   return found.length === 0 ? none : found.slice()

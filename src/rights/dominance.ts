@@ -82,16 +82,22 @@ function gives(mine: StoredGrant, grant: StoredGrant, name: string): boolean {
   )
 }
 
-const lists = ['classes', 'extensions', 'versions', 'column_ids', 'objecttype_ids', 'pool_ids'] as const
-
 function coversItem(item: RightItem, wanted: RightItem): boolean {
+  return (
+    coversFiles(item, wanted) &&
+    (['objecttype_ids', 'pool_ids'] as const).every((name) => within(item[name], wanted[name])) &&
+    coversMasks(item.mask_ids, wanted.mask_ids) &&
+    (item._grantable === true || wanted._grantable !== true)
+  )
+}
+
+/** Whether one right lets everything with files that another one lets. */
+export function coversFiles(item: RightItem, wanted: RightItem): boolean {
   const limit = item.limit ?? 0
   return (
-    lists.every((name) => within(item[name], wanted[name])) &&
-    coversMasks(item.mask_ids, wanted.mask_ids) &&
+    (['classes', 'extensions', 'versions', 'column_ids'] as const).every((name) => within(item[name], wanted[name])) &&
     (limit === 0 || ((wanted.limit ?? 0) > 0 && (wanted.limit ?? 0) <= limit)) &&
-    (item.allow_update_and_remove === true || wanted.allow_update_and_remove !== true) &&
-    (item._grantable === true || wanted._grantable !== true)
+    (item.allow_update_and_remove === true || wanted.allow_update_and_remove !== true)
   )
 }
 

@@ -13,15 +13,21 @@ import type {
   RightItem,
   StoredGrant,
 } from './model.ts'
-import { deletable, fileGrants, maskGrants, principals, readable } from './read-right.ts'
+import { deletable, fileGrants, maskGrants, principals, readable, type ThroughCollections } from './read-right.ts'
+import { givenByEntry, sharedRights } from './shares/compile.ts'
+import { isListed } from './shares/object-set.ts'
 
 type Items = Readonly<Record<string, RightItem>>
 
 /** A grant and where it stands. */
-type Fitting = Pick<Entry, 'rights' | 'grant' | 'place'>
+interface Fitting extends Pick<Entry, 'rights' | 'grant' | 'place'> {
+  /** Which of its rights it gives; absent: all. */
+  readonly gives?: (right: string) => boolean
+}
 
 /** `now` in milliseconds: own grants of objects have their own windows, so they are looked at when asked. */
-export function callerRights(compiled: Compiled, now: () => number): CallerRights {
+export function callerRights(compiled: Compiled, through: ThroughCollections, now: () => number): CallerRights {
+  const { shares } = through
   const { caller, owned } = compiled
   let named: readonly string[] | null = null
   let mayRead: ReadExpression | null = null
@@ -47,7 +53,26 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
       if (holds(entry.when, object, container) && (!entry.ownerOnly || owns(object))) yield entry
     }
     yield* ownGrants(object)
+    yield* sharedGrants(object)
   }
+
+  /** The same of the collections that it is in: what one of many equal grants says. */
+  function* sharedGrants(object: Guarded, each = false): Generator<Fitting> {
+    if (shares.shares.length === 0 || !shares.member.objects.has(object.systemObjectId)) return
+    for (const share of shares.shares) {
+      if (!share.member.objects.has(object.systemObjectId)) continue
+      const owner = through.ownerOf(share.owner)
+      const grants = each
+        ? share.collections.flatMap(({ collection, entries }) => (isListed(collection.list.ids, object) ? entries : []))
+        : share.entries
+      for (const entry of grants) {
+        yield { ...entry, gives: (right) => isGiven(givenByEntry(entry, right, owner), object) }
+      }
+    }
+  }
+
+  const isGiven = (where: ReadExpression | null, object: Guarded): boolean =>
+    where !== null && holds(where, object, container)
 
   /** The same of the grants on the object itself. */
   function* ownGrants(object: Guarded): Generator<Fitting> {
@@ -61,7 +86,9 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     if (caller.root || (ownerRights.has(right) && owns(object))) return true
     const list = listOf(object.poolId, object.objecttypeId)
     if (list && holds(givenBy(list.class, right, owned), object, container)) return true
-    return object.acl !== null && givenByOwn(right, object)
+    if (object.acl !== null && givenByOwn(right, object)) return true
+    for (const { gives: given } of sharedGrants(object)) if (given?.(right)) return true
+    return false
   }
 
   function givenByOwn(right: ObjectRight, object: Guarded): boolean {
@@ -71,7 +98,7 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
 
   /** Every grant that gives the right on the object. */
   function* giving(right: ObjectRight, object: Guarded): Generator<Fitting> {
-    for (const one of fitting(object)) if (gives(one.rights, right, object)) yield one
+    for (const one of fitting(object)) if (givesRight(one, right, object)) yield one
   }
 
   function itemsOn(right: ObjectRight, object: Guarded): readonly RightItem[] {
@@ -81,21 +108,37 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
 
   function itemsAnywhere(right: ObjectRight): readonly RightItem[] {
     if (caller.root) return [{}]
-    const lists = [...[...compiled.pools.values()].map(({ list }) => list), ...compiled.objecttypes.values()]
+    const lists = [
+      ...[...compiled.pools.values()].map(({ list }) => list),
+      ...compiled.objecttypes.values(),
+      ...(sharedRights.has(right) ? shares.shares : []),
+    ]
     return lists.flatMap(({ entries }) => entries.flatMap(({ rights }) => rights[right] ?? []))
   }
 
   function reasons(right: ObjectRight, object: Guarded): Reason[] {
     if (caller.root) return [{ kind: 'root' }]
     const found: Reason[] = ownerRights.has(right) && owns(object) ? [{ kind: 'owner' }] : []
-    for (const { grant, place } of giving(right, object)) found.push({ kind: 'grant', grant, place })
+    for (const { grant, place } of giving(right, object)) {
+      if (place.kind !== 'collection') found.push({ kind: 'grant', grant, place })
+    }
+    const named = new Set<number>()
+    for (const one of sharedGrants(object, true)) {
+      const { grant, place } = one
+      // One that is inherited by several collections is one reason.
+      if (named.has(grant.id) || !givesRight(one, right, object)) continue
+      named.add(grant.id)
+      found.push({ kind: 'grant', grant, place })
+    }
     return found
   }
 
   function rightsOn(object: Guarded): GeneratedRights {
     if (caller.root) return everyRight(objectRights)
     const rights = new Map<string, RightItem>()
-    for (const { rights: items } of fitting(object)) addItems(rights, items, (item) => placeFits(item, object))
+    for (const { rights: items, gives: given } of fitting(object)) {
+      addItems(rights, items, (item, name) => placeFits(item, object) && (given?.(name) ?? true))
+    }
     if (owns(object)) for (const name of [...ownerRights, 'owner']) rights.set(name, {})
     return Object.fromEntries(rights)
   }
@@ -218,11 +261,11 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
     rightsOnPool,
     owned,
     readable() {
-      mayRead ??= readable(compiled)
+      mayRead ??= readable(compiled, through)
       return mayRead
     },
     deletable() {
-      mayDelete ??= deletable(compiled)
+      mayDelete ??= deletable(compiled, through)
       return mayDelete
     },
     principals() {
@@ -237,13 +280,17 @@ export function callerRights(compiled: Compiled, now: () => number): CallerRight
       return pools
     },
     poolsOf: compiled.unions.of,
-    maskGrants: (objecttypeId) => maskGrants(compiled, objecttypeId),
-    fileGrants: (objecttypeId) => fileGrants(compiled, objecttypeId),
+    maskGrants: (objecttypeId) => maskGrants(compiled, through, objecttypeId),
+    fileGrants: (objecttypeId) => fileGrants(compiled, through, objecttypeId),
   }
 }
 
 /** Nothing that grants of containers ask is personal. */
 const container: Personal = { granted: () => [], files: () => [] }
+
+function givesRight({ rights, gives: given }: Fitting, right: string, object: Guarded): boolean {
+  return given ? given(right) : gives(rights, right, object)
+}
 
 function gives(rights: Items, right: string, object: Guarded): boolean {
   const item = rights[right]
@@ -259,9 +306,13 @@ function everyRight(names: readonly string[]): GeneratedRights {
   return Object.fromEntries(names.map((name) => [name, {}]))
 }
 
-function addItems(rights: Map<string, RightItem>, items: Items, fits: (item: RightItem) => boolean): void {
+function addItems(
+  rights: Map<string, RightItem>,
+  items: Items,
+  fits: (item: RightItem, name: string) => boolean,
+): void {
   for (const [name, item] of Object.entries(items)) {
-    if (!fits(item)) continue
+    if (!fits(item, name)) continue
     const known = rights.get(name)
     rights.set(name, known ? mergeItems(known, item) : item)
   }

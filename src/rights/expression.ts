@@ -110,6 +110,8 @@ export function holds(expression: Expression, object: Guarded, personal: Persona
       const { who, masks } = expression
       return personal.granted().some((grant) => who.includes(grant.who) && givesMasks(grant, masks))
     }
+    case 'member':
+      return expression.objects.has(object.systemObjectId)
     case 'files':
       return personal.files(expression.columnId, expression.by).some((name) => expression.names.includes(name))
     // Loops: this is asked for every object that anybody reads.

@@ -79,7 +79,7 @@ export interface PoolGrants {
 }
 
 /** Where a grant stands. */
-export type GrantSource = { readonly kind: 'pool' | 'objecttype' | 'object'; readonly id: number }
+export type GrantSource = { readonly kind: 'pool' | 'objecttype' | 'object' | 'collection'; readonly id: number }
 
 /** Why a caller has a right. */
 export type Reason =
@@ -91,6 +91,17 @@ export interface ContainerGrants {
   readonly pools: readonly PoolGrants[]
   /** Grants of object types; they count for objects without pool. */
   readonly objecttypes: ReadonlyMap<number, readonly StoredGrant[]>
+}
+
+/** The objects of some collections. */
+export interface ObjectSet {
+  has(systemObjectId: number): boolean
+  /** How many entries the lists have together. */
+  readonly size: number
+  /** Their lists, each ascending. */
+  readonly lists: readonly Float64Array[]
+  /** Equal for equal lists. */
+  toJSON(): string
 }
 
 /**
@@ -118,6 +129,8 @@ export type OfObject =
       readonly who: readonly string[]
       readonly masks: 'any' | 'all' | 'limited' | number | 'standard'
     }
+  /** It is in the list of one of these collections. The lists as they were when the rights of the caller were compiled. */
+  | { readonly is: 'member'; readonly collections: readonly number[]; readonly objects: ObjectSet }
 
 /** All preferred files of a column have this class, or a version of this name, or may be seen by one of these. */
 export interface OfFiles {
@@ -148,10 +161,10 @@ export interface DeleteCondition {
   readonly when: ReadExpression
 }
 
-/** What a grant of containers gives there. */
+/** What a grant of containers or collections gives there. */
 export interface InContainers {
-  /** In these pools; `none`: without pool. */
-  readonly poolIds: readonly number[] | 'none'
+  /** In these pools; `none`: without pool; `any`: wherever it lies, through a collection. */
+  readonly poolIds: readonly number[] | 'none' | 'any'
   /** What it asks of an object besides. */
   readonly when: ReadExpression
 }

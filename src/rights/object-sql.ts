@@ -45,6 +45,9 @@ function ofObject(leaf: OfObject, { alias: o, withGrants, right = 'read', parame
       return `(${o}.private_acl and ${own()})`
     case 'owner':
       return `(${o}.owner_user = ${parameter(leaf.userId, 'bigint')} or ${o}.owner_group = any(${ids(leaf.groupIds, 'bigint')}))`
+    case 'member':
+      return `exists (select from collection_object member where member.object_id = ${o}.system_object_id
+        and member.collection_id = any(${ids(leaf.collections, 'bigint')}))`
     case 'granted': {
       const who = parameter(textsText(leaf.who), 'text[]')
       return `(${o}.acl is not null and ${own()} and exists (${grantSql(right, o, who, masksSql(leaf.masks, o, parameter))}))`

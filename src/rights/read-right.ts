@@ -1,21 +1,34 @@
 /** The right of a caller to read, and what comes with it, as conditions on objects. */
-import { type Compiled, type Entry, givenBy } from './compile.ts'
+import { type Caller, type Compiled, type Entry, givenBy } from './compile.ts'
 import { all, any, covers, everything, inPools, withoutPool } from './expression.ts'
 import { fileRights } from './file-grants.ts'
 import { contactPrincipal, masksOf, typeFits } from './grants.ts'
-import type { DeleteCondition, FileGrant, InContainers, MaskGrant, ReadExpression } from './model.ts'
+import type { DeleteCondition, FileGrant, InContainers, MaskGrant, ReadExpression, RightItem } from './model.ts'
+import { givenByEntry, givenByShares, type Shares } from './shares/compile.ts'
+
+/** What reaches the caller beside the grants of containers and objects. */
+export interface ThroughCollections {
+  readonly shares: Shares
+  /** What the owner of a collection has by the grants of containers. */
+  readonly ownerOf: (owner: Caller) => Compiled
+}
 
 /** The objects that the caller may read: agrees with `may('read')` for every object. */
-export const readable = (compiled: Compiled): ReadExpression => permitted(compiled, 'read')
+export const readable = (compiled: Compiled, through: ThroughCollections): ReadExpression =>
+  permitted(compiled, through, 'read')
 
 /** The objects that the caller may delete: agrees with `may('delete')`. */
-export const deletable = (compiled: Compiled): DeleteCondition => ({
+export const deletable = (compiled: Compiled, through: ThroughCollections): DeleteCondition => ({
   right: 'delete',
-  when: permitted(compiled, 'delete'),
+  when: permitted(compiled, through, 'delete'),
 })
 
 /** Owners have both rights by themselves. */
-function permitted(compiled: Compiled, right: 'read' | 'delete'): ReadExpression {
+function permitted(
+  compiled: Compiled,
+  { shares, ownerOf }: ThroughCollections,
+  right: 'read' | 'delete',
+): ReadExpression {
   const { caller, owned, classes, objecttypes } = compiled
   if (caller.root) return everything
   const byCondition = Map.groupBy(classes, (each) => JSON.stringify(givenBy(each, right, owned)))
@@ -26,7 +39,9 @@ function permitted(compiled: Compiled, right: 'read' | 'delete'): ReadExpression
   const inNone = [...objecttypes].map(([id, list]) =>
     all([{ is: 'types', ids: [id] }, withoutPool, givenBy(list.class, right, owned)]),
   )
-  return any([owned, { is: 'granted', who: principals(compiled), masks: 'any' }, ...inAPool, ...inNone])
+  const shared = givenByShares(shares, right, ownerOf)
+  const own: ReadExpression = { is: 'granted', who: principals(compiled), masks: 'any' }
+  return any([owned, own, ...inAPool, ...inNone, ...(shared ? [shared] : [])])
 }
 
 /** Whom grants on objects name when they are for the caller. */
@@ -36,8 +51,8 @@ export function principals({ caller, pools }: Compiled): string[] {
 }
 
 /** The masks that go with reading objects of a type: agrees with `maskIds` for every object. Root needs none. */
-export function maskGrants(compiled: Compiled, objecttypeId: number): MaskGrant[] {
-  return inContainers(compiled, objecttypeId, (entries) => {
+export function maskGrants(compiled: Compiled, through: ThroughCollections, objecttypeId: number): MaskGrant[] {
+  const contained = inContainers<MaskGrant>(compiled, objecttypeId, (entries) => {
     // Owners may use any mask anyway.
     const found = entries
       .filter(({ rights, ownerOnly }) => rights.read && !ownerOnly && typeFits(rights.read, objecttypeId))
@@ -48,23 +63,58 @@ export function maskGrants(compiled: Compiled, objecttypeId: number): MaskGrant[
       (each) => !distinct.some((other) => other !== each && other.masks === null && covers(other.when, each.when)),
     )
   })
+  const shared = inShares(through, objecttypeId, ['read'], ({ rights }) => ({
+    masks: masksOf(rights, 'read', objecttypeId),
+  }))
+  return [...contained, ...shared]
+}
+
+/** What grants of collections give with some rights, and where: equal things together. */
+function inShares<T extends object>(
+  { shares: { shares, member }, ownerOf }: ThroughCollections,
+  objecttypeId: number,
+  rights: readonly string[],
+  read: (entry: Entry, item: RightItem) => T,
+): (InContainers & T)[] {
+  const found = new Map<string, { readonly given: T; readonly ways: ReadExpression[] }>()
+  for (const share of shares) {
+    const owner = ownerOf(share.owner)
+    for (const entry of share.entries) {
+      for (const right of rights) {
+        const item = entry.rights[right]
+        const when = givenByEntry(entry, right, owner)
+        if (!item || !when || !typeFits(item, objecttypeId)) continue
+        const given = read(entry, item)
+        const key = JSON.stringify(given)
+        const known = found.get(key) ?? { given, ways: [] }
+        known.ways.push(all([share.member, when]))
+        found.set(key, known)
+      }
+    }
+  }
+  return [...found.values()].map(({ given, ways }) => ({ ...given, poolIds: 'any', when: all([member, any(ways)]) }))
 }
 
 /** The files of objects of a type that may be shown or downloaded: agrees with `itemsOn`. Root needs none. */
-export function fileGrants(compiled: Compiled, objecttypeId: number): FileGrant[] {
-  return inContainers(compiled, objecttypeId, (entries) =>
+export function fileGrants(compiled: Compiled, through: ThroughCollections, objecttypeId: number): FileGrant[] {
+  const contained = inContainers<FileGrant>(compiled, objecttypeId, (entries) =>
     distinctOf(
       entries.flatMap(({ rights, when, ownerOnly }) =>
         fileRights.flatMap((right): Omit<FileGrant, 'poolIds'>[] => {
           const item = rights[right]
           // Owners may see their files anyway.
           if (ownerOnly || !item || !typeFits(item, objecttypeId)) return []
-          const { column_ids: columnIds = null, classes = null, versions = null } = item
-          return [{ when, columnIds, classes, versions }]
+          return [{ when, ...filesOf(item) }]
         }),
       ),
     ),
   )
+  return [...contained, ...inShares(through, objecttypeId, fileRights, (_, item) => filesOf(item))]
+}
+
+function filesOf(item: RightItem): Omit<FileGrant, 'poolIds' | 'when'> {
+  const { column_ids: columnIds = null, classes = null, versions = null } = item
+  return { columnIds, classes, versions }
 }
 
 const distinctOf = <T>(list: readonly T[]): T[] => [

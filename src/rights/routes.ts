@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
-import { dependentsQuery } from '../platform/http/query.ts'
+import { withoutSharesQuery } from '../platform/http/query.ts'
 import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
 import type { RightDefinition } from './catalogue.ts'
 import { RightsDocument, rightsDocument } from './document.ts'
@@ -15,7 +15,7 @@ const tags = ['right']
 const read = { access: 'user', writes: false } as const
 const change = { access: 'user', writes: true, systemRight: managePresets } as const
 const Presets = Type.Array(PresetOutput)
-const { allow_invalid_acl, background_invalid_acl, background_invalid_acl_timelimit } = dependentsQuery
+const { allow_invalid_acl, background_invalid_acl, background_invalid_acl_timelimit } = withoutSharesQuery
 const SaveQuery = Type.Object({ allow_invalid_acl, background_invalid_acl, background_invalid_acl_timelimit })
 
 /** The catalogue of rights, and presets. */

@@ -9,7 +9,7 @@ import { createByteCache } from '../platform/memory/byte-cache.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { type GrantDraft, parseAcl, renderAcl, tagsOf, toGrant } from './acl.ts'
 import type { RightContext, RightDefinition } from './catalogue.ts'
-import { type Caller, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
+import { type Caller, type Compiled, compile, compiledBytes, type Prepared, prepare } from './compile.ts'
 import { coversGrants } from './dominance.ts'
 import { callerRights } from './evaluate.ts'
 import type { CallerRights, ContainerGrants, Principal, StoredGrant } from './model.ts'
@@ -17,6 +17,9 @@ import { madeFrom } from './presets/apply.ts'
 import type { PresetTerms } from './presets/model.ts'
 import { parseSystemRights } from './right-items.ts'
 import type { RightApi } from './schema.ts'
+import { type Beyond, beyondOf, type Given } from './shares/beyond.ts'
+import { type PreparedShares, prepareShares, type Shares, sharesBytes, sharesOf } from './shares/compile.ts'
+import { noShares, type SharedCollections } from './shares/model.ts'
 import { keepSticky } from './sticky.ts'
 import { newGrantIds } from './store.ts'
 import { type FindPeople, type NamedBy, resolveWho, type WhoDraft, whoNames } from './who.ts'
@@ -73,6 +76,7 @@ export type {
   Guarded,
   MaskGrant,
   MaskUse,
+  ObjectSet,
   Person,
   PoolGrants,
   Principal,
@@ -84,12 +88,17 @@ export type {
 export { objectSql } from './object-sql.ts'
 export type { PresetTerms, PresetUse } from './presets/model.ts'
 export { createPresetService, presetTerms, shareUrls } from './presets/service.ts'
+export type { Beyond, Given } from './shares/beyond.ts'
+export { sharedRights } from './shares/compile.ts'
+export { noShares, pinHolder, type SharedCollection, type SharedCollections, type ShareOptions } from './shares/model.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 export interface RightsOptions {
   /** All grants on pools and object types, from memory; the same lists as long as none has changed. */
   containers: () => ContainerGrants
   findPeople: FindPeople
+  /** Collections that share their objects, from memory; the same as long as nothing of them has changed. */
+  shares?: () => SharedCollections
   /** Which of the tags exist. */
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
   /** What the presets of the context say that exist; they stay so until the transaction ends. */
@@ -120,9 +129,28 @@ export interface AclChange {
   readonly known?: readonly Principal[]
 }
 
+/** What is kept of a caller: the rights by containers, and with what collections share. */
+interface KeptCaller {
+  readonly compiled: Compiled
+  /** By containers alone. */
+  readonly validUntil: number
+  readonly bytes: number
+  readonly whole: {
+    readonly rights: CallerRights
+    readonly of: PreparedShares
+    /** Whose browser it was, where that matters. */
+    readonly visitor: string | undefined
+    readonly signature: string
+    readonly validUntil: number
+  } | null
+}
+
+const nobodyShares = (): SharedCollections => noShares
+
 export function createRightsService({
   containers,
   findPeople,
+  shares = nobodyShares,
   existingTags,
   presets,
   addedSystemRights = () => new Map(),
@@ -130,7 +158,7 @@ export function createRightsService({
   derivedBytes = () => 0,
   now = Date.now,
 }: RightsOptions) {
-  const callers = createByteCache<string, { rights: CallerRights; validUntil: number; bytes: number }>({
+  const callers = createByteCache<string, KeptCaller>({
     name: 'caller_rights',
     maxBytes,
     // With many pools and object types those of one caller take megabytes.
@@ -138,29 +166,65 @@ export function createRightsService({
     sizeOf: ({ bytes }) => bytes,
   })
   let prepared: { of: ContainerGrants; grants: Prepared } | null = null
+  let preparedShares: PreparedShares | null = null
 
   /** The grants of all containers, prepared when one has changed. */
   function current(): Prepared {
     const now = containers()
     if (prepared?.of.pools === now.pools && prepared.of.objecttypes === now.objecttypes) return prepared.grants
     prepared = { of: now, grants: prepare(now) }
+    preparedShares = null
     callers.clear()
     return prepared.grants
   }
 
-  async function forActor(actor: Actor): Promise<CallerRights> {
-    const grants = current()
-    const at = now()
-    const key = `${actor.isRoot ? 'root' : actor.userId}:${actor.groupIds.join()}`
+  function currentShares({ contents }: Prepared): PreparedShares {
+    const now = shares()
+    if (preparedShares?.of !== now) preparedShares = prepareShares(now, contents)
+    return preparedShares
+  }
+
+  function keptOf(grants: Prepared, caller: Caller, at: number): KeptCaller {
+    const key = keyOf(caller)
     const known = callers.get(key)
-    if (known && at < known.validUntil) return known.rights
-    const compiled = compile(grants, callerOf(actor), at)
-    const rights = callerRights(compiled, now)
-    const next = grants.boundaries.find((moment) => moment > at)
+    if (known && at < known.validUntil) return known
+    const compiled = compile(grants, caller, at)
     const bytes = compiledBytes(compiled) + derivedBytes(compiled.pools.size)
-    callers.set(key, { rights, validUntil: next ?? Number.POSITIVE_INFINITY, bytes })
+    const kept = { compiled, validUntil: nextOf(grants.boundaries, at), bytes, whole: null }
+    callers.set(key, kept)
+    return kept
+  }
+
+  /** Those who have the same of changed collections keep their rights, and what was made of these. */
+  function rightsOf(grants: Prepared, of: PreparedShares, caller: Caller, at: number): CallerRights {
+    const kept = keptOf(grants, caller, at)
+    const { whole } = kept
+    const { visitor } = caller
+    if (whole?.of === of && whole.visitor === visitor && at < whole.validUntil) return whole.rights
+    const reaching = sharesOf(of, caller, at)
+    const owners = reaching.shares.map(({ owner }) => keptOf(grants, owner, at))
+    const validUntil = Math.min(nextOf(of.boundaries, at), ...owners.map((owner) => owner.validUntil))
+    if (whole?.signature === reaching.signature && at < whole.validUntil) {
+      callers.set(keyOf(caller), { ...kept, whole: { ...whole, of, visitor, validUntil } })
+      return whole.rights
+    }
+    const through = { shares: reaching, ownerOf: ownersOf(reaching, owners) }
+    const rights = callerRights(kept.compiled, through, now)
+    const { signature } = reaching
+    const bytes = kept.bytes + sharesBytes(reaching)
+    callers.set(keyOf(caller), { ...kept, bytes, whole: { rights, of, visitor, signature, validUntil } })
     return rights
   }
+
+  function rightsAt(actor: Actor): CallerRights {
+    const grants = current()
+    const of = currentShares(grants)
+    const caller = callerOf(actor)
+    const asked = !caller.root && of.of.collections.some(({ pin }) => pin)
+    return rightsOf(grants, of, asked ? { ...caller, visitor: visitorOf(actor).toString('hex') } : caller, now())
+  }
+
+  const forActor = async (actor: Actor): Promise<CallerRights> => rightsAt(actor)
 
   /** Checks many lists with a constant number of statements. @see validateAcl */
   async function validateAcls(
@@ -247,6 +311,24 @@ export function createRightsService({
       return list
     },
     validateAcls,
+    /**
+     * Objects of which grants of collections give more than their holders may pass on, as conditions; `changed` are grants of containers
+     * that are about to be stored.
+     */
+    beyond(given: readonly Given[], changed: ContainerGrants | null = null): Beyond[] {
+      const at = now()
+      if (changed === null) {
+        const grants = current()
+        return beyondOf(given, at, grants.contents, (holder) => keptOf(grants, holder, at).compiled)
+      }
+      const grants = prepare(changed)
+      const compiled = new Map<string, Compiled>()
+      return beyondOf(given, at, grants.contents, (holder) => {
+        const known = compiled.get(keyOf(holder)) ?? compile(grants, holder, at)
+        compiled.set(keyOf(holder), known)
+        return known
+      })
+    },
     /** Whether the actor has, or could give itself, all that grants on containers give to these users and groups. */
     async coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean> {
       const editor = {
@@ -278,6 +360,17 @@ export function createRightsService({
     whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) =>
       whoNames(from, findPeople, who, languages),
   }
+}
+
+const keyOf = ({ userId, groupIds, root }: Caller): string => `${root ? 'root' : userId}:${groupIds.join()}`
+
+/** The next moment at which a grant begins or ends. */
+const nextOf = (moments: readonly number[], at: number): number =>
+  moments.find((moment) => moment > at) ?? Number.POSITIVE_INFINITY
+
+function ownersOf({ shares }: Shares, owners: readonly KeptCaller[]): (owner: Caller) => Compiled {
+  const compiled = new Map(shares.map(({ owner }, index) => [owner, (owners[index] as KeptCaller).compiled]))
+  return (owner) => compiled.get(owner) as Compiled
 }
 
 function callerOf(actor: Actor): Caller {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
-import { dependentsQuery } from '../platform/http/query.ts'
+import { withoutSharesQuery } from '../platform/http/query.ts'
 import { TaskList } from '../platform/values/tasks.ts'
 import { TagDocument, TagGroupOutput } from './schema.ts'
 import { manageTags, type TagService } from './service.ts'
@@ -40,9 +40,9 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
               Type.Literal('remove_tags', { description: 'Take deleted tags off where they are in use.' }),
             ),
             // A deleted tag in a grant is a question or a refusal of its own (`TagsInUse`).
-            allow_invalid_acl: dependentsQuery.allow_invalid_acl,
-            background_invalid_acl: dependentsQuery.background_invalid_acl,
-            background_invalid_acl_timelimit: dependentsQuery.background_invalid_acl_timelimit,
+            allow_invalid_acl: withoutSharesQuery.allow_invalid_acl,
+            background_invalid_acl: withoutSharesQuery.background_invalid_acl,
+            background_invalid_acl_timelimit: withoutSharesQuery.background_invalid_acl_timelimit,
           },
           { additionalProperties: true },
         ),

@@ -237,7 +237,10 @@ describe('saving', () => {
       [{ collection: { 'lookup:_id_parent': { reference: 'nothing' } } }, 'body.collection.lookup:_id_parent'],
       [{ collection: { _id_parent: 2 } }, 'body.collection._id_parent'],
       [{ collection: {}, _owner: toUser(it.ids.stranger) }, 'body._owner'],
-      [{ collection: {}, _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read read')] }, 'body._acl[0].rights.read'],
+      [
+        { collection: {}, _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read create_in_collection')] },
+        'body._acl[0].rights.create_in_collection',
+      ],
       [
         {
           collection: {},
@@ -491,6 +494,7 @@ describe('the interface', () => {
       '_has_children',
       '_has_pin',
       '_has_remote_objects',
+      '_invalid_acl',
       '_level',
       '_owner',
       '_path',
@@ -521,11 +525,6 @@ describe('the interface', () => {
       Object.keys(collection).filter((name) => name in cleared),
       ['description'],
     )
-    // The parameters of the interface, as long as no grant of a collection can become invalid.
-    for (const param of ['allow_invalid_acl', 'background_invalid_acl']) {
-      const answer = await it.reader.put('/collection/list', [], { [param]: 'true' })
-      assert.deepEqual([answer.status, answer.headers['x-svc-ignored']], [200, param])
-    }
     assert.deepEqual(ok(await it.reader.delete(`/collection/${_id}`)), { status: { acknowledged: 'ok' } })
   })
 

@@ -111,9 +111,9 @@ describe('lists', () => {
     assert.deepEqual(await places(_id), [0, 7, 8])
   })
 
-  test('what is about rights that collections do not give yet, and about the index, has nothing to do', async () => {
+  test('what is about the index has nothing to do', async () => {
     const { _id } = await createCollection(it.reader)
-    for (const param of ['allow_invalid_acl', 'background_invalid_acl', 'skip_index']) {
+    for (const param of ['skip_index']) {
       const answer = await it.reader.post(`/collection/splice/${_id}`, { index: 0, objects: [] }, { [param]: 'true' })
       assert.deepEqual([answer.status, answer.headers['x-svc-ignored']], [200, param])
     }

@@ -19,6 +19,19 @@ const files = 'files/objects.test.ts'
 const limits = 'rights/catalogue.test.ts: limits of rights on files'
 const pools = 'pools/access.test.ts'
 const tags = 'tags/grants.test.ts'
+const byShare = 'rights/shared.test.ts: each right on objects comes with its parameters through a collection'
+const ofFile = ['column_ids', 'classes']
+const sharedKeys = Object.entries({
+  read: ['objecttype_ids', 'pool_ids', 'mask_ids'],
+  write: ['objecttype_ids', 'pool_ids', 'mask_ids'],
+  delete: ['objecttype_ids', 'pool_ids'],
+  acl: ['objecttype_ids', 'pool_ids'],
+  change_owner: ['objecttype_ids', 'pool_ids'],
+  mask: ['mask_ids'],
+  asset_upload: [...ofFile, 'extensions', 'limit', 'allow_update_and_remove'],
+  asset_show: [...ofFile, 'versions'],
+  asset_download: [...ofFile, 'versions'],
+}).flatMap(([name, parameters]) => [name, ...parameters.map((parameter) => `${name}.${parameter}`)])
 const lists = 'collections/lists.test.ts'
 
 const shown: Readonly<Record<string, string>> = {
@@ -74,6 +87,7 @@ const shown: Readonly<Record<string, string>> = {
       'collections/collection.test.ts: each change asks for its right',
     ]),
   ),
+  ...Object.fromEntries(sharedKeys.map((key) => [`collection.${key}`, byShare])),
   'objects.mask': byMask,
   'objects.mask.mask_ids': byMask,
   ...Object.fromEntries(
@@ -119,7 +133,6 @@ const coming = [
   'backups over the interface',
   'exports',
   'publish records',
-  'rights through collections',
   'tasks',
   'uploads into collections',
 ]

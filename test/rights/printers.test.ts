@@ -6,12 +6,13 @@ import { holds } from '../../src/rights/expression.ts'
 import { readPrincipals } from '../../src/rights/grants.ts'
 import type { Expression, Guarded, OfFiles, OfObject, ReadExpression, StoredGrant } from '../../src/rights/model.ts'
 import { objectSql } from '../../src/rights/object-sql.ts'
+import { objectsOf } from '../../src/rights/shares/object-set.ts'
 import { accessLexemes } from '../../src/search/postgres/document/access.ts'
 import type { AccessKind } from '../../src/search/postgres/index/access-sets.ts'
 import { type AskedSets, askedSets, expressionNode } from '../../src/search/postgres/query/access/access.ts'
 import { type KnownAccess, knownSetsSql } from '../../src/search/postgres/query/access/access-sets.ts'
+import { accessSql } from '../../src/search/postgres/query/access/visibility.ts'
 import { inlineSql } from '../../src/search/postgres/query/sql/sql.ts'
-import { tsquery } from '../../src/search/postgres/query/sql/tsquery.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { id, someObject } from './arbitraries.ts'
 import { noon } from './support.ts'
@@ -20,6 +21,23 @@ import { noon } from './support.ts'
  * Conditions on who may read an object are printed in several ways. Random ones are asked of random objects in each of them, and
  * compared with a naive reading.
  */
+
+/** Objects of which some are in the collections that every database has. The last one has too many to be listed. */
+const numbers = Array.from({ length: 900 }, (_, index) => index + 1)
+const isIn = (collection: number, object: number): boolean => object % (collection === 3 ? 2 : 7 * collection) === 0
+
+function objectsIn(collections: readonly number[]) {
+  return objectsOf(
+    collections.map((id) => ({
+      id,
+      parentId: null,
+      ownerId: 1,
+      acl: [],
+      privateAcl: false,
+      list: { version: 1, ids: Float64Array.from(numbers.filter((each) => isIn(id, each))) },
+    })),
+  )
+}
 
 const ids = fc.uniqueArray(id(4), { maxLength: 3 })
 const tags = fc.uniqueArray(id(3), { maxLength: 2 })
@@ -39,6 +57,9 @@ const leaf: fc.Arbitrary<ReadExpression> = fc.oneof(
   fc.record({ all: tags, any: tags, not: tags }).map((filter) => ({ is: 'tags', filter }) as const),
   fc.constant({ is: 'private' } as const),
   fc.tuple(id(3), ids).map(([userId, groupIds]) => ({ is: 'owner', userId, groupIds }) as const),
+  fc
+    .subarray([1, 2, 3])
+    .map((collections) => ({ is: 'member', collections, objects: objectsIn(collections) }) as const),
   {
     weight: 3,
     arbitrary: fc.tuple(who, masks).map(([list, given]) => ({ is: 'granted', who: list, masks: given }) as const),
@@ -78,8 +99,8 @@ interface Stored extends Guarded {
 }
 
 const someStored: fc.Arbitrary<Stored> = fc
-  .tuple(someObject, fc.array(ofFiles, { maxLength: 3 }))
-  .map(([object, files]) => ({ ...object, files }))
+  .tuple(someObject, fc.array(ofFiles, { maxLength: 3 }), fc.integer({ min: 1, max: 900 }))
+  .map(([object, files, systemObjectId]) => ({ ...object, files, systemObjectId }))
 
 /** As `rights` sees it. */
 const guardedOf = (stored: Stored): Guarded =>
@@ -109,6 +130,8 @@ function naive(asked: Expression, stored: Stored, now: number): boolean {
       return owner === `u${asked.userId}` || asked.groupIds.some((group) => owner === `g${group}`)
     case 'granted':
       return own && (stored.acl ?? []).some((grant) => isGranted(grant, asked, stored, owner, now))
+    case 'member':
+      return asked.collections.some((each) => isIn(each, stored.systemObjectId))
     case 'files':
       return stored.files.some(
         ({ columnId, by, names }) =>
@@ -167,6 +190,13 @@ function moved(stored: Stored, now: number): Stored {
 let svc: TestService
 before(async () => {
   svc = await startService()
+  for (const collection of [1, 2, 3]) {
+    const objects = numbers.filter((each) => isIn(collection, each))
+    await svc.db.query(
+      'insert into collection_object (collection_id, object_id, rank) select $1, id, id from unnest($2::bigint[]) id',
+      [collection, objects],
+    )
+  }
 })
 after(() => svc[Symbol.asyncDispose]())
 
@@ -181,6 +211,7 @@ async function bySql(
   )
   const rows = objects.map((object, n) => ({
     n,
+    system_object_id: object.systemObjectId,
     objecttype: object.objecttypeId,
     pool_id: object.poolId,
     owner_user: object.ownerUserId,
@@ -191,7 +222,7 @@ async function bySql(
   }))
   const found = await db.query<{ found: boolean[] }>(
     `select array[${sql.map((each) => `coalesce(${each}, false)`).join(', ')}]::boolean[] as found
-     from jsonb_to_recordset($${values.push(JSON.stringify(rows))}) as o(n int, objecttype int, pool_id bigint,
+     from jsonb_to_recordset($${values.push(JSON.stringify(rows))}) as o(n int, system_object_id bigint, objecttype int, pool_id bigint,
        owner_user bigint, owner_group bigint, tags int[], acl jsonb, private_acl boolean) order by n`,
     values,
   )
@@ -215,19 +246,20 @@ async function byIndex(
   }
   const documents = rows.map(({ shared, people }, n) => ({
     n,
+    id: objects[n]?.systemObjectId,
     lexemes: [...shared, ...people],
     access_set: n % 5 === 4 ? 0 : numberOf('shared', shared),
     people_set: n % 7 === 6 ? 0 : numberOf('people', people),
   }))
   const known = await knownTo(db, asked, kept)
   const columns = asked.flatMap((each, m) => [
-    `d.access @@ ${inlineSql(tsquery(expressionNode(each)), 'tsquery')}`,
+    accessSql(expressionNode(each), 'd'),
     knownSetsSql(known[m] as KnownAccess, 'd', inlineSql),
   ])
   const found = await db.query<{ found: boolean[] }>(
     `select array[${columns.join(', ')}]::boolean[] as found from (
-       select n, array_to_tsvector(lexemes) as access, access_set, people_set
-       from jsonb_to_recordset($1) as x(n int, lexemes text[], access_set int, people_set int)) d order by n`,
+       select n, id, array_to_tsvector(lexemes) as access, access_set, people_set
+       from jsonb_to_recordset($1) as x(n int, id bigint, lexemes text[], access_set int, people_set int)) d order by n`,
     [JSON.stringify(documents)],
   )
   return found.rows.map((row) => row.found)
@@ -266,7 +298,7 @@ async function knownTo(
   const queries = new Map<string, { kind: AccessKind; query: string }>()
   const walk = (each: AskedSets): void => {
     if (each.is === 'sets') queries.set(`${each.kind} ${each.query}`, each)
-    else for (const one of each.is === 'not' ? [each.of] : each.of) walk(one)
+    else if (each.is !== 'member') for (const one of each.is === 'not' ? [each.of] : each.of) walk(one)
   }
   for (const each of asked) walk(askedSets(each))
   const list = [...queries.values()].map((each, n) => ({ ...each, n }))
@@ -283,6 +315,7 @@ async function knownTo(
   const ids = new Map(rows.map((row) => [row.n, row.ids]))
   const numbers = new Map(list.map(({ kind, query, n }) => [`${kind} ${query}`, ids.get(n) ?? []]))
   const knownOf = (each: AskedSets): KnownAccess => {
+    if (each.is === 'member') return each
     if (each.is === 'not') return { is: 'not', of: knownOf(each.of) }
     if (each.is !== 'sets') return { is: each.is, of: each.of.map(knownOf) }
     const { kind, query, key } = each

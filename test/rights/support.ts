@@ -1,8 +1,19 @@
 import { compile, prepare } from '../../src/rights/compile.ts'
 import { callerRights } from '../../src/rights/evaluate.ts'
 import type { CallerRights, ContainerGrants, Guarded, PoolGrants, StoredGrant } from '../../src/rights/model.ts'
+import type { ThroughCollections } from '../../src/rights/read-right.ts'
+import { prepareShares, sharesOf } from '../../src/rights/shares/compile.ts'
+import { noShares } from '../../src/rights/shares/model.ts'
 
 let lastId = 0
+
+/** No collections. */
+export const throughNothing: ThroughCollections = {
+  shares: sharesOf(prepareShares(noShares, new Map()), { userId: 0, groupIds: [], root: false }, 0),
+  ownerOf: () => {
+    throw new Error('nobody shares')
+  },
+}
 
 /** A grant with what a test cares about. */
 export function grant(
@@ -37,5 +48,6 @@ interface As {
 export function rightsOf(source: Partial<ContainerGrants>, as: As = {}): CallerRights {
   const { userId = 5, groupIds = [3, 4], root = false, at = noon } = as
   const prepared = prepare({ pools: source.pools ?? [], objecttypes: source.objecttypes ?? new Map() })
-  return callerRights(compile(prepared, { userId, groupIds, root }, at), () => at)
+  const caller = { userId, groupIds, root }
+  return callerRights(compile(prepared, caller, at), throughNothing, () => at)
 }

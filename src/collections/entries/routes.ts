@@ -2,7 +2,9 @@ import { Type } from 'typebox'
 import type { ErrorCode } from '../../platform/catalogue.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { collectionListQuery } from '../../platform/http/query.ts'
+import { TaskList } from '../../platform/values/tasks.ts'
 import { ListChanged, ListInput, ListOutput, RemoveInput } from '../schema.ts'
+import { shareOptions } from '../sharing/options.ts'
 import type { ListService } from './service.ts'
 
 const Params = Type.Object({
@@ -89,11 +91,15 @@ export function registerListRoutes(http: HttpApp, { lists }: { lists: ListServic
           params: Params,
           querystring: ChangeQuery,
           body: ListInput,
-          response: { 200: ListChanged },
+          response: { 200: ListChanged, 202: TaskList },
         },
-        config: { access: 'user', writes: true, body: 'many', errors: changing },
+        config: { access: 'user', writes: true, body: 'many', errors: [...changing, 'UrlParameterNotSupported'] },
       },
-      (request) => run(lists)(actorOf(request), request.params.collectionId, request.body),
+      async (request, reply) => {
+        const options = shareOptions(request.query)
+        const done = await run(lists)(actorOf(request), request.params.collectionId, request.body, options)
+        return done.kind === 'confirm' ? reply.status(202).send({ tasks: [...done.tasks] }) : done.value
+      },
     )
   }
 

@@ -7,11 +7,14 @@ import type { FoundObject, NamedObject } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
-import type { CallerRights } from '../../rights/service.ts'
+import { type OrTasks, orTasks } from '../../platform/values/questions.ts'
+import type { CallerRights, ShareOptions } from '../../rights/service.ts'
 import { type Access, accessTo, notFound, requireCollection } from '../access.ts'
 import { collectionEvent } from '../events.ts'
 import type { Collection } from '../model.ts'
 import { type ListChanged, type ListInput, type ListOutput, mostEntries } from '../schema.ts'
+import type { ShareCheck } from '../sharing/check.ts'
+import type { KeptShares } from '../sharing/snapshot.ts'
 import { findChains, findCollections, lockCollections } from '../store.ts'
 import { type Changed, replace, splice } from './change.ts'
 import { assertOnce, objectNotFound, type ReadLookup, readEntries, type SentEntry } from './request.ts'
@@ -37,6 +40,8 @@ export interface ListDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly objects: ListObjects
   readonly databaseName: string
+  readonly sharing: Pick<KeptShares, 'get' | 'changed'>
+  readonly check: Pick<ShareCheck, 'settle' | 'requirePassing'>
   readonly clock: () => Date
 }
 
@@ -49,6 +54,12 @@ export interface FoundEntry extends store.NewEntry {
 
 /** What an entry names: null: nothing. */
 type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null }
+
+/** A change of a list, or what is asked before it. */
+export type ListAnswer = OrTasks<ListChanged>
+
+/** Nothing can become wrong that was not asked about before. */
+const unasked: ShareOptions = { allow: false, background: true }
 
 export type ListService = ReturnType<typeof createListService>
 
@@ -109,6 +120,7 @@ export function createListService(deps: ListDeps) {
       readonly entries: readonly FoundEntry[]
       readonly changed: Changed
     }[],
+    options: ShareOptions,
   ): Promise<Map<number, number>> {
     const rights = await deps.rights.forActor(actor)
     // Who may take out anything is not asked about each.
@@ -154,14 +166,29 @@ export function createListService(deps: ListDeps) {
         remote: remote(added) - remote(gone),
       })),
     )
+    await settleShares(tx, actor, changes, options)
     return counts
+  }
+
+  /** What is shared by it, behind a change of lists. */
+  async function settleShares(
+    tx: Tx,
+    actor: Actor,
+    changes: readonly { readonly list: Collection; readonly changed: Changed }[],
+    options: ShareOptions,
+  ): Promise<void> {
+    const added = [...new Set(changes.flatMap(({ changed }) => changed.added.filter((id) => id > 0)))]
+    const ids = changes.map(({ list }) => list.id)
+    await deps.check.requirePassing(tx, actor, ids, added)
+    await deps.check.settle(tx, actor, { ids, added }, options)
+    await deps.sharing.changed(tx)
   }
 
   type Work = (tx: Tx, list: Collection, entries: readonly FoundEntry[]) => Promise<Changed>
 
   /** One change of one list. */
-  function change(actor: Actor, id: number, sent: readonly SentEntry[], work: Work): Promise<ListChanged> {
-    return db.transaction((tx) => changeIn(tx, actor, id, sent, work))
+  function change(actor: Actor, id: number, sent: readonly SentEntry[], how: How): Promise<ListAnswer> {
+    return orTasks(() => db.transaction((tx) => changeIn(tx, actor, id, sent, how)))
   }
 
   async function changeIn(
@@ -169,7 +196,7 @@ export function createListService(deps: ListDeps) {
     actor: Actor,
     id: number,
     sent: readonly SentEntry[],
-    work: Work,
+    { work, options }: How,
   ): Promise<ListChanged> {
     const [seen] = await findCollections(tx, [id])
     const before = await accessible(tx, actor, seen, id)
@@ -179,21 +206,27 @@ export function createListService(deps: ListDeps) {
     const [list] = await lockCollections(tx, [id])
     const access = await accessible(tx, actor, list, id)
     const changed = await work(tx, list as Collection, entries)
-    const counts = await settle(tx, actor, [{ list: list as Collection, access, entries, changed }])
+    const counts = await settle(tx, actor, [{ list: list as Collection, access, entries, changed }], options)
     await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
     return { _version: (list as Collection).version, count: counts.get(id) as number }
+  }
+
+  /** What a change does, and what it says of shares. */
+  interface How {
+    readonly work: Work
+    readonly options: ShareOptions
   }
 
   const append: Work = (tx, list, entries) => splice(tx, list, { index: list.objectCount, length: 0, entries })
 
   return {
-    /** Appends objects of this instance, in the transaction that has made them. */
+    /** Appends objects of this instance, in the transaction that has made them. Whoever calls has asked about shares. */
     async add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void> {
       const [list] = await findCollections(tx, [id])
       requireList(await accessible(tx, actor, list, id), 'link', id)
       if (systemObjectIds.length === 0) return
       const sent = systemObjectIds.map((one) => ({ path, named: { by: 'system' as const, id: one }, props: undefined }))
-      await changeIn(tx, actor, id, sent, append)
+      await changeIn(tx, actor, id, sent, { work: append, options: unasked })
     },
 
     readSent,
@@ -204,6 +237,7 @@ export function createListService(deps: ListDeps) {
       tx: Tx,
       actor: Actor,
       lists: readonly { readonly list: Collection; readonly access: Access; readonly entries: readonly FoundEntry[] }[],
+      options: ShareOptions,
     ): Promise<void> {
       if (lists.length === 0) return
       for (const { list, access, entries } of lists) {
@@ -215,6 +249,7 @@ export function createListService(deps: ListDeps) {
         tx,
         actor,
         lists.map((one, index) => ({ ...one, changed: changes[index] as Changed })),
+        options,
       )
     },
 
@@ -241,7 +276,7 @@ export function createListService(deps: ListDeps) {
       }
     },
 
-    async replace(actor: Actor, id: number, input: ListInput): Promise<ListChanged> {
+    async replace(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const sent = await readSent(input.objects, 'objects')
       // A page that is sent back would take out all the others.
       if ((input.index ?? 0) !== 0 || (input.count ?? sent.length) !== sent.length) {
@@ -251,26 +286,27 @@ export function createListService(deps: ListDeps) {
           expected: sent.length,
         })
       }
-      return change(actor, id, sent, async (tx, list, entries) => {
+      const work: Work = async (tx, list, entries) => {
         const [changed] = await replace(tx, [{ list, entries }])
         return changed as Changed
-      })
+      }
+      return change(actor, id, sent, { work, options })
     },
 
     /** Appends; what is in the list already goes to its end. */
-    async push(actor: Actor, id: number, input: ListInput): Promise<ListChanged> {
+    async push(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const said = (['index', 'count'] as const).find((name) => input[name] !== undefined)
       if (said) throw badRequest(`${said} says nothing where objects go to the end`, { path: said, value: input[said] })
       const sent = await readSent(input.objects, 'objects')
-      return change(actor, id, sent, append)
+      return change(actor, id, sent, { work: append, options })
     },
 
     /** Takes `count` entries at `index` out and puts others there. */
-    async splice(actor: Actor, id: number, input: ListInput): Promise<ListChanged> {
+    async splice(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const { index, count = 0 } = input
       if (index === undefined) throw badRequest('index says where to splice', { path: 'index' })
       const sent = await readSent(input.objects, 'objects')
-      return change(actor, id, sent, (tx, list, entries) => {
+      const work: Work = (tx, list, entries) => {
         const most = list.objectCount - index
         if (most < 0)
           throw badRequest('index is beyond the end of the list', {
@@ -281,7 +317,8 @@ export function createListService(deps: ListDeps) {
         if (count > most)
           throw badRequest('count goes beyond the end of the list', { path: 'count', value: count, most })
         return splice(tx, list, { index, length: count === -1 ? most : count, entries })
-      })
+      }
+      return change(actor, id, sent, { work, options })
     },
 
     /** Takes the named objects out. @throws {AppError} `CollectionRemoveNotAllObjectsFound` */
@@ -305,7 +342,7 @@ export function createListService(deps: ListDeps) {
           })
         }
         const changed = { added: [], removed }
-        const counts = await settle(tx, actor, [{ list: list as Collection, access, entries: [], changed }])
+        const counts = await settle(tx, actor, [{ list: list as Collection, access, entries: [], changed }], unasked)
         await deps.events.append(tx, [collectionEvent('COLLECTION_UPDATE', actor, list as Collection)])
         return { _version: (list as Collection).version, count: counts.get(id) as number }
       })

@@ -6,6 +6,7 @@ import { networkOf, siteOf } from '../../platform/limits/callers.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
 import { refundHourly, useHourly } from '../../platform/postgres/hourly-quotas.ts'
 import { accessTo } from '../access.ts'
+import type { KeptShares } from '../sharing/snapshot.ts'
 import { findChains, findCollections } from '../store.ts'
 import * as store from './store.ts'
 
@@ -26,7 +27,15 @@ const longest = 100
 
 export type Pins = ReturnType<typeof createPins>
 
-export function createPins({ db, hashes, clock }: { db: Db; hashes: PinHashes; clock: () => Date }) {
+export interface PinDeps {
+  readonly db: Db
+  readonly hashes: PinHashes
+  readonly clock: () => Date
+  /** What collections share depends on who has entered a PIN. */
+  readonly sharing: Pick<KeptShares, 'changed'>
+}
+
+export function createPins({ db, hashes, clock, sharing }: PinDeps) {
   /** The PINs that the caller tries: of collections that it can know, and whose PIN it has not entered yet. */
   async function tried(actor: Actor, codes: ReadonlyMap<number, string>) {
     const pins = await store.pinsOf(db, [...codes.keys()])
@@ -76,6 +85,7 @@ export function createPins({ db, hashes, clock }: { db: Db; hashes: PinHashes; c
     return async (tx) => {
       await store.forget(tx, actor, forgotten)
       await store.remember(tx, actor, right)
+      if (forgotten.length + right.length > 0) await sharing.changed(tx)
     }
   }
 

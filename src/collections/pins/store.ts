@@ -1,15 +1,8 @@
-import { hash } from 'node:crypto'
-import type { Actor } from '../../platform/actor.ts'
+import { type Actor, visitorOf } from '../../platform/actor.ts'
 import { numbersText, type Queryable, type Tx, textsText } from '../../platform/postgres/db.ts'
 
 /** Rows of one collection and user, where many act as it: the ones entered last are kept. */
 const mostVisitors = 1000
-
-/** Who is behind a user that many act as: a browser, or a session where no browser is known. */
-export function visitorOf({ session }: Actor): Buffer {
-  if (!session) return Buffer.alloc(0)
-  return session.browserHash ?? hash('sha256', `session ${session.id}`, 'buffer')
-}
 
 /** The visitor that counts for a user `u`. Of others than guests and links it is always the same. */
 const visitorSql = (visitor: string): string =>

@@ -74,6 +74,11 @@ function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, { byPrefer
   const standards = standardsOf(deps, caller, table, byPreference)
   const fixed: Source[] = caller.maskGrants(table.id).flatMap(({ poolIds, when, masks: limit }): Source[] => {
     const besides = table.aclTable ? when : ofOpen(when)
+    if (poolIds === 'any')
+      return standards.all.map(([standard, place]) => ({
+        place: all([place, besides]),
+        masks: usable(limit, standard),
+      }))
     if (poolIds === 'none') return [{ place: all([withoutPool, besides]), masks: usable(limit, standards.without) }]
     return standards.among(poolIds).map(([standard, ids]) => {
       return { place: all([inPools(ids), besides]), masks: usable(limit, standard) }

@@ -54,12 +54,14 @@ function isEverywhere(caller: CallerRights, table: Table, grants: readonly FileG
       isEverything(when) && (columnIds?.includes(column.id) ?? true) && classes === null && versions === null,
   )
   if (!plain.some(({ poolIds }) => poolIds === 'none')) return false
-  const pools = plain.flatMap(({ poolIds }) => (poolIds === 'none' ? [] : [poolIds]))
+  const pools = plain.flatMap(({ poolIds }) => (typeof poolIds === 'string' ? [] : [poolIds]))
   return !table.poolLink || caller.poolsOf(pools).length === caller.poolIds().length
 }
 
 function placeOf({ poolIds, when, ...limits }: FileGrant, column: Column, level: FileLevel): Expression {
-  return all([poolIds === 'none' ? withoutPool : inPools(poolIds), when, filesOf(limits, column, level)])
+  const files = filesOf(limits, column, level)
+  if (poolIds === 'any') return all([when, files])
+  return all([poolIds === 'none' ? withoutPool : inPools(poolIds), when, files])
 }
 
 function filesOf(

@@ -6,7 +6,7 @@ import type { ConventionOf } from '../../platform/config/versions.ts'
 import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Yielder } from '../../platform/process/cooperative-yield.ts'
-import type { CallerRights, StoredGrant } from '../../rights/service.ts'
+import type { CallerRights, Guarded, StoredGrant } from '../../rights/service.ts'
 import type { EffectiveTag, TagSnapshot } from '../../tags/service.ts'
 import type { TransitionService } from '../../transitions/service.ts'
 import type { MaskFilters } from '../masks/filter.ts'
@@ -71,10 +71,33 @@ export interface Files {
   renewMarks(tx: Tx, systemObjectIds: readonly number[]): Promise<void>
 }
 
+/** An object as it is, and as it will be; null: it is new. */
+export interface ReviewedChange {
+  readonly before: Guarded | null
+  readonly after: Guarded
+}
+
+/** A collection, and those of the changes, by index, that it is about. */
+export interface TooWideShare {
+  readonly collectionId: number
+  readonly changes: readonly number[]
+}
+
 /** The lists that objects are put into beside a change of theirs. */
 export interface Collections {
   /** Appends objects that were just made to a collection; `path` is where the request names it. */
   add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void>
+  /** Changes that would make a grant of a collection say more of an object than the owner of the collection may pass on. */
+  readonly review: {
+    find(tx: Tx, changes: readonly ReviewedChange[], into: number | null): Promise<readonly TooWideShare[]>
+    settle(
+      tx: Tx,
+      actor: Actor,
+      found: readonly TooWideShare[],
+      changes: readonly ReviewedChange[],
+      policy: 'setinvalid' | 'remove',
+    ): Promise<void>
+  }
   /** Makes a collection of objects for the actor; its id. */
   collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number>
   /** Objects that go to the trash leave all collections. */

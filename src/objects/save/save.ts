@@ -34,6 +34,7 @@ import {
   reconcileReverse,
 } from './rules/reverse.ts'
 import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './rules/rights.ts'
+import { type Shares, settleShares, sharesOf, sharesTask } from './shares.ts'
 import { applySystemFields } from './system-fields.ts'
 import { storedUuids } from './write/store.ts'
 
@@ -55,6 +56,8 @@ export interface SaveOptions {
   readonly confirmTransition: string | undefined
   /** The collection that new objects are put into. */
   readonly collection: number | undefined
+  /** What becomes of places in collections whose grants would say too much of an object. */
+  readonly collectionPolicy: 'setinvalid' | 'remove' | undefined
   readonly reversePoolChangedMode: 'reverse_pool_changed_always' | 'reverse_pool_changed_never' | undefined
 }
 
@@ -172,6 +175,7 @@ async function save(context: SaveContext, request: SaveRequest, callbackOutcome:
   const { options } = request
   const { items, sent, ignored, kept, attached } = await prepare(context, request, callbackOutcome)
   let undecided: readonly PoolMove[] = []
+  let shares: Shares = { items: [], changes: [], found: [] }
   const tasks = await finishChange(context, items, {
     callbackOutcome,
     confirmTransition: options.confirmTransition,
@@ -185,11 +189,15 @@ async function save(context: SaveContext, request: SaveRequest, callbackOutcome:
       movePools(items, move)
       await assertSaveRights(context, items)
     },
-    ask: (confirmation) => confirmations(context, items, options, confirmation, undecided),
+    async ask(confirmation) {
+      shares = await sharesOf(context, items, sent, options)
+      const asked = await confirmations(context, items, options, confirmation, undecided)
+      return shares.found.length > 0 && options.collectionPolicy === undefined ? [...asked, sharesTask(shares)] : asked
+    },
     write: options,
   })
   if (tasks.length > 0) return { kind: 'confirm', tasks, ignored }
-  await collect(context, sent, options)
+  await collect(context, sent, options, await settleShares(context, shares, options))
   const written = items.filter((item) => item.changed).map((item) => item.systemObjectId)
   const saved = await mapYielding(sent, (item) => ({ item, object: asStored(context, item) }), yielder)
   const around = () => knownAfter(context, items, sent, attached)
@@ -260,10 +268,13 @@ async function collect(
   { deps, tx, actor }: SaveContext,
   sent: readonly Item[],
   { collection, dryRun }: SaveOptions,
+  without: ReadonlySet<Item>,
 ): Promise<void> {
   if (collection === undefined) return
   // A dry run takes no ids: it asks for the rights on the collection alone.
-  const created = dryRun ? [] : sent.flatMap(({ mode, systemObjectId }) => (mode === 'create' ? systemObjectId : []))
+  const created = dryRun
+    ? []
+    : sent.flatMap((item) => (item.mode === 'create' && !without.has(item) ? item.systemObjectId : []))
   await deps.collections.add(tx, actor, collection, created, 'collection')
 }
 

@@ -41,7 +41,10 @@ export function unasked(reason: string): { readonly description: string; readonl
   }
 }
 
-const noCollections = 'no collection gives rights on objects yet, so no grant of one becomes invalid'
+const noShares = 'nothing that is saved here makes a grant of a collection say more than its owner may pass on'
+
+/** Sums of amounts with a unit, as in 1h30m or 2.5s. */
+const durationPattern = '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$'
 
 /** What saves of whatever holds grants, watermarks or captions are to do about files; what is about collections is refused. */
 export const dependentsQuery = {
@@ -52,24 +55,63 @@ export const dependentsQuery = {
         'renditions anew, `skip` leaves that to a later resync.',
     }),
   ),
-  allow_invalid_acl: Type.Optional(Type.Boolean(refused(noCollections))),
-  background_invalid_acl: Type.Optional(Type.Boolean(refused(noCollections))),
+  allow_invalid_acl: Type.Optional(
+    Type.Boolean({
+      description:
+        'Save although grants of collections say more than their owners may pass on then: they give nothing there. Needs ' +
+        '`bag_acl` on all collections that this is about; without it a 202 asks.',
+    }),
+  ),
+  background_invalid_acl: Type.Optional(
+    Type.Boolean({
+      description: 'Ask nothing: a job looks for such grants later, and says of their collections `_invalid_acl`.',
+    }),
+  ),
   background_invalid_acl_timelimit: Type.Optional(
-    // Sums of amounts with a unit, as in 1h30m or 2.5s.
-    Type.String({ pattern: '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$', maxLength: 100, ...refused(noCollections) }),
+    Type.String({
+      pattern: durationPattern,
+      maxLength: 100,
+      description: 'How long such a job works at a time, as in `1h30m` or `2.5s`; it goes on later.',
+    }),
   ),
 }
 
-/** The interface has object types accept it (OTAPI-015). */
-export const objecttypeDependentsQuery = {
-  ...dependentsQuery,
-  allow_invalid_acl: Type.Optional(Type.Boolean(unasked(noCollections))),
+/** The parameters about collections where nothing about these can change. */
+export const withoutSharesQuery = {
+  allow_invalid_acl: Type.Optional(Type.Boolean(refused(noShares))),
+  background_invalid_acl: Type.Optional(Type.Boolean(refused(noShares))),
+  background_invalid_acl_timelimit: Type.Optional(
+    Type.String({ pattern: durationPattern, maxLength: 100, ...refused(noShares) }),
+  ),
+}
+
+const unitMilliseconds: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+}
+
+/** Milliseconds of a sum of amounts with a unit. */
+export function durationOf(text: string): number {
+  let sum = 0
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
+    sum += Number(amount) * (unitMilliseconds[unit as string] as number)
+  return sum
 }
 
 /** What changes of collections take; `skip_index` is for their lists. */
 export const collectionQuery = {
-  allow_invalid_acl: flagWithout(noCollections),
-  background_invalid_acl: flagWithout(noCollections),
+  allow_invalid_acl: flag(
+    'Save grants of collections that say more than their owners may pass on: they give nothing there. Needs `bag_acl` on ' +
+      'all collections that this is about; without it a 202 asks.',
+  ),
+  background_invalid_acl: flag(
+    'Ask nothing: a job looks for such grants later, and says of their collections `_invalid_acl`.',
+  ),
 }
 export const collectionListQuery = {
   ...collectionQuery,
@@ -92,4 +134,18 @@ export function kept(reader: string): { readonly description: string; readonly '
 /** Options of the schema of something that is known and refused, since what it is for does not exist (decision 26). */
 export function refused(reason: string): { readonly description: string; readonly 'x-refused': string } {
   return { description: `Refused: ${reason}.`, 'x-refused': `${reason}.` }
+}
+
+/** What a request says of grants that say more than may be passed on. */
+export function sharesIn(query: {
+  readonly allow_invalid_acl?: boolean
+  readonly background_invalid_acl?: boolean
+  readonly background_invalid_acl_timelimit?: string
+}): { readonly allow: boolean; readonly background: boolean; readonly timeLimit: number | undefined } {
+  const limit = query.background_invalid_acl_timelimit
+  return {
+    allow: query.allow_invalid_acl === true,
+    background: query.background_invalid_acl === true,
+    timeLimit: limit === undefined ? undefined : durationOf(limit),
+  }
 }

@@ -77,6 +77,7 @@ const collection: RecordKind = {
     field('collection.children_allowed', 'boolean', 'children_allowed'),
     field('collection.objects_allowed', 'boolean', 'objects_allowed'),
     field('collection.is_system_collection', 'boolean', 'is_system'),
+    field('_invalid_acl', 'boolean', 'invalid_acl'),
     field('_owner.user._id', 'id', 'owner_user'),
     field('_level', 'number', (t) => `cardinality(${t}.path)`),
     list(field('_path.collection._id', 'id', (t) => `trim_array(${t}.path, 1)`)),

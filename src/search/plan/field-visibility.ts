@@ -209,7 +209,7 @@ function titlesOf(table: Table, caller: CallerRights, rights: Expression): Title
     .filter(({ when }) => isEverything(table.aclTable ? when : ofOpen(when)))
   const withoutPool = unconditional.some((grant) => grant.poolIds === 'none')
   if (!table.poolLink) return withoutPool ? 'all' : { rights }
-  const pools = caller.poolsOf(unconditional.flatMap(({ poolIds }) => (poolIds === 'none' ? [] : [poolIds])))
+  const pools = caller.poolsOf(unconditional.flatMap(({ poolIds }) => (typeof poolIds === 'string' ? [] : [poolIds])))
   if (pools.length < caller.poolIds().length) return { rights }
   return withoutPool ? 'all' : 'all in pools'
 }

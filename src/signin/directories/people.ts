@@ -69,7 +69,10 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     const id = await save(tx, kind, fields, stored, steps)
     const joined = stored ? moved : await join(id)
     steps.note(`groups by rules: ${groups.map((group) => group.name ?? group.id).join(', ') || 'none'}`)
-    if (joined) await sessions.changed(tx, [id])
+    if (joined) {
+      await sessions.changed(tx, [id])
+      await principals.changed(tx)
+    }
     if (!stored) await keepWord(tx, id, speaker)
     return id
   }

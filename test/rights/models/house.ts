@@ -188,9 +188,32 @@ async function settle(svc: TestService, post: Post, world: World, people: People
     assert.equal(status, 200, JSON.stringify(body))
     names.versions[index] = (names.versions[index] as number) + 1
   }
+  await addShares(post, world, names)
   await svc.drain()
   return names
 }
+
+/** What an owner may not pass on gives nothing. */
+async function addShares(post: Post, world: World, names: Names): Promise<void> {
+  const ids: number[] = []
+  for (const { parent, owner, private: isPrivate, grants, things } of world.shares) {
+    const top = owner === null ? { _id_parent: 3 } : { 'lookup:_id_parent': { reference: topOf(owner, names) } }
+    const listed = things.filter((index) => world.things[index]?.trashed === false)
+    const { collection } = await post(
+      '/collection',
+      {
+        collection: parent === null ? top : { _id_parent: ids[parent] },
+        objects: listed.map((index) => ({ _global_object_id: `${names.ids[index]}@test` })),
+        _acl: grants.map((grant) => wireGrant(grant, world.types, names, 'collection')),
+        ...(isPrivate ? { _private_acl: true } : {}),
+      },
+      { allow_invalid_acl: 1 },
+    )
+    ids.push(collection._id)
+  }
+}
+
+const topOf = (owner: Who, { users }: Names): string => `user:id:${users[Number(owner.slice(1))]}`
 
 async function addPresets(post: Post, world: World, names: Names): Promise<[Grant, number][]> {
   const grants = world.things.flatMap((thing) => thing.grants).filter(({ preset }) => preset)

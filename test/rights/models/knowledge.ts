@@ -64,7 +64,8 @@ export function standardMaskIn(world: World, type: ObjectType, pool: number | nu
   return type.standards ? (type.masks[type.standards[0] as number] as Mask) : type.preferred
 }
 
-type Guarded = Pick<Thing, 'type' | 'pool' | 'tags' | 'owner' | 'grants' | 'private'>
+type Guarded = Pick<Thing, 'type' | 'pool' | 'tags' | 'owner' | 'grants' | 'private'> &
+  Partial<Pick<Thing, 'index' | 'trashed'>>
 
 export function knowledgeOf(world: World, caller: number): Knowledge {
   const { things, pools } = world
@@ -81,25 +82,82 @@ export function knowledgeOf(world: World, caller: number): Knowledge {
     return [...found, ...world.rootGrants.filter(({ sticky }) => !cut || sticky)]
   }
 
-  function reaches(grant: Grant, owner: Who | null, pool: number | null): boolean {
-    if (grant.who === 'owner') return isOf(owner, caller)
-    if (grant.who === 'contact') return pool !== null && isOf(pools[pool]?.contact ?? null, caller)
-    return isOf(grant.who, caller)
+  function reaches(grant: Grant, owner: Who | null, pool: number | null, person: number): boolean {
+    if (grant.who === 'owner') return isOf(owner, person)
+    if (grant.who === 'contact') return pool !== null && isOf(pools[pool]?.contact ?? null, person)
+    return isOf(grant.who, person)
   }
 
   function grantsOn(thing: Guarded): Grant[] {
-    const { type, pool, owner, tags } = thing
+    const own = thing.grants.map((grant) => ({ ...grant, rights: grant.rights.filter((r) => r !== 'create') }))
+    return [...fitting(own, thing, caller), ...containing(thing, caller), ...shared(thing)]
+  }
+
+  /** The grants of what holds it. */
+  function containing(thing: Guarded, person: number): Grant[] {
+    const { type, pool } = thing
     const container = pool === null ? (world.typeGrants[type.index] ?? []) : grantsIn(pool)
-    return [
-      ...thing.grants.map((grant) => ({ ...grant, rights: grant.rights.filter((r) => r !== 'create') })),
-      ...container.filter(({ sticky }) => !thing.private || sticky),
-    ].filter(
+    return fitting(
+      container.filter(({ sticky }) => !thing.private || sticky),
+      thing,
+      person,
+    )
+  }
+
+  function fitting(grants: readonly Grant[], { type, pool, owner, tags }: Guarded, person: number): Grant[] {
+    return grants.filter(
       (grant) =>
         isInForce(grant) &&
-        reaches(grant, owner, pool) &&
+        reaches(grant, owner, pool, person) &&
         tagsFit(grant.filter, tags) &&
         (grant.types === null || grant.types.includes(type.index)),
     )
+  }
+
+  /** What collections give: never more than their owners may pass on. */
+  function shared(thing: Guarded): Grant[] {
+    if (thing.index === undefined || thing.trashed) return []
+    return world.shares.flatMap(({ owner, things: listed }, at) =>
+      listed.includes(thing.index as number) ? sharedBy(at).flatMap((grant) => within(grant, owner, thing)) : [],
+    )
+  }
+
+  function sharedBy(start: number): Grant[] {
+    const found: Grant[] = []
+    let cut = false
+    for (let at: number | null = start; at !== null; at = world.shares[at]?.parent ?? null) {
+      found.push(...(world.shares[at]?.grants ?? []).filter(({ sticky }) => !cut || sticky))
+      cut ||= world.shares[at]?.private === true
+    }
+    return found
+  }
+
+  function within(grant: Grant, owner: Who | null, thing: Guarded): Grant[] {
+    const { type, tags } = thing
+    const mine = grant.who === 'owner' ? owner !== null && isOf(owner, caller) : isOf(grant.who, caller)
+    if (!mine || !isInForce(grant) || (thing.private && !grant.sticky)) return []
+    if (!tagsFit(grant.filter, tags) || (grant.types && !grant.types.includes(type.index))) return []
+    const given = (['read', 'write', 'delete', 'acl'] as const).filter((right) => grant.rights.includes(right))
+    return [{ ...grant, rights: given.filter((right) => owner === null || mayPassOn(owner, grant, right, thing)) }]
+  }
+
+  /** What is the owner's, and what the owner has as grantable in the pool, or without pool, with these masks at least. */
+  function mayPassOn(owner: Who, grant: Grant, right: Right, thing: Guarded): boolean {
+    const person = Number(owner.slice(1))
+    if (isOf(thing.owner, person)) return true
+    return containing(thing, person).some((held) => {
+      if (!held.grantable || !held.rights.includes(right)) return false
+      const [own, wanted] = [refsOf(held, right, thing), refsOf(grant, right, thing)]
+      return own === null || (wanted?.every((ref) => own.includes(ref)) ?? false)
+    })
+  }
+
+  /** The masks that a grant names for a right, both limits together; null: all. */
+  function refsOf({ masks, moreMasks }: Grant, right: Right, { type }: Guarded): readonly MaskRef[] | null {
+    const named = right === 'read' || right === 'write' ? (masks[type.index] ?? null) : null
+    const more = moreMasks?.[type.index] ?? null
+    if (named === null || more === null) return named ?? more
+    return named.filter((ref) => more.includes(ref))
   }
 
   const owns = ({ owner }: Guarded): boolean => isOf(owner, caller)
@@ -162,7 +220,7 @@ export function knowledgeOf(world: World, caller: number): Knowledge {
     knowsSystem: (index, field) => shows(index, ({ without }) => !without.has(field)),
     knowsPool: (pool) =>
       grantsIn(pool).some(
-        (grant) => grant.bagRead && grant.filter === null && isInForce(grant) && reaches(grant, null, pool),
+        (grant) => grant.bagRead && grant.filter === null && isInForce(grant) && reaches(grant, null, pool, caller),
       ),
     standardMask: (index) => standardOf(things[index] as Thing),
   }

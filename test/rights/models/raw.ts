@@ -49,6 +49,8 @@ export interface RawGrant {
   readonly when: 'always' | 'past' | 'future' | 'now'
   readonly active: boolean
   readonly sticky: boolean
+  /** Of a pool or an object type: all of it may be passed on. */
+  readonly grantable: boolean
 }
 
 export interface RawPool {
@@ -71,6 +73,15 @@ export interface RawThing {
   readonly private: boolean
 }
 
+/** A collection with some of the things in it. */
+export interface RawShare {
+  readonly parent: number
+  readonly owner: number
+  readonly private: boolean
+  readonly grants: readonly RawGrant[]
+  readonly things: Choices
+}
+
 export interface RawTransition {
   readonly who: Choices
   readonly not: boolean
@@ -85,6 +96,7 @@ export interface RawWorld {
   readonly rootGrants: readonly RawGrant[]
   readonly things: readonly RawThing[]
   readonly transitions: readonly RawTransition[]
+  readonly shares: readonly RawShare[]
   /** What is asked of it. */
   readonly questions: number
 }
@@ -118,6 +130,7 @@ const grantParts = {
   when: fc.constantFrom('always', 'always', 'always', 'now', 'past', 'future'),
   active: fc.nat(9).map((n) => n < 9),
   sticky: fc.boolean(),
+  grantable: fc.nat(3).map((n) => n > 0),
 }
 const grant: fc.Arbitrary<RawGrant> = fc.record(grantParts)
 /** On objects: mostly for some masks only, since one without limits says nothing of what masks hide. */
@@ -169,11 +182,20 @@ const transition: fc.Arbitrary<RawTransition> = fc.record({
   sticky: fc.boolean(),
 })
 
+const share: fc.Arbitrary<RawShare> = fc.record({
+  parent: fc.nat(5),
+  owner: fc.nat(7),
+  private: fc.nat(2).map((n) => n === 2),
+  grants: grants(1, 4),
+  things: fc.array(fc.nat(239), { minLength: 3, maxLength: 9, size: 'max' }),
+})
+
 export const rawWorld: fc.Arbitrary<RawWorld> = fc.record({
   types: fc.array(type, { minLength: 2, maxLength: 4, size: 'max' }),
   pools: fc.array(pool, { minLength: 1, maxLength: 4, size: 'max' }),
   rootGrants: grants(1, 3),
   things: fc.array(thing, { minLength: 8, maxLength: 16, size: 'max' }),
   transitions: fc.array(transition, { maxLength: 3 }),
+  shares: fc.array(share, { minLength: 2, maxLength: 6, size: 'max' }),
   questions: fc.nat(2 ** 30),
 })

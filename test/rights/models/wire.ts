@@ -163,7 +163,12 @@ export function principal(who: Who, { users, groups }: Pick<Names, 'users' | 'gr
   return { _basetype: 'group', group: { _id: groups[n] } }
 }
 
-export function wireGrant(grant: Grant, types: readonly ObjectType[], names: People, on: 'pool' | 'type' | 'object') {
+export function wireGrant(
+  grant: Grant,
+  types: readonly ObjectType[],
+  names: People,
+  on: 'pool' | 'type' | 'object' | 'collection',
+) {
   const limits = (list: Grant['masks']) =>
     Object.fromEntries(
       list.flatMap((refs, index) => {
@@ -174,18 +179,21 @@ export function wireGrant(grant: Grant, types: readonly ObjectType[], names: Peo
   const masks = { mask_ids: limits(grant.masks) }
   const limited = grant.types === null ? {} : { objecttype_ids: grant.types.map((index) => types[index]?.table.id) }
   const masked = /^(read|write|create)$/
-  const given = grant.rights.filter((right) => on !== 'object' || right !== 'create')
+  const given = grant.rights.filter((right) => on === 'pool' || on === 'type' || right !== 'create')
+  const passed = grant.grantable && (on === 'pool' || on === 'type') ? { _grantable: true } : {}
   return {
     who: principal(grant.who, names),
     rights: {
-      ...Object.fromEntries(given.map((right) => [right, { ...limited, ...(masked.test(right) ? masks : {}) }])),
+      ...Object.fromEntries(
+        given.map((right) => [right, { ...limited, ...passed, ...(masked.test(right) ? masks : {}) }]),
+      ),
       ...(grant.moreMasks ? { mask: { mask_ids: limits(grant.moreMasks) } } : {}),
       ...(on === 'pool' && grant.bagRead ? { bag_read: {} } : {}),
     },
     ...(grant.filter ? { tagfilter: wireFilter(grant.filter, names.tags) } : {}),
     ...(windows[grant.when] ? { when: windows[grant.when] } : {}),
     ...(grant.active ? {} : { active: false }),
-    ...(on === 'pool' && grant.sticky ? { sticky: true } : {}),
+    ...((on === 'pool' || on === 'collection') && grant.sticky ? { sticky: true } : {}),
   }
 }
 

@@ -42,6 +42,19 @@ export interface Grant {
   readonly sticky: boolean
   /** On objects: made from a preset that says what it gives. */
   readonly preset: boolean
+  /** On pools and object types: whoever has it may pass it on. */
+  readonly grantable: boolean
+}
+
+/** A collection: what is below it belongs to the same owner, and inherits its grants. */
+export interface Share {
+  readonly parent: number | null
+  /** null: root. */
+  readonly owner: Who | null
+  readonly private: boolean
+  readonly grants: readonly Grant[]
+  /** Indexes of things. */
+  readonly things: readonly number[]
 }
 
 export interface Pool {
@@ -87,6 +100,7 @@ export interface World {
   readonly typeGrants: readonly (readonly Grant[])[]
   readonly things: readonly Thing[]
   readonly transitions: readonly Transition[]
+  readonly shares: readonly Share[]
   readonly questions: number
 }
 
@@ -163,8 +177,27 @@ export function worldOf(raw: RawWorld, prefix: string, ids: Ids): World {
       who: [...new Set(each.who.map((n) => persons[n % persons.length] as Who))],
       types: [...new Set(each.types.filter((n) => n < types.length))],
     })),
+    shares: sharesOf(raw, grant),
     questions: raw.questions,
   }
+}
+
+const sharers: readonly (Who | null)[] = [null, null, null, 'u0', 'u1', 'u2', 'u3', 'u0']
+
+/** Without the contact of a pool, whom collections do not know. */
+function sharesOf(raw: RawWorld, grant: (raw: RawGrant) => Grant): Share[] {
+  const made: Share[] = []
+  for (const [index, each] of raw.shares.entries()) {
+    const parent = each.parent % (index + 1) === index ? null : each.parent % (index + 1)
+    made.push({
+      parent,
+      owner: parent === null ? (sharers[each.owner] ?? null) : (made[parent]?.owner ?? null),
+      private: each.private,
+      grants: each.grants.map(grant).map((one) => ({ ...one, who: one.who === 'contact' ? 'all' : one.who })),
+      things: [...new Set(each.things.map((n) => n % raw.things.length))],
+    })
+  }
+  return made
 }
 
 function grantOf(raw: RawGrant, types: readonly ObjectType[]): Grant {
@@ -197,6 +230,7 @@ function grantOf(raw: RawGrant, types: readonly ObjectType[]): Grant {
     active: raw.active,
     sticky: raw.sticky,
     preset: (raw.who + raw.rights) % 3 === 0,
+    grantable: raw.grantable,
   }
 }
 

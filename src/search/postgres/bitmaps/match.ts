@@ -67,6 +67,7 @@ export async function findAccessible(table: ObjectTable, known: KnownAccess): Pr
 
 async function accessibleBits(table: ObjectTable, known: KnownAccess): Promise<Uint32Array | null> {
   if (known.is === 'sets') return bitsOfSets(table, table[known.kind], known.sets)
+  if (known.is === 'member') return bitsOfLists(table, known.member.objects.lists)
   if (known.is === 'not') {
     const bits = await accessibleBits(table, known.of)
     const rest = allBits(table)
@@ -84,6 +85,29 @@ async function accessibleBits(table: ObjectTable, known: KnownAccess): Promise<U
   if (!first) return known.is === 'and' ? allBits(table) : newBits(table.ids.length)
   for (const bits of others) (known.is === 'and' ? andBits : orBits)(first, bits)
   return first
+}
+
+/** The objects of collections. */
+async function bitsOfLists(table: ObjectTable, lists: readonly Float64Array[]): Promise<Uint32Array> {
+  const yielder = createYielder()
+  const bits = newBits(table.ids.length)
+  for (const ids of lists) {
+    for (let start = 0; start < ids.length; start += listedAtOnce) {
+      setListed(bits, table.ids, ids, start, Math.min(ids.length, start + listedAtOnce))
+      if (yielder.due()) await yielder.yield()
+    }
+  }
+  return bits
+}
+
+/** Entries of a list that are looked up together. */
+const listedAtOnce = 2048
+
+function setListed(bits: Uint32Array, ids: Uint32Array, listed: Float64Array, start: number, end: number): void {
+  for (let index = start; index < end; index++) {
+    const place = placeOf(ids, listed[index] as number)
+    if (place !== -1) setBit(bits, place)
+  }
 }
 
 async function bitsOfSets(

@@ -87,6 +87,7 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
 
 /** Up to a number, a condition is always fulfilled by the same sets. */
 function keyOf(known: KnownAccess): string {
+  if (known.is === 'member') return `member ${hash('sha256', known.member.objects.toJSON(), 'base64')}`
   if (known.is === 'not') return `not ${keyOf(known.of)}`
   if (known.is !== 'sets') return `(${known.of.map(keyOf).join(` ${known.is} `)})`
   return `${known.key} ${known.sets.upTo}`

@@ -10,7 +10,8 @@ import type { Expression } from '../../../../rights/service.ts'
 import { type AccessKind, accessTables } from '../../index/access-sets.ts'
 import { lateQuery } from '../sql/sql.ts'
 import type { Node } from '../sql/tsquery.ts'
-import { type AskedSets, askedOf, askedSets } from './access.ts'
+import { type AskedMember, type AskedSets, askedOf, askedSets } from './access.ts'
+import { memberSql } from './member.ts'
 
 /** Sets among which some fulfil a condition: those up to a number. */
 export interface KnownSets {
@@ -35,6 +36,7 @@ export interface KnownSetsOf {
 /** A condition, put together from those on the sets of one kind. */
 export type KnownAccess =
   | KnownSetsOf
+  | AskedMember
   | { readonly is: 'and' | 'or'; readonly of: readonly KnownAccess[] }
   | { readonly is: 'not'; readonly of: KnownAccess }
 
@@ -86,6 +88,7 @@ export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; ma
   }
 
   function known(asked: AskedSets): KnownAccess | null {
+    if (asked.is === 'member') return asked
     if (asked.is === 'not') {
       const of = known(asked.of)
       return of && { is: 'not', of }
@@ -149,6 +152,7 @@ export function knownSetsSql(
   alias: string,
   value: (value: string | number | Buffer, type: string) => string,
 ): string {
+  if (known.is === 'member') return memberSql(known.member, alias)
   if (known.is === 'not') return `not ${knownSetsSql(known.of, alias, value)}`
   if (known.is !== 'sets') {
     const parts = known.of.map((each) => knownSetsSql(each, alias, value))

@@ -15,7 +15,7 @@ import {
 } from '../../document/lexemes.ts'
 import type { AccessKind } from '../../index/access-sets.ts'
 import { always, type Condition, never, ofNode } from '../sql/conditions.ts'
-import { allOf, anyOf, lastingQuery, lexeme, type Node } from '../sql/tsquery.ts'
+import { allOf, anyOf, lastingQuery, lexeme, type Member, type Node } from '../sql/tsquery.ts'
 
 /** No document has it. */
 export const nowhere: Node = lexeme('_-')
@@ -51,6 +51,10 @@ function nodeOf(expression: Expression): Node {
     case 'granted': {
       const { who, masks } = expression
       return anyLexeme(who.map((each) => grantedLexeme(each, masks)))
+    }
+    case 'member': {
+      const { collections, objects } = expression
+      return objects.size === 0 ? nowhere : { op: 'member', collections, objects }
     }
     case 'files': {
       const { columnId, by, names } = expression
@@ -106,8 +110,15 @@ export type AskedSets =
       readonly query: string /** Short, and equal for equal ones. */
       readonly key: string
     }
+  | AskedMember
   | { readonly is: 'and' | 'or'; readonly of: readonly AskedSets[] }
   | { readonly is: 'not'; readonly of: AskedSets }
+
+/** No set knows who is in a collection. */
+export interface AskedMember {
+  readonly is: 'member'
+  readonly member: Omit<Member, 'op'>
+}
 
 const asked = new WeakMap<Expression, AskedSets>()
 const ofLexemes = new WeakMap<Node, Extract<AskedSets, { is: 'sets' }>>()
@@ -132,6 +143,7 @@ export function askedSets(expression: Expression): AskedSets {
 function setsOf(expression: Expression): AskedSets {
   const kind = kindOf(expression)
   if (kind) return askedOf(kind, expressionNode(expression))
+  if (expression.is === 'member') return { is: 'member', member: expression }
   if (expression.is === 'not') return { is: 'not', of: askedSets(expression.of) }
   // A single condition is of one kind.
   const { is, of } = expression as Extract<Expression, { is: 'and' | 'or' }>
@@ -154,6 +166,8 @@ function kindOf(expression: Expression): AccessKind | null {
 
 function kindIn(expression: Expression): AccessKind | null {
   switch (expression.is) {
+    case 'member':
+      return null
     case 'owner':
     case 'granted':
       return 'people'

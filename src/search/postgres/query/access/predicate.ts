@@ -9,6 +9,7 @@ import type { Parameters } from '../sql/sql.ts'
 import { allOf, anyOf, isPlain, type Linked, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
 import { expressionNode } from './access.ts'
 import { type AccessSets, type KnownAccess, knownSetsSql } from './access-sets.ts'
+import { memberSql } from './member.ts'
 import { accessSql } from './visibility.ts'
 
 export interface RowScope {
@@ -70,7 +71,7 @@ function splitShared(node: Node, sets: AccessSets): { readonly bySets: readonly 
 
 /** What is asked of shared access sets, as lexemes. */
 export function withoutShared(node: Node): Node {
-  if (!('op' in node) || isPlain(node) || node.op === 'linked') return node
+  if (!('op' in node) || isPlain(node) || node.op === 'linked' || node.op === 'member') return node
   if (node.op === 'shared') return node.of
   if (node.op === 'not' || node.op === 'seen') return { ...node, of: withoutShared(node.of) }
   return { op: node.op, of: node.of.map(withoutShared) }
@@ -88,6 +89,7 @@ function withLinks(node: Node, most: number): Node {
     if (!ids || ids.length > most) return node
     return allOf([candidates, anyOf(ids.map((id) => lexeme(exactValue(code, id))))])
   }
+  if (node.op === 'member') return node
   if (node.op === 'not' || node.op === 'seen' || node.op === 'shared') return { ...node, of: withLinks(node.of, most) }
   return { op: node.op, of: node.of.map((each) => withLinks(each, most)) }
 }
@@ -210,6 +212,8 @@ function exactSql(node: Node, place: RowScope, parameters: Parameters): Sql {
       const of = inner(node.of)
       return madeOf([of], `not (${of})`)
     }
+    case 'member':
+      return documentSql(memberSql(node, place.root))
     case 'linked':
       return linkedSql(node, place, parameters)
     case 'shared':

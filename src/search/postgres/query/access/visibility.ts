@@ -4,9 +4,10 @@ import type { Visibility } from '../../../plan/field-visibility.ts'
 import { ofObjecttype } from '../../document/lexemes.ts'
 import { madeOf, type Sql } from '../sql/of-document.ts'
 import { inlineSql } from '../sql/sql.ts'
-import { allOf, lastingQuery, lexeme, type Node } from '../sql/tsquery.ts'
+import { allOf, isPlain, lastingQuery, lexeme, type Node } from '../sql/tsquery.ts'
 import { either, expressionNode, nowhere } from './access.ts'
 import { knownSetsSql } from './access-sets.ts'
+import { memberSql } from './member.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 
 /** A condition that holds only where the caller sees what it is about; null: nowhere. */
@@ -35,7 +36,34 @@ export function visibilityOfTypes(
 
 /** Whether a document fulfils a condition of lexemes that `access` has. */
 export function accessSql(node: Node, alias: string): string {
-  return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
+  if (isPlain(node)) return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
+  if (!('op' in node)) throw new Error('a lexeme is a tsquery')
+  switch (node.op) {
+    case 'member':
+      return memberSql(node, alias)
+    case 'not':
+      return `not ${accessSql(node.of, alias)}`
+    case 'and':
+    case 'or':
+      return `(${plainTogether(node)
+        .map((each) => accessSql(each, alias))
+        .join(` ${node.op} `)})`
+    default:
+      throw new Error(`${node.op} is no condition on who may see an object`)
+  }
+}
+
+const together = new WeakMap<Node, readonly Node[]>()
+
+/** The operands, those that are lexemes as one. */
+function plainTogether(node: Extract<Node, { op: 'and' | 'or' | 'phrase' }>): readonly Node[] {
+  const known = together.get(node)
+  if (known) return known
+  const plain = node.of.filter(isPlain)
+  const one: Node[] = plain.length === 0 ? [] : [plain.length === 1 ? (plain[0] as Node) : { op: node.op, of: plain }]
+  const operands = [...one, ...node.of.filter((each) => !isPlain(each))]
+  together.set(node, operands)
+  return operands
 }
 
 /**

@@ -225,7 +225,7 @@ function namesOf(node: Node): Node[] {
     if ('op' in each) {
       if (each.op === 'linked') walk(each.candidates)
       else if (each.op === 'seen') walk(each.of)
-      else if (each.op === 'shared') return
+      else if (each.op === 'shared' || each.op === 'member') return
       else if (each.op !== 'not') each.of.forEach(walk)
       return
     }

@@ -1,6 +1,6 @@
 /** Conditions on lexemes, put together as a tree and written as a `tsquery`. */
 import { badRequest } from '../../../../platform/errors.ts'
-import type { Expression } from '../../../../rights/service.ts'
+import type { Expression, ObjectSet } from '../../../../rights/service.ts'
 
 export type Node =
   | { readonly lexeme: string; readonly prefix?: boolean }
@@ -10,7 +10,15 @@ export type Node =
   | { readonly op: 'seen'; readonly place: Expression; readonly of: Node }
   /** Lexemes of which the shared access set of a document knows, too (index/access-sets.ts). */
   | { readonly op: 'shared'; readonly of: Node }
+  | Member
   | Linked
+
+/** The object is in the list of one of these collections, which no lexeme says. */
+export interface Member {
+  readonly op: 'member'
+  readonly collections: readonly number[]
+  readonly objects: ObjectSet
+}
 
 /**
  * A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may.
@@ -62,14 +70,14 @@ function sharedIn(node: Node): { readonly node: Node; readonly query: string } |
 /** Whether the node is a `tsquery` as it stands. */
 export function isPlain(node: Node): boolean {
   if (!('op' in node)) return true
-  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared') return false
+  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared' || node.op === 'member') return false
   return node.op === 'not' ? isPlain(node.of) : node.of.every(isPlain)
 }
 
 /** Does whatever matches contain one of the lexemes? Otherwise no index could find it. */
 export function isPositive(node: Node): boolean {
   if (!('op' in node)) return true
-  if (node.op === 'not') return false
+  if (node.op === 'not' || node.op === 'member') return false
   if (node.op === 'linked') return isPositive(node.candidates)
   if (node.op === 'seen' || node.op === 'shared') return isPositive(node.of)
   return node.op === 'or' ? node.of.every(isPositive) : node.of.some(isPositive)
@@ -106,7 +114,7 @@ function write(node: Node, budget: { operands: number; bytes: number }): string 
     const quoted = node.lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")
     return `'${quoted}'${node.prefix ? ':*' : ''}`
   }
-  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared')
+  if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared' || node.op === 'member')
     throw new Error(`${node.op} is no part of a tsquery`)
   if (node.op === 'not') return `!(${write(node.of, budget)})`
   if (node.op === 'phrase') return node.of.map((each) => `(${write(each, budget)})`).join(` ${operators.phrase} `)

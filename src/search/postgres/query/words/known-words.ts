@@ -7,9 +7,10 @@
 
 import type { SearchPlan, TextTarget } from '../../../plan/plan.ts'
 import { columnWord, titleWord } from '../../document/lexemes.ts'
+import { either } from '../access/access.ts'
 import { withoutShared, withPlaces } from '../access/predicate.ts'
-import { whereSeen } from '../access/visibility.ts'
-import { anyOf, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
+import { accessSql, whereSeen } from '../access/visibility.ts'
+import { allOf, anyOf, isPlain, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
 import { asksTitles, ownSources, type SourceContext } from './sources.ts'
 
 /** Stands for the word: of private use, so that no word has it. */
@@ -27,6 +28,30 @@ export interface KnownWord {
   readonly present: string
   /** It stands where the caller sees it. */
   readonly seen: string
+  /** Other ways to see it: where it stands, and what else is asked of the document, as a place in `Places`. */
+  readonly through: readonly { readonly query: string; readonly place: number }[]
+}
+
+/** What is asked of documents beside lexemes, as SQL for the alias `d`: the same for all words. */
+export class Places {
+  readonly #known = new Map<string, number>()
+
+  numberOf(sql: string): number {
+    const number = this.#known.get(sql) ?? this.#known.size
+    this.#known.set(sql, number)
+    return number
+  }
+
+  /** Which of them a document fulfils, by the number. */
+  sql(number: string): string {
+    if (this.#known.size === 0) return 'false'
+    const cases = [...this.#known].map(([sql, each]) => `when ${each} then ${sql}`)
+    return `case ${number} ${cases.join(' ')} end`
+  }
+
+  get none(): boolean {
+    return this.#known.size === 0
+  }
 }
 
 /** null: no document shows the caller a word. `dictionary`: 0 for words, else the id of a `string` column. */
@@ -34,6 +59,7 @@ export function knownWord(
   dictionary: number,
   places: readonly WordTarget[],
   { fieldVisibility, languages }: Pick<SearchPlan, 'fieldVisibility' | 'languages'>,
+  asked: Places,
 ): KnownWord | null {
   const lexemes = new Set<string>()
   const write = (text: string): Node => {
@@ -51,10 +77,51 @@ export function knownWord(
   })
   const shown = new Map(found.filter((node) => node !== null).map((node) => [JSON.stringify(node), node]))
   if (shown.size === 0) return null
+  const ways = [...shown.values()].flatMap((node) => waysOf(withPlaces(withoutShared(node))))
+  const plain = ways.filter(({ besides }) => besides.length === 0).map(({ lexemes: all }) => allOf(all))
   return {
     present: tsquery(anyOf([...lexemes].map(lexeme))),
-    seen: tsquery(withPlaces(withoutShared(anyOf([...shown.values()])))),
+    seen: tsquery(either(plain)),
+    through: ways.flatMap(({ lexemes: all, besides }) => {
+      if (besides.length === 0) return []
+      return { query: tsquery(allOf(all)), place: asked.numberOf(accessSql(allOf(besides), 'd')) }
+    }),
   }
+}
+
+/** Lexemes that a document has, and what is asked of it besides: all of it holds. */
+interface Way {
+  readonly lexemes: readonly Node[]
+  readonly besides: readonly Node[]
+}
+
+/** The alternatives of a condition in which words stand where they are seen. */
+function waysOf(node: Node): Way[] {
+  if (isPlain(node)) return [{ lexemes: [node], besides: [] }]
+  if ('op' in node && node.op === 'or') {
+    const own = isOfWords(node) ? node.of.flatMap(waysOf) : [{ lexemes: [], besides: [node] }]
+    return own
+  }
+  if ('op' in node && node.op === 'and') {
+    return node.of.reduce<Way[]>(
+      (before, each) =>
+        before.flatMap((way) =>
+          waysOf(each).map((own) => ({
+            lexemes: [...way.lexemes, ...own.lexemes],
+            besides: [...way.besides, ...own.besides],
+          })),
+        ),
+      [{ lexemes: [], besides: [] }],
+    )
+  }
+  return [{ lexemes: [], besides: [node] }]
+}
+
+/** Whether it asks for the word; else it only says who may see something. */
+function isOfWords(node: Node): boolean {
+  if (!('op' in node)) return node.lexeme.includes(placeholder)
+  if (node.op === 'member' || node.op === 'linked') return false
+  return Array.isArray(node.of) ? node.of.some(isOfWords) : isOfWords(node.of as Node)
 }
 
 /** Titles are asked of the linked objects, so nobody asks this. */
@@ -70,11 +137,24 @@ const noneLinked: SourceContext['linked'] = {
  * `lateral` join of a term with one document `d` that shows it, is `readable` and `present` (null: whether in the trash or not); `known` has the columns of a `KnownWord`. The index is
  * asked for the word alone: with all places it takes ten times as long, more while entries wait to be sorted in.
  */
-export function knownWordSql(term: string, known: string, present: string | null, readable: string): string {
+export function knownWordSql(
+  term: string,
+  known: string,
+  {
+    present,
+    readable,
+    places,
+  }: { readonly present: string | null; readonly readable: string; readonly places: Places },
+): string {
   const quoted = `replace(replace(${term}, '\\', '\\\\'), '''', '''''')`
-  const query = (column: string): string => `replace(${known}.${column}, '${placeholder}', ${quoted})::tsquery`
+  const queryOf = (text: string): string => `replace(${text}, '${placeholder}', ${quoted})::tsquery`
+  const query = (column: string): string => queryOf(`${known}.${column}`)
+  const through = places.none
+    ? ''
+    : `or exists (select from jsonb_to_recordset(${known}.through) way (query text, place int)
+        where d.lexemes @@ ${queryOf('way.query')} and ${places.sql('way.place')})`
   return `cross join lateral (
     select from search_document d where d.lexemes @@ ${query('present')}
-      and case when ${readable} then d.lexemes @@ ${query('seen')} end
+      and case when ${readable} then d.lexemes @@ ${query('seen')} ${through} end
       ${present === null ? '' : `and ${present}`} limit 1) known`
 }

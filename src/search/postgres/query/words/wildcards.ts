@@ -7,7 +7,7 @@ import type { Clause, SearchPlan, SearchScope, TextClause, TextTarget } from '..
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { trashSql } from '../access/trash.ts'
 import { readableSql } from '../access/visibility.ts'
-import { knownWord, knownWordSql, type WordTarget } from './known-words.ts'
+import { knownWord, knownWordSql, Places, type WordTarget } from './known-words.ts'
 import type { Expansions } from './text.ts'
 
 /** Terms that one pattern may stand for. */
@@ -76,20 +76,21 @@ async function lookUp(
   if (wanted.length === 0) return []
   const condition = `field ${areWords ? '= 0' : '= w.dictionary and field <> 0'} and term like w.pattern`
   const select = (known: string): string => `select w.dictionary, w.pattern, t.term
-    from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text)
+    from jsonb_to_recordset($1) as w(dictionary int, pattern text, present text, seen text, through jsonb)
     cross join lateral (select term from search_term ${known} where ${condition} limit $2) t`
   const patternOf = ({ dictionary, like }: Wanted) => ({ dictionary, pattern: like })
   if (fieldVisibility.whole) {
     const asked = [JSON.stringify(wanted.map(patternOf)), mostTerms + 1]
     return (await db.query<TermRow>(select(''), asked)).rows
   }
+  const places = new Places()
   const asked = wanted.flatMap((each) => {
-    const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages })
+    const known = knownWord(each.dictionary, each.places, { fieldVisibility, languages }, places)
     return known ? [{ ...patternOf(each), ...known }] : []
   })
   const values: unknown[] = [JSON.stringify(asked), mostTerms + 1]
   const present = trashSql(scope, 'd', plan, (value, type) => `$${values.push(value)}::${type}`)
-  const sql = select(knownWordSql('term', 'w', present, readableSql(plan, 'd')))
+  const sql = select(knownWordSql('term', 'w', { present, readable: readableSql(plan, 'd'), places }))
   return (await lexical.query<TermRow>(sql, values)).rows
 }
 

@@ -1,0 +1,28 @@
+/** Objects in collections: of a search no document says it, but a table of its own. */
+import { hash } from 'node:crypto'
+import type { ObjectSet } from '../../../../rights/service.ts'
+import type { Member } from '../sql/tsquery.ts'
+
+/** So many objects are listed. */
+const mostListed = 200
+
+/**
+ * Whether an object is in one of the collections, by its id under the alias; without parameters. The rights of a caller, and with them the
+ * keys of whatever is kept of searches, are others when one of the lists has changed: so it is said of documents alone.
+ */
+export function memberSql({ collections, objects }: Omit<Member, 'op'>, alias: string): string {
+  if (objects.size <= mostListed) {
+    return `${alias}.id = any('{${objects.lists.map((ids) => ids.join()).join()}}'::bigint[])`
+  }
+  // Texts name what is kept of them, so another list is another text.
+  return `exists (select from collection_object member where member.object_id = ${alias}.id
+    and member.collection_id = any('{${collections.map(Number)}}'::bigint[]) /* ${digestOf(objects)} */)`
+}
+
+const digests = new WeakMap<ObjectSet, string>()
+
+function digestOf(objects: ObjectSet): string {
+  const known = digests.get(objects) ?? hash('sha1', objects.toJSON(), 'base64url')
+  digests.set(objects, known)
+  return known
+}

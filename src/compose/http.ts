@@ -21,6 +21,7 @@ import { build, version } from '../platform/version.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
+import { registerSuggestRoutes } from '../search/suggest/routes.ts'
 import { registerSignInRoutes } from '../signin/routes.ts'
 import { pageSurface } from '../signin/service.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
@@ -137,6 +138,7 @@ export async function composeHttp(
     registerObjectInfoRoutes(scope, { info })
     registerCollectionRoutes(scope, { collections })
     registerSearchRoutes(scope, { search, language })
+    registerSuggestRoutes(scope, { search })
   })
   return http
 }

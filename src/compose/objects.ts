@@ -222,6 +222,7 @@ export async function composeObjects(
     readable: read.readable,
     withAncestors: read.withAncestors,
     heavyRequests,
+    guest: signIn.actorOfGuests,
     log,
     pointQuotas: {
       own: config.quotaPointsInTime,

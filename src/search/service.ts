@@ -41,6 +41,7 @@ import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
+import { createSuggest } from './suggest/service.ts'
 import { createWalks } from './walk.ts'
 
 export type { HitOptions } from './hits.ts'
@@ -77,6 +78,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly keepers: RecordKeepers
   /** Where expensive searches take their turn. */
   readonly heavyRequests: RequestLimiter
+  /** Whom callers without a token act as; null: guests are not allowed. */
+  readonly guest: () => Promise<Actor | null>
   readonly log: Pick<Logger, 'warn'>
   readonly pointQuotas: PointQuotas
   /** Milliseconds that other searches work in the database before they go on there. */
@@ -136,7 +139,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   const moved = createBatchLoader(() => readMoved(deps.pipelined, engine.momentSql), { most: 1000 })
 
   /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
-  async function seenNow(actor: Actor, caller: CallerRights): Promise<Pick<SearchPlan, 'fieldVisibility' | 'moment'>> {
+  async function seenNow(actor: Actor, caller: CallerRights): Promise<Seen> {
     const fieldVisibility = fieldVisibilityOf(caller)
     if (fieldVisibility.whole) return { fieldVisibility, moment: null }
     const { objects, moment } = await moved(null)
@@ -163,12 +166,23 @@ export function createSearchService(deps: SearchServiceDeps) {
     )
   }
 
+  type Seen = Pick<SearchPlan, 'fieldVisibility' | 'moment'>
+
   async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
+    return compileAs(actor, caller, await seenNow(actor, caller), request)
+  }
+
+  async function compileAs(
+    actor: Actor,
+    caller: CallerRights,
+    seen: Seen,
+    request: SearchRequest,
+  ): Promise<CompiledSearch> {
     const pictures = picturesOf(request as Fields)
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       languages: deps.languages(),
-      ...(await seenNow(actor, caller)),
+      ...seen,
       databaseName: deps.databaseName,
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
@@ -240,7 +254,28 @@ export function createSearchService(deps: SearchServiceDeps) {
     return { body: await written(response, hits.body, yielder), short: hits.short }
   }
 
+  const suggest = createSuggest({
+    ...deps,
+    async compilerFor(actor) {
+      await assertOpen(actor)
+      const caller = await deps.rights.forActor(actor)
+      const seen = await seenNow(actor, caller)
+      return (request) => compileAs(actor, caller, seen, request)
+    },
+    collect: ({ fields, plan }, ids, { actor, time: { deadline } }) =>
+      collectFields(fields, ids, {
+        ...deps,
+        q: db.within(deadline),
+        deadline,
+        actor,
+        plan,
+        languages: deps.languages(),
+      }),
+    render: (actor, ids, deadline) => deps.renderHits(actor, ids, hitOptions({}), { additions: () => ({}), deadline }),
+  })
+
   return {
+    ...suggest,
     blocked,
 
     /**

@@ -11,6 +11,7 @@ import type { Rectangle } from '../geo/rectangles.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Measure, Measured } from './measures.ts'
+import type { TermCounts, TermQuery } from './terms.ts'
 
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -286,6 +287,8 @@ export interface SearchEngine {
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
+  /** How many objects the search finds with each of many terms in the place of a placeholder. */
+  terms(plan: SearchPlan, query: TermQuery, deadline: Deadline): Promise<TermCounts>
   /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
   collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
   /** What has changed of the objects of a scope. */

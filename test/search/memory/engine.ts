@@ -65,6 +65,9 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
     async measure() {
       throw new Error('this engine measures nothing')
     },
+    async terms() {
+      throw new Error('this engine knows no terms')
+    },
     async collect(plan, { id, most, partLength }, deadline) {
       deadline.check()
       const asked = { plan, all: held.documents }

@@ -31,6 +31,7 @@ import { readChanges } from './statements/changes.ts'
 import { collectHits } from './statements/collect.ts'
 import { runMeasure } from './statements/measures.ts'
 import * as statements from './statements/statements.ts'
+import { runTerms } from './statements/terms.ts'
 import { expandWildcards } from './words/wildcards.ts'
 
 export interface PostgresEngineDeps {
@@ -276,6 +277,23 @@ export function createPostgresEngine({
     async measure(asked, measure, deadline) {
       const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
       return runMeasure(target, first, measure)
+    },
+    async terms(given, query, deadline) {
+      const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
+      const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
+      const expansions = await expandWildcards(databases, asked)
+      const planWith = (known: LinkedObjects): PostgresPlan => ({
+        ...asked,
+        fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
+      })
+      // Which linked objects have a term is asked for each by itself: none has the placeholder.
+      const byTerm = (known: LinkedObjects): LinkedObjects => ({ ...known, find: () => null })
+      const linked = await findLinked(
+        { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
+        asked.fieldVisibility,
+        (known) => statements.compileAll(planWith(known), expansions, byTerm(known)),
+      )
+      return runTerms(databases.lexical, planWith(linked), { expansions, linked: byTerm(linked) }, query)
     },
     async collect(asked, into, deadline) {
       const { first, target } = await prepare({ ...asked, moment: null }, deadline)

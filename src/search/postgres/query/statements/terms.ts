@@ -1,0 +1,83 @@
+/** One search for many terms: its condition is compiled once, with a placeholder that each term takes the place of. */
+import type { Queryable } from '../../../../platform/postgres/db.ts'
+import type { TermCounts, TermQuery, TermSource } from '../../../plan/terms.ts'
+import type { PostgresPlan } from '../access/postgres-plan.ts'
+import { scopeSql } from '../conditions/condition.ts'
+import type { LinkedObjects } from '../linked/linked.ts'
+import { Parameters } from '../sql/sql.ts'
+import type { Expansions } from '../words/text.ts'
+
+/** No word and no token is longer (document/analyze.ts). */
+const longestTerm = 200
+
+/** Parameters of conditions on a term: what has the placeholder has the term of `c` in its place. */
+class TermParameters extends Parameters {
+  readonly #placeholder: string
+
+  constructor(placeholder: string) {
+    super()
+    this.#placeholder = placeholder
+  }
+
+  override add(value: unknown, type = ''): string {
+    if (typeof value !== 'string' || !value.includes(this.#placeholder)) return super.add(value, type)
+    const text = super.add(value, 'text')
+    return `replace(${text}, ${super.add(this.#placeholder, 'text')}, c.quoted)::${type}`
+  }
+}
+
+/**
+ * Terms are looked at one after the other, in the order of the source, until enough of them find something: nothing else of
+ * the dictionary is read, and what no search of the caller finds leaves no trace but the time. The inner `offset 0` keeps
+ * PostgreSQL from counting once for the condition and once more for the answer.
+ */
+export async function runTerms(
+  db: Queryable,
+  plan: PostgresPlan,
+  { expansions, linked }: { readonly expansions: Expansions; readonly linked: LinkedObjects },
+  query: TermQuery,
+): Promise<TermCounts> {
+  const parameters = new TermParameters(query.placeholder)
+  const where = scopeSql(plan.scope, 'd', { plan, expansions, linked, parameters })
+  if (where === null) return { terms: [], timedOut: false }
+  const { rows } = await db.query<{ term: string; count: number | null }>(
+    ...parameters.statement(`select c.term, n.count from (
+       select term, replace(replace(term, '\\', '\\\\'), '''', '''''') as quoted from ${sourceSql(query.source, parameters)} t
+     ) c cross join lateral (
+       select case when clock_timestamp() < statement_timestamp() + ${parameters.add(query.within, 'int')} * interval '1 millisecond'
+         then (select count(*)::int from (select from search_document d where ${where} limit ${parameters.add(query.upTo, 'int')}) m)
+       end as count offset 0
+     ) n where n.count is null or n.count > 0 limit ${parameters.add(query.most, 'int')}`),
+  )
+  return {
+    terms: rows.flatMap(({ term, count }) => (count === null ? [] : { term, count })),
+    timedOut: rows.some(({ count }) => count === null),
+  }
+}
+
+function sourceSql(source: TermSource, parameters: Parameters): string {
+  if (source.is === 'listed') {
+    return `(select term from unnest(${parameters.add(source.terms, 'text[]')}) with ordinality u(term, n) order by n)`
+  }
+  const { fields, match } = source
+  const ids = parameters.add(fields, 'int[]')
+  switch (match.is) {
+    case 'exact':
+      return `(select term from search_term where field = any(${ids}) and term = ${parameters.add(match.text, 'text')})`
+    case 'beginning': {
+      const [least, beyond] = [match.text, `${match.text}\u{10ffff}`].map((text) => parameters.add(text, 'text'))
+      return `(select w.term from generate_series(${parameters.add([...match.text].length, 'int')}, ${longestTerm}) l(length)
+        cross join unnest(${ids}) f(field) cross join lateral (
+          select term from search_term s where s.field = f.field and char_length(s.term) = l.length
+            and s.term >= ${least} and s.term < ${beyond} order by s.term offset 0
+        ) w)`
+    }
+    case 'like': {
+      const pattern = `term like ${parameters.add(match.pattern, 'text')}`
+      const rest = match.without === null ? '' : `and not starts_with(term, ${parameters.add(match.without, 'text')})`
+      // Written out: the index of trigrams is one of words alone.
+      const field = fields.length === 1 && fields[0] === 0 ? 'field = 0' : `field = any(${ids})`
+      return `(select term from search_term where ${field} and ${pattern} ${rest} order by char_length(term), term)`
+    }
+  }
+}

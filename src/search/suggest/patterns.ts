@@ -1,10 +1,7 @@
 /** What was typed as text elements of a search, for values of fields and for linked objects. */
 import { words } from '../document/analyze.ts'
 import type { SuggestRequest } from './schema.ts'
-import { typedWord } from './typed.ts'
-
-/** From so many letters on a word is looked for within others. */
-const shortestWithin = 3
+import { isLongEnough, typedWord } from './typed.ts'
 
 interface Looked {
   readonly string: string
@@ -27,7 +24,7 @@ export function lookedFor(request: SuggestRequest): readonly (readonly Looked[])
   const typed = typedWord({ ...request, analyze_wildcards: false })
   const earlier = (typed?.earlier ?? []).map((string): Looked => ({ string, mode: 'token' }))
   const beginning: Looked = { string: `${last}*`, mode: 'wildcard' }
-  const isWithin = mode !== 'edgengram' && [...last].length >= shortestWithin
+  const isWithin = mode !== 'edgengram' && isLongEnough(last)
   return [
     ...(isWithin ? [[...earlier, { string: `*${last}*`, mode: 'wildcard' } as const]] : []),
     [...earlier, beginning],

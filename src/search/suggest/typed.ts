@@ -16,6 +16,7 @@ export interface Typed {
 
 /** The index of words finds nothing by less: shorter ones are looked for at the beginning. */
 const shortestWithin = 3
+export const isLongEnough = (word: string): boolean => [...word].length >= shortestWithin
 
 /** White space between words is what people see as such. */
 const spaces = /\s+/u
@@ -70,7 +71,7 @@ const escaped = (literal: string): string => literal.toWellFormed().replace(/[\\
 function matchesOf(partial: string, { tokens_mode: mode = '' }: SuggestRequest): readonly TermMatch[] {
   if (mode === 'exact') return [{ is: 'exact', text: partial }]
   const beginning = { is: 'beginning', text: partial } as const
-  if (mode === 'edgengram' || [...partial].length < shortestWithin) return [beginning]
+  if (mode === 'edgengram' || !isLongEnough(partial)) return [beginning]
   return [beginning, { is: 'like', pattern: `%${escaped(partial)}%`, without: partial }]
 }
 

@@ -11,6 +11,7 @@ import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, searchFor, textElement, typedSpan, withWhere } from './context.ts'
 import { lookedFor } from './patterns.ts'
 import type { SuggestedValue, SuggestRequest } from './schema.ts'
+import { isLongEnough } from './typed.ts'
 
 /** Objects whose values are looked at. */
 const lookedAt = 200
@@ -53,10 +54,12 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
   const { compiled, ids } = found
   const collected = await context.collect(compiled, ids, context)
   const holders = new Map<string, number[]>()
+  const kinds = new Map(asked.map(({ name, field }) => [name, field.kind]))
   for (const id of ids) {
-    const values = new Set(Object.values(collected.get(id) ?? {}).flat() as string[])
-    for (const value of values)
-      if (fits(value, context.request)) holders.set(value, [...(holders.get(value) ?? []), id])
+    const fitting = Object.entries(collected.get(id) ?? {}).flatMap(([key, values]) =>
+      (values as string[]).filter((value) => fits(value, kinds.get(key.split(' ')[0] as string), context.request)),
+    )
+    for (const value of new Set(fitting)) holders.set(value, [...(holders.get(value) ?? []), id])
   }
   const { query = '' } = context.request
   const partial = context.request.tokens_dont_split_query ? token(query) : (words(query).at(-1) ?? '')
@@ -126,25 +129,18 @@ function elementOf(
 }
 
 /** Whether a value itself has all that was typed: another one of the object may be what was found. */
-function fits(
-  value: string,
-  { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole }: SuggestRequest,
-): boolean {
-  if (value.trim() === '') return false
-  if (token(value).startsWith(token(query))) return true
-  if (whole)
-    return mode === 'exact'
-      ? token(value) === token(query)
-      : ` ${words(value).join(' ')}`.includes(` ${words(query).join(' ')}`)
-  const own = words(value)
-  const typed = words(query)
+function fits(value: string, kind: SearchField['kind'] | undefined, request: SuggestRequest): boolean {
+  const { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole = false } = request
+  if (kind === 'string') return mode === 'exact' ? token(value) === token(query) : token(value).startsWith(token(query))
+  const [own, typed] = [words(value), words(query)]
+  if (whole && typed.length > 1) {
+    const [text, sought] = [own, typed].map((list) => ` ${list.join(' ')}`) as [string, string]
+    return mode === 'exact' ? `${text} `.includes(`${sought} `) : text.includes(sought)
+  }
   const last = typed.at(-1) ?? ''
+  const isWithin = mode !== 'edgengram' && isLongEnough(last)
   const hasLast = own.some((word) =>
-    mode === 'exact'
-      ? word === last
-      : mode === 'edgengram' || [...last].length < 3
-        ? word.startsWith(last)
-        : word.includes(last),
+    mode === 'exact' ? word === last : isWithin ? word.includes(last) : word.startsWith(last),
   )
   return hasLast && typed.slice(0, -1).every((word) => own.includes(word))
 }

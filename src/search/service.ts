@@ -28,6 +28,7 @@ import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import { type CollectedFields, collectFields } from './collect.ts'
 import type { RecordKeepers } from './domains/model.ts'
 import { createRecordSearch, domainOf } from './domains/service.ts'
+import { type Highlights, highlightHits } from './highlight/service.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
@@ -196,7 +197,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   async function answerOf(
     { actor, caller }: { readonly actor: Actor; readonly caller: CallerRights },
     options: HitOptions,
-    { plan, objecttypes, aggregations, fields, languages }: CompiledSearch,
+    { plan, objecttypes, aggregations, fields, languages, highlight }: CompiledSearch,
     outcome: SearchOutcome,
     deadline: Deadline,
     point?: ShownPoint,
@@ -216,12 +217,13 @@ export function createSearchService(deps: SearchServiceDeps) {
       databaseName,
       withAncestors,
     })
+    const highlights = highlight ? await highlightHits(ids, { engine, q, plan, deadline, yielder }) : null
     const [hits, answers] = await Promise.all([
       deps.renderHits(
         actor,
         ids,
         { ...options, languages: languages.length === 0 ? null : languages },
-        { additions: hitAdditions(outcome.hits, collected), deadline },
+        { additions: hitAdditions(outcome.hits, collected, highlights), deadline },
       ),
       answerAggregations(
         {
@@ -398,7 +400,11 @@ function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none
   return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
 }
 
-function hitAdditions(hits: readonly Hit[], collected: ReadonlyMap<number, CollectedFields>) {
+function hitAdditions(
+  hits: readonly Hit[],
+  collected: ReadonlyMap<number, CollectedFields>,
+  highlights: ReadonlyMap<number, Highlights> | null,
+) {
   const byId = new Map(hits.map((hit) => [hit.id, hit]))
   return (systemObjectId: number): Readonly<Record<string, unknown>> => {
     const { score = null, sort } = byId.get(systemObjectId) ?? {}
@@ -407,6 +413,7 @@ function hitAdditions(hits: readonly Hit[], collected: ReadonlyMap<number, Colle
       ...(score === null ? {} : { _score: score }),
       _sort: sort,
       ...(fields === undefined ? {} : { _fields: fields }),
+      ...(highlights ? { _highlight: highlights.get(systemObjectId) ?? {} } : {}),
     }
   }
 }

@@ -1,8 +1,8 @@
 /** Where words stand in a text as it was written: what a search found of it is marked there. */
-import { fold } from './analyze.ts'
+import { fold, wordsOfFolded } from './analyze.ts'
 
 /** A text and, for each of its folded characters, where it comes from. */
-interface FoldedText {
+export interface FoldedText {
   readonly text: string
   /** Beginning and end in the original, by UTF-16 unit of the folded text. */
   readonly starts: readonly number[]
@@ -36,6 +36,11 @@ export function spanOf({ starts, ends }: FoldedText, from: number, length: numbe
   return [starts[from] as number, ends[from + length - 1] as number]
 }
 
+/** The words of a text, each with its place in the folded text. */
+export function wordsIn({ text }: FoldedText): readonly { readonly at: number; readonly word: string }[] {
+  return wordsOfFolded(text)
+}
+
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -46,13 +51,15 @@ const entities: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] as string)
 
-/** The text as HTML with these stretches in a tag; they ascend and share nothing. */
+/** The text as HTML with these stretches in a tag; they ascend. What several share is marked once: `½` has two words. */
 export function marked(text: string, spans: readonly Span[], tag: string): string {
   let at = 0
   let html = ''
-  for (const [start, end] of spans) {
-    html += `${escapeHtml(text.slice(at, start))}<${tag}>${escapeHtml(text.slice(start, end))}</${tag}>`
-    at = end
+  for (const [from, to] of spans) {
+    if (to <= at) continue
+    const start = Math.max(at, from)
+    html += `${escapeHtml(text.slice(at, start))}<${tag}>${escapeHtml(text.slice(start, to))}</${tag}>`
+    at = to
   }
   return html + escapeHtml(text.slice(at))
 }

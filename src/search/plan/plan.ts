@@ -287,6 +287,13 @@ export interface SearchEngine {
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
+  /** Of some objects that were found those whose values of a field the caller sees, by field. */
+  shows(
+    plan: SearchPlan,
+    ids: readonly number[],
+    fields: readonly SearchField[],
+    deadline: Deadline,
+  ): Promise<ReadonlyMap<SearchField, ReadonlySet<number>>>
   /** How many objects the search finds with each of many terms in the place of a placeholder. */
   terms(plan: SearchPlan, query: TermQuery, deadline: Deadline): Promise<TermCounts>
   /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */

@@ -16,6 +16,8 @@ import { searchAfter, sortKeys } from './sort.ts'
 
 export const defaultLimit = 100
 export const largestPage = 1000
+/** Hits of a page whose texts are looked at. */
+export const mostHighlighted = 200
 
 export interface CompileContext {
   readonly model: Model
@@ -36,6 +38,8 @@ export interface CompiledSearch {
   readonly aggregations: readonly AggregationRequest[]
   /** Values that are answered beside the hits. */
   readonly fields: readonly FieldRequest[]
+  /** With the texts in which something was found. */
+  readonly highlight: boolean
   /** Languages in which the caller wants to read; empty: all. */
   readonly languages: readonly string[]
   /** Places of names in the request that nobody knows. */
@@ -74,7 +78,9 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     moment: context.moment,
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
-  return { plan, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
+  const highlight = optional(request, 'highlight', 'boolean', 'body') ?? false
+  if (highlight && plan.limit > mostHighlighted) throw wrong('limit', `at most ${mostHighlighted} with highlight`)
+  return { plan, highlight, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
 }
 
 function elementContext(

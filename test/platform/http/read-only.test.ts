@@ -90,6 +90,7 @@ const reading = [
   'POST /api/v1/search',
   'POST /api/v1/search/parse',
   'POST /api/v1/search/query',
+  'POST /api/v1/suggest',
 ]
 
 /** Decision 3, and signing in: what works in read-only mode although it changes stored data. */

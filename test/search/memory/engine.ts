@@ -65,6 +65,9 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
     async measure() {
       throw new Error('this engine measures nothing')
     },
+    async shows() {
+      throw new Error('this engine shows nothing')
+    },
     async terms() {
       throw new Error('this engine knows no terms')
     },

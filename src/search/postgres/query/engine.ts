@@ -30,6 +30,7 @@ import { countsKey, pageKey } from './results/plan-key.ts'
 import { readChanges } from './statements/changes.ts'
 import { collectHits } from './statements/collect.ts'
 import { runMeasure } from './statements/measures.ts'
+import { readShown } from './statements/shown.ts'
 import * as statements from './statements/statements.ts'
 import { runTerms } from './statements/terms.ts'
 import { expandWildcards } from './words/wildcards.ts'
@@ -278,6 +279,7 @@ export function createPostgresEngine({
       const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
       return runMeasure(target, first, measure)
     },
+    shows: (plan, ids, fields, deadline) => readShown(db.within(deadline), plan, ids, fields),
     async terms(given, query, deadline) {
       const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
       const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }

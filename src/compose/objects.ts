@@ -223,6 +223,7 @@ export async function composeObjects(
     withAncestors: read.withAncestors,
     heavyRequests,
     guest: signIn.actorOfGuests,
+    synonyms: () => baseConfig.get().languages.database,
     log,
     pointQuotas: {
       own: config.quotaPointsInTime,

@@ -41,6 +41,7 @@ import { costOf, isHeavy } from './request/cost.ts'
 import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
+import type { LanguageSynonyms } from './request/synonyms.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
 import { createSuggest } from './suggest/service.ts'
 import { createWalks } from './walk.ts'
@@ -79,6 +80,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly keepers: RecordKeepers
   /** Where expensive searches take their turn. */
   readonly heavyRequests: RequestLimiter
+  /** Data languages with the words of each that stand for others. */
+  readonly synonyms: () => readonly LanguageSynonyms[]
   /** Whom callers without a token act as; null: guests are not allowed. */
   readonly guest: () => Promise<Actor | null>
   readonly log: Pick<Logger, 'warn'>
@@ -185,6 +188,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       languages: deps.languages(),
       ...seen,
       databaseName: deps.databaseName,
+      synonyms: deps.synonyms(),
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
     })

@@ -83,7 +83,7 @@ test('of long texts a part is answered, and of a page at most 200 hits are looke
   await scene.svc.drain()
   const [found] = await highlighted([text('needle')])
   const [part] = found['work.note']
-  assert.match(part, /^…[^]*<em>needle<\/em>[^]*…$/)
+  assert.match(part, /^….*<em>needle<\/em>.*…$/)
   assert.ok(part.length < 600, part)
   assert.ok(!part.includes('<b>'), part)
   const refused = await scene.search({ highlight: true, limit: 201 })

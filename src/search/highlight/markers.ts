@@ -40,9 +40,12 @@ function markerOf(clause: TextClause): Marker {
   const isPhrase = phrase || mode === 'token'
   const [pattern] = mode === 'wildcard' ? patterns(text, 'token').filter(saysSomething) : []
   const folded = token(text)
+  const others = (clause.synonyms ?? []).flatMap(({ or }) =>
+    or.map((list) => list.map((word) => (each: string) => each === word)),
+  )
   return {
     targets,
-    units: fits.length === 0 ? [] : isPhrase ? [fits] : fits.map((each) => [each]),
+    units: [...(fits.length === 0 ? [] : isPhrase ? [fits] : fits.map((each) => [each])), ...others],
     whole: pattern ? patternFits(pattern) : (value) => value === folded,
   }
 }

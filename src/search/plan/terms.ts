@@ -1,4 +1,5 @@
 /** Many texts, each in the same place of a search, and how many objects each of these searches finds. */
+import type { Clause, SearchPlan } from './plan.ts'
 
 /** Which terms of a dictionary; all texts are folded. `like`: a pattern of PostgreSQL's. */
 export type TermMatch =
@@ -16,15 +17,28 @@ export interface TermQuery {
   readonly source: TermSource
   /** Terms that find something, at most. */
   readonly most: number
-  /** Matches of a term are counted so far. */
-  readonly upTo: number
   /** Milliseconds after which no further term is looked at. */
   readonly within: number
 }
 
-export interface TermCounts {
+export interface FoundTerm {
+  readonly term: string
+  /** So many objects have it, or had it when it was looked at last, or more: to compare terms by. */
+  readonly about: number
+}
+
+export interface FoundTerms {
   /** In the order of the source, those that find something. */
-  readonly terms: readonly { readonly term: string; readonly count: number }[]
+  readonly terms: readonly FoundTerm[]
   /** The time was over before all were looked at. */
   readonly timedOut: boolean
+}
+
+/** The plan with a term in the place of the placeholder. */
+export function withTerm(plan: SearchPlan, placeholder: string, term: string): SearchPlan {
+  const replaced = (clause: Clause): Clause => {
+    if (clause.is === 'and' || clause.is === 'or') return { is: clause.is, of: clause.of.map(replaced) }
+    return clause.is === 'text' && clause.text === placeholder ? { ...clause, text: term } : clause
+  }
+  return { ...plan, scope: { ...plan.scope, where: replaced(plan.scope.where) } }
 }

@@ -13,6 +13,7 @@ import { timeZoneOf } from './moments.ts'
 import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
 import { searchAfter, sortKeys } from './sort.ts'
+import type { LanguageSynonyms } from './synonyms.ts'
 
 export const defaultLimit = 100
 export const largestPage = 1000
@@ -26,6 +27,7 @@ export interface CompileContext {
   readonly databaseName: string
   /** Pictures that look like those that the request names (`picturesOf`). */
   readonly alike: AlikeFiles
+  readonly synonyms: readonly LanguageSynonyms[]
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']
 }
@@ -98,6 +100,7 @@ function elementContext(
     depth,
     databaseName: context.databaseName,
     alike: context.alike,
+    synonyms: context.synonyms,
     scope: (inner, innerPlace, innerDepth) => innerScope(inner, innerPlace, context, innerDepth),
   }
 }

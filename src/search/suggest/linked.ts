@@ -78,7 +78,7 @@ async function referenced(
   const source = { is: 'listed', terms: ids.map(String) } as const
   const { terms, timedOut } = await engine.terms(
     asked,
-    { placeholder, source, most: limit, upTo: 1, within: time.left() },
+    { placeholder, source, most: limit, within: time.left() },
     time.deadline,
   )
   if (timedOut) time.end()

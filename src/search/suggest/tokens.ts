@@ -1,7 +1,7 @@
 /** Words, and whole values of `string` columns, that complete what was typed, with the objects that a search for them finds. */
 import { escapeHtml, foldedText, marked } from '../document/marks.ts'
 import { fieldsOf } from '../plan/fields.ts'
-import type { Clause, SearchPlan } from '../plan/plan.ts'
+import type { SearchPlan } from '../plan/plan.ts'
 import { resolveName } from '../request/names.ts'
 import {
   counting,
@@ -11,15 +11,12 @@ import {
   textElement,
   typedSpan,
   typesOf,
-  withWhere,
 } from './context.ts'
 import type { SuggestedToken } from './schema.ts'
 import { type Typed, typedValue, typedWord } from './typed.ts'
 
 /** Terms that find something among which the best are chosen: so many, and so many times the limit. */
-const examined = { least: 60, times: 3 }
-/** What is found more often is counted as a search, whose result is kept. */
-const countedAtOnce = 500
+const examined = { least: 40, times: 2 }
 /** Fields of one text element. */
 const mostFields = 100
 
@@ -28,7 +25,7 @@ interface Candidate {
   readonly typed: Typed
   readonly plan: SearchPlan
   readonly placeholder: string
-  readonly count: number
+  readonly about: number
 }
 
 export async function suggestTokens(context: SuggestContext): Promise<SuggestedToken[]> {
@@ -40,11 +37,25 @@ export async function suggestTokens(context: SuggestContext): Promise<SuggestedT
     if (!byTerm.has(key)) byTerm.set(key, candidate)
   }
   const chosen = [...byTerm.values()].sort(inOrder).slice(0, context.limit)
-  const counted = await Promise.all(chosen.map((candidate) => counts(candidate, context)))
+  const counted = await withCounts(chosen, context)
   return counted
-    .filter((candidate) => candidate !== null)
     .sort(inOrder)
-    .map(({ term, typed, count }) => ({ suggest: shown(term, typed), tokens: [...typed.earlier, term], count }))
+    .map(({ term, typed, about: count }) => ({ suggest: shown(term, typed), tokens: [...typed.earlier, term], count }))
+}
+
+/** With exact counts; without those that there was no time for, and what has gone meanwhile. */
+async function withCounts(chosen: readonly Candidate[], { engine, time }: SuggestContext): Promise<Candidate[]> {
+  const byPlan = [...Map.groupBy(chosen, ({ plan }) => plan)]
+  const counted = byPlan.map(async ([plan, candidates]) => {
+    const [{ placeholder }] = candidates as [Candidate]
+    const counts = await time.within(() => engine.counts(plan, placeholder, candidates, time.deadline))
+    return candidates.flatMap((candidate) => {
+      const about = counts?.get(candidate.term)
+      if (about === undefined) time.end()
+      return about ? [{ ...candidate, about }] : []
+    })
+  })
+  return (await Promise.all(counted)).flat()
 }
 
 async function findWords(context: SuggestContext): Promise<Candidate[]> {
@@ -93,14 +104,10 @@ async function find(
     if (candidates.length >= most) break
     const source = { is: 'dictionary', fields: dictionaries, match } as const
     const found = await time.within(() =>
-      engine.terms(
-        asked,
-        { placeholder, source, most: most - candidates.length, upTo: countedAtOnce, within: time.left() },
-        time.deadline,
-      ),
+      engine.terms(asked, { placeholder, source, most: most - candidates.length, within: time.left() }, time.deadline),
     )
     if (found === null || found.timedOut) time.end()
-    for (const { term, count } of found?.terms ?? []) candidates.push({ term, typed, plan: asked, placeholder, count })
+    for (const { term, about } of found?.terms ?? []) candidates.push({ term, typed, plan: asked, placeholder, about })
   }
   return candidates
 }
@@ -111,26 +118,11 @@ function placeholderFor({ earlier, partial }: Typed): string {
   return '\u{10600}'.repeat(1 + Math.max(0, ...runs.map((run) => [...run].length)))
 }
 
-/** null: the time was over. */
-async function counts(candidate: Candidate, { engine, time }: SuggestContext): Promise<Candidate | null> {
-  if (candidate.count < countedAtOnce) return candidate
-  const { plan, placeholder, term } = candidate
-  const asked = withWhere(plan, withTerm(plan.scope.where, placeholder, term))
-  const outcome = await time.within(() => engine.search(asked, time.deadline))
-  return outcome && { ...candidate, count: outcome.count }
-}
-
-function withTerm(clause: Clause, placeholder: string, term: string): Clause {
-  if (clause.is === 'and' || clause.is === 'or')
-    return { is: clause.is, of: clause.of.map((each) => withTerm(each, placeholder, term)) }
-  return clause.is === 'text' && clause.text === placeholder ? { ...clause, text: term } : clause
-}
-
 /** What was typed itself, what begins so, and what has it in it; of these what is found most often. */
 function inOrder(one: Candidate, other: Candidate): number {
   return (
     rank(one) - rank(other) ||
-    other.count - one.count ||
+    other.about - one.about ||
     one.term.length - other.term.length ||
     (one.term < other.term ? -1 : 1)
   )

@@ -71,6 +71,9 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
     async terms() {
       throw new Error('this engine knows no terms')
     },
+    async counts() {
+      throw new Error('this engine counts no terms')
+    },
     async collect(plan, { id, most, partLength }, deadline) {
       deadline.check()
       const asked = { plan, all: held.documents }

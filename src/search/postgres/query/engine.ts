@@ -11,6 +11,7 @@ import { createBatchLoader } from '../../../platform/postgres/batch-loader.ts'
 import type { Db, Queryable } from '../../../platform/postgres/db.ts'
 import { createYielder, yieldIfDue } from '../../../platform/process/cooperative-yield.ts'
 import { type FacetCounts, noCounts, type SearchEngine, type SearchOutcome, type SearchPlan } from '../../plan/plan.ts'
+import { withTerm } from '../../plan/terms.ts'
 import type { BitmapStore } from '../bitmaps/bitmap-store.ts'
 import { createBitmapSearch } from '../bitmaps/search.ts'
 import { momentSql, readMoment } from '../index/store.ts'
@@ -32,7 +33,7 @@ import { collectHits } from './statements/collect.ts'
 import { runMeasure } from './statements/measures.ts'
 import { readShown } from './statements/shown.ts'
 import * as statements from './statements/statements.ts'
-import { runTerms } from './statements/terms.ts'
+import { countTerms, findTerms, frequent, knownAmong } from './statements/terms.ts'
 import { expandWildcards } from './words/wildcards.ts'
 
 export interface PostgresEngineDeps {
@@ -246,7 +247,26 @@ export function createPostgresEngine({
     return { count: counted.count, facets, ranges }
   }
 
-  return {
+  /** What is needed to ask for one term after the other. */
+  async function prepareTerms(given: SearchPlan, deadline: Deadline) {
+    const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
+    const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
+    const expansions = await expandWildcards(databases, asked)
+    const planWith = (known: LinkedObjects): PostgresPlan => ({
+      ...asked,
+      fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
+    })
+    // Which linked objects have a term is asked for each by itself: none has the placeholder.
+    const byTerm = (known: LinkedObjects): LinkedObjects => ({ ...known, find: () => null })
+    const linked = await findLinked(
+      { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
+      asked.fieldVisibility,
+      (known) => statements.compileAll(planWith(known), expansions, byTerm(known)),
+    )
+    return { target: databases.lexical, context: { plan: planWith(linked), expansions, linked: byTerm(linked) } }
+  }
+
+  const engine: PostgresEngine = {
     isSortValue,
     momentSql,
     async search(plan, deadline) {
@@ -281,21 +301,40 @@ export function createPostgresEngine({
     },
     shows: (plan, ids, fields, deadline) => readShown(db.within(deadline), plan, ids, fields),
     async terms(given, query, deadline) {
-      const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
-      const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
-      const expansions = await expandWildcards(databases, asked)
-      const planWith = (known: LinkedObjects): PostgresPlan => ({
-        ...asked,
-        fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
-      })
-      // Which linked objects have a term is asked for each by itself: none has the placeholder.
-      const byTerm = (known: LinkedObjects): LinkedObjects => ({ ...known, find: () => null })
-      const linked = await findLinked(
-        { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
-        asked.fieldVisibility,
-        (known) => statements.compileAll(planWith(known), expansions, byTerm(known)),
+      const known = query.source.is === 'dictionary' ? kept.knownTerms(given) : new Map<string, number>()
+      const { context, target } = await prepareTerms(given, deadline)
+      const found = await findTerms(target, context, query, knownAmong(known, query.source))
+      if (query.source.is === 'dictionary') kept.keepTerms(given, found.terms)
+      return found
+    },
+    async counts(given, placeholder, terms, deadline) {
+      const counts = new Map<string, number>()
+      const rare = terms.filter(({ about }) => about < frequent).map(({ term }) => term)
+      const within = async (work: Promise<Iterable<readonly [string, number]>>): Promise<void> => {
+        try {
+          for (const [term, count] of await work) counts.set(term, count)
+        } catch (error) {
+          if (!deadline.over) throw error
+        }
+      }
+      const countRare = async () => {
+        const { context, target } = await prepareTerms(given, deadline)
+        return countTerms(target, context, placeholder, rare)
+      }
+      const countOne = async (term: string) => {
+        const { count } = await engine.search(withTerm(given, placeholder, term), deadline)
+        return [[term, count]] as const
+      }
+      const many = terms.filter(({ about }) => about >= frequent)
+      await Promise.all([
+        ...(rare.length > 0 ? [within(countRare())] : []),
+        ...many.map(({ term }) => within(countOne(term))),
+      ])
+      kept.keepTerms(
+        given,
+        [...counts].map(([term, about]) => ({ term, about })),
       )
-      return runTerms(databases.lexical, planWith(linked), { expansions, linked: byTerm(linked) }, query)
+      return counts
     },
     async collect(asked, into, deadline) {
       const { first, target } = await prepare({ ...asked, moment: null }, deadline)
@@ -308,6 +347,7 @@ export function createPostgresEngine({
     },
     close: () => lexical.close(),
   }
+  return engine
 }
 
 function columnsOf(plan: PostgresPlan, linked: LinkedObjects): FacetColumn[] {

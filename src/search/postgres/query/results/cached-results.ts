@@ -2,6 +2,7 @@
 import { heapBytes, stringBytes } from '../../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../../plan/plan.ts'
+import type { FoundTerm } from '../../../plan/terms.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { isTimely } from '../access/trash.ts'
 import { type CountedText, sumOf } from '../facets/facet-sets.ts'
@@ -45,6 +46,12 @@ export interface Renewed {
 const fewest = 500
 /** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
 const changed = { base: 20, perMatches: 30, most: 1500 }
+
+/** Then all are forgotten, and looked at anew. */
+const mostTerms = 2000
+const bytesOfTerm = 150
+const noTerms: ReadonlyMap<string, number> = new Map()
+const termsKey = (plan: SearchPlan): string => `terms ${countsKey(plan)}`
 
 export interface CachedResultsDeps {
   /** Moment of the last batch of the index when a search was asked, or later. */
@@ -131,6 +138,22 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       keepCounts(asked, found.counts)
       if (found.page) keepPage(asked, found.page)
       return found
+    },
+
+    /** Terms that searches like the plan have found something with, and how often: to compare them by, whatever has changed since. */
+    knownTerms: (plan: SearchPlan): ReadonlyMap<string, number> =>
+      cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms,
+
+    keepTerms(plan: SearchPlan, terms: readonly FoundTerm[]): void {
+      if (terms.length === 0 || isTimely(plan)) return
+      const before = cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms
+      const known = new Map(before.size > mostTerms ? [] : before)
+      for (const { term, about } of terms) {
+        if (about > 0) known.set(term, about)
+        else known.delete(term)
+      }
+      const bytes = known.size * bytesOfTerm
+      cache.set(termsKey(plan), { value: known, asOf: 0, lookedUp: '', bytes })
     },
 
     /** The index has changed since, but what was a large result hardly became a small one. */

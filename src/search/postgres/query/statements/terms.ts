@@ -1,6 +1,6 @@
 /** One search for many terms: its condition is compiled once, with a placeholder that each term takes the place of. */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
-import type { TermCounts, TermQuery, TermSource } from '../../../plan/terms.ts'
+import type { FoundTerms, TermQuery, TermSource } from '../../../plan/terms.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { scopeSql } from '../conditions/condition.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
@@ -26,34 +26,64 @@ class TermParameters extends Parameters {
   }
 }
 
+export interface TermContext {
+  readonly plan: PostgresPlan
+  readonly expansions: Expansions
+  readonly linked: LinkedObjects
+}
+
+/** From so many matches on a term is counted as a search of its own, whose result is kept. */
+export const frequent = 500
+
 /**
  * Terms are looked at one after the other, in the order of the source, until enough of them find something: nothing else of
- * the dictionary is read, and what no search of the caller finds leaves no trace but the time. The inner `offset 0` keeps
- * PostgreSQL from counting once for the condition and once more for the answer.
+ * the dictionary is read, and what no search of the caller finds leaves no trace but the time. Of those that are `known` it is
+ * enough to find them. The inner `offset 0` keeps PostgreSQL from counting once for the condition and once more for the answer.
  */
-export async function runTerms(
+export async function findTerms(
   db: Queryable,
-  plan: PostgresPlan,
-  { expansions, linked }: { readonly expansions: Expansions; readonly linked: LinkedObjects },
+  { plan, ...context }: TermContext,
   query: TermQuery,
-): Promise<TermCounts> {
+  known: Readonly<Record<string, number>>,
+): Promise<FoundTerms> {
   const parameters = new TermParameters(query.placeholder)
-  const where = scopeSql(plan.scope, 'd', { plan, expansions, linked, parameters })
+  const where = scopeSql(plan.scope, 'd', { plan, ...context, parameters })
   if (where === null) return { terms: [], timedOut: false }
-  const { rows } = await db.query<{ term: string; count: number | null }>(
-    ...parameters.statement(`select c.term, n.count from (
-       select term, replace(replace(term, '\\', '\\\\'), '''', '''''') as quoted from ${sourceSql(query.source, parameters)} t
+  const upTo = query.source.is === 'listed' ? 1 : frequent
+  const { rows } = await db.query<{ term: string; about: number | null }>(
+    ...parameters.statement(`select c.term, n.about from (
+       select term, ${quotedTerm} as quoted from ${sourceSql(query.source, parameters)} t
      ) c cross join lateral (
-       select case when clock_timestamp() < statement_timestamp() + ${parameters.add(query.within, 'int')} * interval '1 millisecond'
-         then (select count(*)::int from (select from search_document d where ${where} limit ${parameters.add(query.upTo, 'int')}) m)
-       end as count offset 0
-     ) n where n.count is null or n.count > 0 limit ${parameters.add(query.most, 'int')}`),
+       select case when ${parameters.add(JSON.stringify(known), 'jsonb')} ? c.term then (${parameters.add(JSON.stringify(known), 'jsonb')} ->> c.term)::int
+         when clock_timestamp() < statement_timestamp() + ${parameters.add(query.within, 'int')} * interval '1 millisecond'
+         then (select count(*)::int from (select from search_document d where ${where} limit ${parameters.add(upTo, 'int')}) m)
+       end as about offset 0
+     ) n where n.about is null or n.about > 0 limit ${parameters.add(query.most, 'int')}`),
   )
   return {
-    terms: rows.flatMap(({ term, count }) => (count === null ? [] : { term, count })),
-    timedOut: rows.some(({ count }) => count === null),
+    terms: rows.flatMap(({ term, about }) => (about === null ? [] : { term, about })),
+    timedOut: rows.some(({ about }) => about === null),
   }
 }
+
+/** The number of matches with each term. */
+export async function countTerms(
+  db: Queryable,
+  { plan, ...context }: TermContext,
+  placeholder: string,
+  terms: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const parameters = new TermParameters(placeholder)
+  const where = scopeSql(plan.scope, 'd', { plan, ...context, parameters })
+  if (where === null || terms.length === 0) return new Map(terms.map((term) => [term, 0]))
+  const { rows } = await db.query<{ term: string; count: number }>(
+    ...parameters.statement(`select c.term, (select count(*)::int from search_document d where ${where}) as count
+      from (select term, ${quotedTerm} as quoted from unnest(${parameters.add(terms, 'text[]')}) t(term)) c`),
+  )
+  return new Map(rows.map(({ term, count }) => [term, count]))
+}
+
+const quotedTerm = `replace(replace(term, '\\', '\\\\'), '''', '''''')`
 
 function sourceSql(source: TermSource, parameters: Parameters): string {
   if (source.is === 'listed') {
@@ -80,4 +110,12 @@ function sourceSql(source: TermSource, parameters: Parameters): string {
       return `(select term from search_term where ${field} and ${pattern} ${rest} order by char_length(term), term)`
     }
   }
+}
+
+/** Of what is known of terms that which the source may have. */
+export function knownAmong(known: ReadonlyMap<string, number>, source: TermSource): Readonly<Record<string, number>> {
+  if (source.is === 'listed') return {}
+  const { match } = source
+  const fits = (term: string): boolean => match.is === 'like' || term.startsWith(match.text)
+  return Object.fromEntries([...known].filter(([term]) => fits(term)))
 }

@@ -3,15 +3,7 @@ import { escapeHtml, foldedText, marked } from '../document/marks.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { SearchPlan } from '../plan/plan.ts'
 import { resolveName } from '../request/names.ts'
-import {
-  counting,
-  namesOf,
-  type SuggestContext,
-  searchFor,
-  textElement,
-  typedSpan,
-  typesOf,
-} from './context.ts'
+import { counting, namesOf, type SuggestContext, searchFor, textElement, typedSpan, typesOf } from './context.ts'
 import type { SuggestedToken } from './schema.ts'
 import { type Typed, typedValue, typedWord } from './typed.ts'
 

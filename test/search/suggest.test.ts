@@ -54,7 +54,7 @@ test('words are completed: those that begin so come first, then those that have 
   assert.deepEqual(await tokens({ query: 'arb', tokens_mode: 'edgengram' }), [])
   assert.deepEqual(await tokens({ query: 'marbl', tokens_mode: 'exact' }), [])
   assert.deepEqual(await tokens({ query: 'marble', tokens_mode: 'exact' }), ['marble 2'])
-  assert.deepEqual(await tokens({ query: 'ma', limit: 1 }), ['marble 2'])
+  assert.deepEqual(await tokens({ query: 'ma', limit: 1 }), ['mallord 3'])
   assert.deepEqual(await tokens({ query: '' }), [])
   assert.deepEqual(await tokens({ query: '…' }), [])
 })

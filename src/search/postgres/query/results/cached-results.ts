@@ -47,8 +47,8 @@ const fewest = 500
 /** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
 const changed = { base: 20, perMatches: 30, most: 1500 }
 
-/** Then all are forgotten, and looked at anew. */
-const mostTerms = 2000
+/** The oldest ones are forgotten then. */
+const mostTerms = 5000
 const bytesOfTerm = 150
 const noTerms: ReadonlyMap<string, number> = new Map()
 const termsKey = (plan: SearchPlan): string => `terms ${countsKey(plan)}`
@@ -140,20 +140,22 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       return found
     },
 
-    /** Terms that searches like the plan have found something with, and how often: to compare them by, whatever has changed since. */
+    /** Terms that searches like the plan have found much with: to compare them by, whatever has changed since. */
     knownTerms: (plan: SearchPlan): ReadonlyMap<string, number> =>
       cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms,
 
+    /** Those of which there are few are looked at as quickly. */
     keepTerms(plan: SearchPlan, terms: readonly FoundTerm[]): void {
-      if (terms.length === 0 || isTimely(plan)) return
+      if (isTimely(plan)) return
       const before = cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms
-      const known = new Map(before.size > mostTerms ? [] : before)
-      for (const { term, about } of terms) {
-        if (about > 0) known.set(term, about)
-        else known.delete(term)
-      }
-      const bytes = known.size * bytesOfTerm
-      cache.set(termsKey(plan), { value: known, asOf: 0, lookedUp: '', bytes })
+      const changed = terms.filter(({ term, about }) => about >= fewest || before.has(term))
+      if (changed.length === 0) return
+      const known = new Map(before)
+      for (const { term } of changed) known.delete(term)
+      for (const { term, about } of changed) if (about >= fewest) known.set(term, about)
+      const oldest = known.keys()
+      while (known.size > mostTerms) known.delete(oldest.next().value as string)
+      cache.set(termsKey(plan), { value: known, asOf: 0, lookedUp: '', bytes: known.size * bytesOfTerm })
     },
 
     /** The index has changed since, but what was a large result hardly became a small one. */

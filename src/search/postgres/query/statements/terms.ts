@@ -49,12 +49,13 @@ export async function findTerms(
   const parameters = new TermParameters(query.placeholder)
   const where = scopeSql(plan.scope, 'd', { plan, ...context, parameters })
   if (where === null) return { terms: [], timedOut: false }
+  const found = parameters.add(JSON.stringify(known), 'jsonb')
   const upTo = query.source.is === 'listed' ? 1 : frequent
   const { rows } = await db.query<{ term: string; about: number | null }>(
     ...parameters.statement(`select c.term, n.about from (
        select term, ${quotedTerm} as quoted from ${sourceSql(query.source, parameters)} t
      ) c cross join lateral (
-       select case when ${parameters.add(JSON.stringify(known), 'jsonb')} ? c.term then (${parameters.add(JSON.stringify(known), 'jsonb')} ->> c.term)::int
+       select case when ${found} ? c.term then (${found} ->> c.term)::int
          when clock_timestamp() < statement_timestamp() + ${parameters.add(query.within, 'int')} * interval '1 millisecond'
          then (select count(*)::int from (select from search_document d where ${where} limit ${parameters.add(upTo, 'int')}) m)
        end as about offset 0
@@ -112,10 +113,14 @@ function sourceSql(source: TermSource, parameters: Parameters): string {
   }
 }
 
+/** More of what is known would be sent for nothing. */
+const mostKnown = 500
+
 /** Of what is known of terms that which the source may have. */
 export function knownAmong(known: ReadonlyMap<string, number>, source: TermSource): Readonly<Record<string, number>> {
   if (source.is === 'listed') return {}
   const { match } = source
-  const fits = (term: string): boolean => match.is === 'like' || term.startsWith(match.text)
-  return Object.fromEntries([...known].filter(([term]) => fits(term)))
+  const part = match.is === 'like' ? (match.without ?? '') : match.text
+  const fits = (term: string): boolean => (match.is === 'like' ? term.includes(part) : term.startsWith(part))
+  return Object.fromEntries([...known].filter(([term]) => fits(term)).slice(-mostKnown))
 }

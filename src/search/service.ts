@@ -268,15 +268,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       const seen = await seenNow(actor, caller)
       return (request) => compileAs(actor, caller, seen, request)
     },
-    collect: ({ fields, plan }, ids, { actor, time: { deadline } }) =>
-      collectFields(fields, ids, {
-        ...deps,
-        q: db.within(deadline),
-        deadline,
-        actor,
-        plan,
-        languages: deps.languages(),
-      }),
+    q: (deadline) => db.within(deadline),
     render: (actor, ids, deadline) => deps.renderHits(actor, ids, hitOptions({}), { additions: () => ({}), deadline }),
   })
 

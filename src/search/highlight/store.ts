@@ -13,7 +13,7 @@ const longestText = 10_000
 /** Values of one column of an object. */
 const mostValues = 50
 /** Characters of all of them: what comes behind is not looked at. */
-const longestTexts = 2_000_000
+const longestTexts = 500_000
 
 export interface StoredText {
   readonly id: number

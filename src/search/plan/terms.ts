@@ -1,5 +1,4 @@
 /** Many texts, each in the same place of a search, and how many objects each of these searches finds. */
-import type { Clause, SearchPlan } from './plan.ts'
 
 /** Which terms of a dictionary; all texts are folded. `like`: a pattern of PostgreSQL's. */
 export type TermMatch =
@@ -32,13 +31,4 @@ export interface FoundTerms {
   readonly terms: readonly FoundTerm[]
   /** The time was over before all were looked at. */
   readonly timedOut: boolean
-}
-
-/** The plan with a term in the place of the placeholder. */
-export function withTerm(plan: SearchPlan, placeholder: string, term: string): SearchPlan {
-  const replaced = (clause: Clause): Clause => {
-    if (clause.is === 'and' || clause.is === 'or') return { is: clause.is, of: clause.of.map(replaced) }
-    return clause.is === 'text' && clause.text === placeholder ? { ...clause, text: term } : clause
-  }
-  return { ...plan, scope: { ...plan.scope, where: replaced(plan.scope.where) } }
 }

@@ -18,7 +18,7 @@ export interface SuggestContext {
   /** Suggestions of each kind. */
   readonly limit: number
   readonly model: Model
-  readonly engine: Pick<SearchEngine, 'search' | 'page' | 'terms' | 'counts'>
+  readonly engine: Pick<SearchEngine, 'search' | 'page' | 'shows' | 'terms' | 'counts'>
   readonly compile: (request: SearchRequest) => Promise<CompiledSearch>
   readonly time: Time
 }

@@ -8,8 +8,8 @@ import { lookedFor } from './patterns.ts'
 
 /** Objects that fit, among which those that are linked to are looked for. */
 const mostFitting = 1000
-/** Stands for the id of an object: no lexeme has it in an id. */
-const placeholder = 'id'
+/** Stands for the id of an object: nothing else of a search without words has it. */
+const placeholder = '\u{10600}'
 
 /** System object ids, those that fit best first. */
 export async function suggestLinked(context: SuggestContext): Promise<readonly number[]> {

@@ -35,7 +35,7 @@ export interface SuggestDeps {
   readonly guest: () => Promise<Actor | null>
   /** Refuses callers while searches are kept back, then compiles their searches as of one moment. */
   readonly compilerFor: (actor: Actor) => Promise<(request: SearchRequest) => Promise<CompiledSearch>>
-  readonly collect: ValueContext['collect']
+  readonly q: ValueContext['q']
   /** Objects as searches show them when nothing is said. */
   readonly render: (actor: Actor, ids: readonly number[], deadline: Deadline) => Promise<JsonAnswer>
 }
@@ -57,7 +57,7 @@ export function createSuggest(deps: SuggestDeps) {
     const wantsValues = request.fields_suggest === true && (request.fields ?? []).length > 0
     const [tokens, fields, ids] = await Promise.all([
       request.tokens === false ? undefined : suggestTokens(context),
-      wantsValues ? suggestValues({ ...context, languages: languages(), collect: deps.collect }) : undefined,
+      wantsValues ? suggestValues({ ...context, languages: languages(), q: deps.q }) : undefined,
       request.linked_objecttypes === undefined ? undefined : suggestLinked(context),
     ])
     const objects = ids && (await deps.render(actor, ids, deadline))

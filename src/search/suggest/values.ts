@@ -1,11 +1,12 @@
 /** Whole values of fields that have in them what was typed. */
 import { AppError } from '../../platform/errors.ts'
-import type { CollectedFields } from '../collect.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
 import { fold, token, words } from '../document/analyze.ts'
 import { foldedText, marked } from '../document/marks.ts'
+import { type Place, readTexts } from '../highlight/store.ts'
 import { fieldsOf, type SearchField } from '../plan/fields.ts'
 import type { Clause, SearchPlan } from '../plan/plan.ts'
-import type { CompiledSearch } from '../request/compile.ts'
 import { resolveName } from '../request/names.ts'
 import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, searchFor, textElement, typedSpan, withWhere } from './context.ts'
@@ -15,14 +16,12 @@ import { isLongEnough } from './typed.ts'
 
 /** Objects whose values are looked at. */
 const lookedAt = 200
+/** Characters; what is longer is no value that somebody types. */
+const longestValue = 1000
 
 export interface ValueContext extends SuggestContext {
   readonly languages: readonly string[]
-  readonly collect: (
-    compiled: CompiledSearch,
-    ids: readonly number[],
-    context: Pick<SuggestContext, 'actor' | 'time'>,
-  ) => Promise<ReadonlyMap<number, CollectedFields>>
+  readonly q: (deadline: Deadline) => Queryable
 }
 
 /** A field, and the languages of it that count; null: it has none, or all count. */
@@ -51,15 +50,12 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
   const { engine, time, limit } = context
   const found = await matching(asked, context)
   if (found === null) return []
-  const { compiled, ids } = found
-  const collected = await context.collect(compiled, ids, context)
   const holders = new Map<string, number[]>()
-  const kinds = new Map(asked.map(({ name, field }) => [name, field.kind]))
-  for (const id of ids) {
-    const fitting = Object.entries(collected.get(id) ?? {}).flatMap(([key, values]) =>
-      (values as string[]).filter((value) => fits(value, kinds.get(key.split(' ')[0] as string), context.request)),
-    )
-    for (const value of new Set(fitting)) holders.set(value, [...(holders.get(value) ?? []), id])
+  for (const { id, field, text } of await textsOf(found, asked, context)) {
+    if (text.length > longestValue || !fits(text, field.kind, context.request)) continue
+    const known = holders.get(text) ?? []
+    holders.set(text, known)
+    if (known.at(-1) !== id) known.push(id)
   }
   const { query = '' } = context.request
   const partial = context.request.tokens_dont_split_query ? token(query) : (words(query).at(-1) ?? '')
@@ -86,24 +82,41 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
   })
 }
 
+/** The texts of the fields, object by object, as far as the caller sees them. */
+async function textsOf({ plan, ids }: Matching, asked: readonly Asked[], { engine, time, languages, q }: ValueContext) {
+  const places = new Map<string, Place>()
+  for (const { name, field, languages: only } of asked) {
+    for (const language of field.kind === 'l10n' ? (only ?? languages) : [null])
+      places.set(`${name} ${language}`, { field, language })
+  }
+  const all = [...places.values()]
+  const fields = [...new Set(all.map(({ field }) => field))]
+  const [texts, shown] = await Promise.all([
+    readTexts(q(time.deadline), ids, all),
+    engine.shows(plan, ids, fields, time.deadline),
+  ])
+  return texts.flatMap(({ id, place, text }) => {
+    const { field } = all[place] as Place
+    return shown.get(field)?.has(id) ? [{ id, field, text }] : []
+  })
+}
+
+interface Matching {
+  readonly plan: SearchPlan
+  readonly ids: readonly number[]
+}
+
 /** Objects of which a field has what was typed; null: there is nothing to look for. */
-async function matching(asked: readonly Asked[], context: ValueContext) {
-  const { request, engine, time, languages } = context
-  const fields = asked.flatMap(({ name, field, languages: only }) =>
-    field.kind === 'l10n'
-      ? (only ?? languages).map((language) => ({ key: `${name} ${language}`, field: name, language }))
-      : [{ key: name, field: name }],
-  )
+async function matching(
+  asked: readonly Asked[],
+  { request, engine, time, compile }: ValueContext,
+): Promise<Matching | null> {
   for (const looked of lookedFor(request)) {
     const search = looked.map(({ string, mode, phrase }) => elementOf(asked, { string, mode, phrase }, request))
     try {
-      const compiled = await context.compile({
-        ...searchFor(request, search),
-        fields,
-        limit: lookedAt,
-      } as SearchRequest)
-      const hits = await engine.page(compiled.plan, time.deadline)
-      return { compiled, ids: hits.map(({ id }) => id) }
+      const { plan } = await compile({ ...searchFor(request, search), limit: lookedAt } as SearchRequest)
+      const hits = await engine.page(plan, time.deadline)
+      return { plan, ids: hits.map(({ id }) => id) }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'WildcardExpandedToTooManyTerms') throw error
     }
@@ -129,7 +142,7 @@ function elementOf(
 }
 
 /** Whether a value itself has all that was typed: another one of the object may be what was found. */
-function fits(value: string, kind: SearchField['kind'] | undefined, request: SuggestRequest): boolean {
+function fits(value: string, kind: SearchField['kind'], request: SuggestRequest): boolean {
   const { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole = false } = request
   if (kind === 'string') return mode === 'exact' ? token(value) === token(query) : token(value).startsWith(token(query))
   const [own, typed] = [words(value), words(query)]

@@ -84,6 +84,8 @@ const tokenless = [
   'HEAD /api/v1/eas/zoom/*',
   'GET /api/v1/group',
   'GET /api/v1/message/mine',
+  'GET /api/v1/suggest',
+  'POST /api/v1/suggest',
   'GET /api/v1/system/openapi/',
   'GET /api/v1/system/openapi/spec.json',
 ]

@@ -1,5 +1,6 @@
 /** One search for many terms: its condition is compiled once, with a placeholder that each term takes the place of. */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
+import type { Clause, SearchPlan } from '../../../plan/plan.ts'
 import type { FoundTerms, TermQuery, TermSource } from '../../../plan/terms.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { scopeSql } from '../conditions/condition.ts'
@@ -123,4 +124,13 @@ export function knownAmong(known: ReadonlyMap<string, number>, source: TermSourc
   const part = match.is === 'like' ? (match.without ?? '') : match.text
   const fits = (term: string): boolean => (match.is === 'like' ? term.includes(part) : term.startsWith(part))
   return Object.fromEntries([...known].filter(([term]) => fits(term)).slice(-mostKnown))
+}
+
+/** The plan with a term in the place of the placeholder. */
+export function withTerm(plan: SearchPlan, placeholder: string, term: string): SearchPlan {
+  const replaced = (clause: Clause): Clause => {
+    if (clause.is === 'and' || clause.is === 'or') return { is: clause.is, of: clause.of.map(replaced) }
+    return clause.is === 'text' && clause.text === placeholder ? { ...clause, text: term } : clause
+  }
+  return { ...plan, scope: { ...plan.scope, where: replaced(plan.scope.where) } }
 }

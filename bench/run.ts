@@ -4,8 +4,8 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, latency, save, cold, mixed, thesaurus, large
- *     --only <names>    comma-separated: start, auth, files, import, read, render, search, latency, save, cold, mixed, small, thesaurus, large
+ *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, thesaurus, large
+ *     --only <names>    comma-separated: start, auth, files, import, read, render, search, suggest, latency, save, cold, mixed, small, thesaurus, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -32,6 +32,7 @@ import { measureWorlds } from './rights.ts'
 import { measureSearch } from './search.ts'
 import { measureSmall } from './small.ts'
 import { measureStart } from './start.ts'
+import { measureSuggest } from './suggest.ts'
 import { measureThesaurus } from './thesaurus.ts'
 
 const { values } = parseArgs({
@@ -54,6 +55,7 @@ const names = [
   'read',
   'render',
   'search',
+  'suggest',
   'latency',
   'save',
   'cold',
@@ -76,7 +78,7 @@ try {
   if (wants('rights')) rows.push(...(await step('rights', () => measureWorlds(say))))
   if (wants('files')) rows.push(...(await step('files', () => measureFiles(say))))
   if (values.large && wants('files')) rows.push(...(await step('a million files', () => measureFileMillions(say))))
-  if (['import', 'read', 'render', 'search', 'latency', 'save', 'cold', 'mixed'].some(wants))
+  if (['import', 'read', 'render', 'search', 'suggest', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (wants('small')) rows.push(...(await step('5,000 objects', () => measureSmall(say))))
   if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
@@ -96,6 +98,7 @@ async function onTheCollection(folder: string): Promise<Row[]> {
     ['read', measureRead],
     ['render', measureRendering],
     ['search', measureSearch],
+    ['suggest', measureSuggest],
     ['latency', measureLatency],
     ['save', measureRichSave],
     ['cold', measureCold],

@@ -1295,6 +1295,7 @@ create table search_term (
   term text not null,
   constraint search_term_pkey PRIMARY KEY (field, term)
 );
+CREATE INDEX search_term_length_idx ON public.search_term USING btree (field, char_length(term), term);
 CREATE INDEX search_term_trigram_idx ON public.search_term USING gin (term gin_trgm_ops) WHERE (field = 0);
 
 -- Who could see objects before they moved, were tagged otherwise or went: so that those who follow changes hear that they are gone.

@@ -945,6 +945,34 @@ export const seeds: Record<string, Seed> = {
       },
     }),
   },
+  suggest: {
+    make: ({ world }) => ({
+      body: {
+        query: 'the bri',
+        tokens: true,
+        tokens_dont_split_query: false,
+        tokens_mode: 'ngram',
+        analyze_wildcards: false,
+        fields: ['work.title', 'work.inventory'],
+        fields_suggest: true,
+        objecttypes: ['work'],
+        pool_ids: [world.pools.open],
+        languages: ['en-US'],
+        linked_objecttypes: ['place'],
+        linked_objects_referenced_by_objecttypes: ['work'],
+        timeout: 500,
+        limit: 5,
+      },
+    }),
+  },
+  suggestCacheable: {
+    make: () => ({
+      query: {
+        BODY: JSON.stringify({ query: 'br*e', analyze_wildcards: true, linked_objecttypes: ['person'], limit: 3 }),
+        cache_seconds: 5,
+      },
+    }),
+  },
   endPointsInTime: {
     make: async ({ root }) => {
       const { point_in_time } = await root.call('POST', '/search', { limit: 1, point_in_time: { keep_alive: '10s' } })

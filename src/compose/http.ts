@@ -25,6 +25,7 @@ import { registerPluginRoutes } from '../plugins/routes.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
+import { registerSuggestRoutes } from '../search/suggest/routes.ts'
 import { registerSignInRoutes } from '../signin/routes.ts'
 import { pageSurface } from '../signin/service.ts'
 import { registerShareLinkRoutes } from '../system/links/routes.ts'
@@ -154,6 +155,7 @@ export async function composeHttp(
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
     registerSearchRoutes(scope, { search, language })
+    registerSuggestRoutes(scope, { search })
   })
   await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))
   return http

@@ -257,6 +257,8 @@ export async function composeObjects(
     readable: read.readable,
     withAncestors: read.withAncestors,
     heavyRequests,
+    guest: signIn.actorOfGuests,
+    synonyms: () => baseConfig.get().languages.database,
     log,
     pointQuotas: {
       own: config.quotaPointsInTime,

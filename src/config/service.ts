@@ -30,6 +30,7 @@ export { type BaseConfig, bcryptRule, fileClasses } from './catalogue.ts'
 export { inLanguage } from './fields.ts'
 export { type PluginSectionChange, type PluginSections, sectionField, usersIn } from './plugin-sections.ts'
 export type { RecipeName, RenditionClass } from './renditions.ts'
+export type { SynonymRule } from './synonyms.ts'
 export { namesProfile } from './version-presets.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof openBaseConfig>>

@@ -1,7 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest } from '../platform/errors.ts'
-import { JsonReader } from '../platform/http/body/json-reader.ts'
-import { bodyLimits } from '../platform/http/body/limits.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { noteIgnored } from '../platform/http/ignored.ts'
 import { sendJson } from '../platform/http/json-answer.ts'
@@ -9,7 +6,7 @@ import { isOn } from '../platform/http/query.ts'
 import { isStrict } from '../platform/http/query-names.ts'
 import { Acknowledged, Ok } from '../platform/values/tasks.ts'
 import { notKnown } from './request/known.ts'
-import { lenientRequest } from './request/lenient.ts'
+import { lenientRequest, parseBody } from './request/lenient.ts'
 import {
   EndedPoints,
   ReindexQuery,
@@ -104,7 +101,7 @@ export function registerSearchRoutes(app: HttpApp, { search, language }: Service
     },
     async (request, reply) => {
       const validate = request.compileValidationSchema(SearchRequest, 'body')
-      return answer(request, reply as FastifyReply, parseBody(request.query.BODY, validate))
+      return answer(request, reply as FastifyReply, parseBody(request.query.BODY, lenientRequest, validate))
     },
   )
 
@@ -231,18 +228,4 @@ function notesHeader(notes: readonly object[]): string {
     /[^\x20-\x7e]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-}
-
-type Validate = (value: unknown) => boolean | PromiseLike<unknown>
-
-/** The request of `BODY`, held to the same rules as a body. */
-function parseBody(text: string, validate: Validate & { errors?: unknown }): SearchRequest {
-  // Bounded as a body is.
-  const reader = new JsonReader(bodyLimits.one)
-  reader.write(Buffer.from(text))
-  const value = lenientRequest(reader.end())
-  if (validate(value) === true) return value as SearchRequest
-  const [error] = (validate.errors ?? []) as { instancePath?: string; message?: string; params?: object }[]
-  const place = `BODY${error?.instancePath ?? ''}`
-  throw badRequest(`${place} ${error?.message ?? 'is wrong'}`, { name: place, ...error?.params })
 }

@@ -89,6 +89,9 @@ export const SearchRequest = Type.Object(
     file_url_expire: Type.Optional(Type.Integer({ minimum: 1, maximum: 36_500 })),
     timezone: Type.Optional(Type.String()),
     generate_rights: Type.Optional(Type.Boolean()),
+    highlight: Type.Optional(
+      Type.Boolean({ description: 'Each hit with the texts in which something was found, in `_highlight`.' }),
+    ),
     best_mask_filter: Type.Optional(Type.Boolean()),
   },
   { ...additional, title: 'SearchRequest' },

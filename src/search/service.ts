@@ -28,6 +28,7 @@ import { type AggregationDeps, answerAggregations } from './aggregations.ts'
 import { type CollectedFields, collectFields } from './collect.ts'
 import type { RecordKeepers } from './domains/model.ts'
 import { createRecordSearch, domainOf } from './domains/service.ts'
+import { type Highlights, highlightHits } from './highlight/service.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
@@ -40,7 +41,9 @@ import { costOf, isHeavy } from './request/cost.ts'
 import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
+import type { LanguageSynonyms } from './request/synonyms.ts'
 import type { SearchRequest, SearchResponse } from './schema.ts'
+import { createSuggest } from './suggest/service.ts'
 import { createWalks } from './walk.ts'
 
 export type { HitOptions } from './hits.ts'
@@ -77,6 +80,10 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly keepers: RecordKeepers
   /** Where expensive searches take their turn. */
   readonly heavyRequests: RequestLimiter
+  /** Data languages with the words of each that stand for others. */
+  readonly synonyms: () => readonly LanguageSynonyms[]
+  /** Whom callers without a token act as; null: guests are not allowed. */
+  readonly guest: () => Promise<Actor | null>
   readonly log: Pick<Logger, 'warn'>
   readonly pointQuotas: PointQuotas
   /** Milliseconds that other searches work in the database before they go on there. */
@@ -136,7 +143,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   const moved = createBatchLoader(() => readMoved(deps.pipelined, engine.momentSql), { most: 1000 })
 
   /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
-  async function seenNow(actor: Actor, caller: CallerRights): Promise<Pick<SearchPlan, 'fieldVisibility' | 'moment'>> {
+  async function seenNow(actor: Actor, caller: CallerRights): Promise<Seen> {
     const fieldVisibility = fieldVisibilityOf(caller)
     if (fieldVisibility.whole) return { fieldVisibility, moment: null }
     const { objects, moment } = await moved(null)
@@ -163,13 +170,25 @@ export function createSearchService(deps: SearchServiceDeps) {
     )
   }
 
+  type Seen = Pick<SearchPlan, 'fieldVisibility' | 'moment'>
+
   async function compile(actor: Actor, caller: CallerRights, request: SearchRequest): Promise<CompiledSearch> {
+    return compileAs(actor, caller, await seenNow(actor, caller), request)
+  }
+
+  async function compileAs(
+    actor: Actor,
+    caller: CallerRights,
+    seen: Seen,
+    request: SearchRequest,
+  ): Promise<CompiledSearch> {
     const pictures = picturesOf(request as Fields)
     const compiled = compileSearch(request as Fields, {
       model: deps.datamodel.current(),
       languages: deps.languages(),
-      ...(await seenNow(actor, caller)),
+      ...seen,
       databaseName: deps.databaseName,
+      synonyms: deps.synonyms(),
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
     })
@@ -182,7 +201,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   async function answerOf(
     { actor, caller }: { readonly actor: Actor; readonly caller: CallerRights },
     options: HitOptions,
-    { plan, objecttypes, aggregations, fields, languages }: CompiledSearch,
+    { plan, objecttypes, aggregations, fields, languages, highlight }: CompiledSearch,
     outcome: SearchOutcome,
     deadline: Deadline,
     point?: ShownPoint,
@@ -202,12 +221,13 @@ export function createSearchService(deps: SearchServiceDeps) {
       databaseName,
       withAncestors,
     })
+    const highlights = highlight ? await highlightHits(ids, { engine, q, plan, deadline, yielder }) : null
     const [hits, answers] = await Promise.all([
       deps.renderHits(
         actor,
         ids,
         { ...options, languages: languages.length === 0 ? null : languages },
-        { additions: hitAdditions(outcome.hits, collected), deadline },
+        { additions: hitAdditions(outcome.hits, collected, highlights), deadline },
       ),
       answerAggregations(
         {
@@ -240,7 +260,20 @@ export function createSearchService(deps: SearchServiceDeps) {
     return { body: await written(response, hits.body, yielder), short: hits.short }
   }
 
+  const suggest = createSuggest({
+    ...deps,
+    async compilerFor(actor) {
+      await assertOpen(actor)
+      const caller = await deps.rights.forActor(actor)
+      const seen = await seenNow(actor, caller)
+      return (request) => compileAs(actor, caller, seen, request)
+    },
+    q: (deadline) => db.within(deadline),
+    render: (actor, ids, deadline) => deps.renderHits(actor, ids, hitOptions({}), { additions: () => ({}), deadline }),
+  })
+
   return {
+    ...suggest,
     blocked,
 
     /**
@@ -363,7 +396,11 @@ function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none
   return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
 }
 
-function hitAdditions(hits: readonly Hit[], collected: ReadonlyMap<number, CollectedFields>) {
+function hitAdditions(
+  hits: readonly Hit[],
+  collected: ReadonlyMap<number, CollectedFields>,
+  highlights: ReadonlyMap<number, Highlights> | null,
+) {
   const byId = new Map(hits.map((hit) => [hit.id, hit]))
   return (systemObjectId: number): Readonly<Record<string, unknown>> => {
     const { score = null, sort } = byId.get(systemObjectId) ?? {}
@@ -372,6 +409,7 @@ function hitAdditions(hits: readonly Hit[], collected: ReadonlyMap<number, Colle
       ...(score === null ? {} : { _score: score }),
       _sort: sort,
       ...(fields === undefined ? {} : { _fields: fields }),
+      ...(highlights ? { _highlight: highlights.get(systemObjectId) ?? {} } : {}),
     }
   }
 }

@@ -2,6 +2,7 @@
  * Who is calling: sessions, their tokens, and all ways to sign in. A *session* is one sign-in; its *tokens* prove it with
  * each request. An *actor* is a user within a request: what every service takes first.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { BaseConfig, BaseConfigService } from '../config/service.ts'
@@ -50,6 +51,7 @@ import { createFactors, factorsOf, resetFactors } from './factors/service.ts'
 import { createLoginFlows } from './flows/flows.ts'
 import type { LoginPart } from './flows/part.ts'
 import { createFreshSignIn } from './fresh-sign-in.ts'
+import { guestUserId } from './guest.ts'
 import { initialPassword } from './initial-password.ts'
 import { createKeepLogins } from './keep-login.ts'
 import type { OwnTexts } from './pages/language.ts'
@@ -334,6 +336,10 @@ export function createSignInService(dependencies: SignInDependencies) {
 
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,
+
+    /** The actor of guests, where they are allowed; else `null`. */
+    actorOfGuests: async (): Promise<Actor | null> =>
+      baseConfig.get().login.guest ? sessions.actorOfUser(await guestUserId(db)) : null,
 
     /** The actor of callers without a token, where links to files without one are allowed; else `null`. */
     actorOfLinks: async (): Promise<Actor | null> =>

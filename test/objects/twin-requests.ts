@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { someQuery, someRequest } from '../search/requests.ts'
+import { someQuery, someRequest, someSuggestion } from '../search/requests.ts'
 import type { Query } from '../support/client.ts'
 import type { Knowledge } from '../support/hidden/knowledge.ts'
 import { masks, type TypeName, tableIds, typeNames } from '../support/hidden/model.ts'
@@ -163,6 +163,15 @@ export function twinReads({ scene, knowledge, names }: Draw): Generators {
       (query): Twin =>
         () =>
           get('/search/parse', { ...query, search: 'true' }),
+    ),
+    'POST /suggest': someSuggestion.map(
+      (body): Twin =>
+        () => ({ method: 'POST', path: '/suggest', body }),
+    ),
+    'GET /suggest': someSuggestion.map(
+      (body): Twin =>
+        () =>
+          get('/suggest', { BODY: JSON.stringify(body) }),
     ),
     'POST /search/query': fc.constant(() => ({
       method: 'POST',

@@ -65,7 +65,7 @@ async function assertFindsAlike(
   knowledge: Knowledge,
   request: Record<string, unknown> & { search: object[] },
 ): Promise<void> {
-  const plain = { ...request, format: 'short', limit: 1000, aggregations: comparableFacets(request.aggregations) }
+  const plain = { ...request, format: 'short', limit: 200, aggregations: comparableFacets(request.aggregations) }
   const readable = two.ids.filter((_, index) => knowledge.mayRead(index))
   const only = { type: 'in', fields: ['_system_object_id'], in: readable }
   const [mine, all] = await Promise.all([

@@ -82,6 +82,25 @@ export const someQuery: fc.Arbitrary<{ query: string; syntax: string }> = fc.one
     ),
 )
 
+/** What somebody has typed so far, and what is suggested for it. */
+export const someSuggestion: fc.Arbitrary<object> = fc.record(
+  {
+    query: fc
+      .tuple(fc.constantFrom('', 'amber ', 'birch '), word, fc.integer({ min: 1, max: 7 }))
+      .map(([before, each, length]) => before + each.slice(0, length)),
+    tokens_mode: fc.constantFrom('', 'edgengram', 'exact'),
+    fields: fc
+      .uniqueArray(fc.constantFrom(...ofKind('text', 'text_oneline', 'text_l10n_oneline', 'string')))
+      .map((some) => some.slice(0, 2).map(({ name }) => name)),
+    fields_suggest: fc.boolean(),
+    objecttypes: fc.constantFrom(['work'], ['person', 'place']),
+    linked_objecttypes: fc.constantFrom(['person'], ['place', 'topic'], ['work']),
+    linked_objects_referenced_by_objecttypes: fc.constantFrom(['work'], ['work', 'loan']),
+    timeout: fc.constant(60_000),
+  },
+  { requiredKeys: ['query', 'timeout'] },
+)
+
 export interface RequestOptions {
   /** With searches in searches. */
   readonly subsearches: boolean
@@ -255,6 +274,7 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
       fields: options.more
         ? fc.uniqueArray(value, { maxLength: 3, selector: ({ field }) => field })
         : fc.constant(undefined),
+      highlight: options.more ? fc.constantFrom(undefined, true) : fc.constant(undefined),
       format: fc.constantFrom('short', 'standard', 'long', 'full', 'standard_extended'),
       merge_linked_objects: fc.constantFrom(undefined, undefined, 'all'),
     })

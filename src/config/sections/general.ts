@@ -1,4 +1,5 @@
-import { bool, list, localized, localizedOrText, select, table, text } from '../fields.ts'
+import { bool, file, form, list, localized, localizedOrText, select, table, text, waiting } from '../fields.ts'
+import { synonyms } from '../synonyms.ts'
 import { colourRule, languageRule, logoRule } from './rules.ts'
 import { section } from './section.ts'
 
@@ -52,6 +53,12 @@ export const general = {
         date_format: select(['cldr', 'ca', 'da', 'de', 'us'], 'cldr'),
         time_format: select(['cldr', 'da', 'de', 'us'], 'cldr'),
         number_format: select(['cldr', 'ca', 'de', 'fi', 'it', 'us'], 'cldr'),
+        /** How words of this language are compared in searches. */
+        analyzer: form({
+          icu_folding: waiting(bool(true), 'words are always compared without case and accents'),
+          synonyms: synonyms(),
+          synonyms_file: waiting({ ...file(), required: false }, 'synonyms are given in `synonyms`'),
+        }),
       },
       { default: [{ value: 'en-US' }, { value: 'de-DE' }], key: 'value', required: true, maxRows: 100 },
     ),

@@ -59,6 +59,11 @@ export function words(text: string): readonly string[] {
   return found
 }
 
+/** The words of a folded text with their places. */
+export function wordsOfFolded(folded: string): { readonly at: number; readonly word: string }[] {
+  return Array.from(folded.matchAll(wordsOfAny), ({ 0: word, index }) => ({ at: index, word }))
+}
+
 /** A whole value as one token; surrounding white space does not count. */
 export function token(text: string): string {
   const folded = fold(text.trim())

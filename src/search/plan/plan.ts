@@ -11,6 +11,7 @@ import type { Rectangle } from '../geo/rectangles.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Measure, Measured } from './measures.ts'
+import type { FoundTerm, FoundTerms, TermQuery } from './terms.ts'
 
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -22,6 +23,12 @@ export interface TextTarget {
   readonly languages: readonly string[] | null
 }
 
+/** Words of a text that is looked for, and what stands for them: several words side by side. */
+export interface Alternatives {
+  readonly words: readonly string[]
+  readonly or: readonly (readonly string[])[]
+}
+
 export interface TextClause {
   readonly is: 'text'
   readonly targets: readonly TextTarget[]
@@ -29,6 +36,8 @@ export interface TextClause {
   readonly mode: TextMode
   /** The words stand next to each other, in this order. */
   readonly phrase: boolean
+  /** All words of the text in order, where synonyms stand for some of them. */
+  readonly synonyms?: readonly Alternatives[]
 }
 
 /** Closed interval of moments in seconds since 1970; null is open. Matches every date that shares a moment with it. */
@@ -286,6 +295,22 @@ export interface SearchEngine {
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
+  /** Of some objects that were found those whose values of a field the caller sees, by field. */
+  shows(
+    plan: SearchPlan,
+    ids: readonly number[],
+    fields: readonly SearchField[],
+    deadline: Deadline,
+  ): Promise<ReadonlyMap<SearchField, ReadonlySet<number>>>
+  /** Terms that the search finds something with in the place of a placeholder. */
+  terms(plan: SearchPlan, query: TermQuery, deadline: Deadline): Promise<FoundTerms>
+  /** How many objects it finds with each of some terms; without those that there was no time for. */
+  counts(
+    plan: SearchPlan,
+    placeholder: string,
+    terms: readonly FoundTerm[],
+    deadline: Deadline,
+  ): Promise<ReadonlyMap<string, number>>
   /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
   collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
   /** What has changed of the objects of a scope. */

@@ -5,6 +5,7 @@ import type { Clause, SearchScope } from '../plan/plan.ts'
 import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
+import type { LanguageSynonyms } from './synonyms.ts'
 
 export interface ElementContext {
   readonly fields: FieldCatalogue
@@ -17,6 +18,8 @@ export interface ElementContext {
   readonly databaseName: string
   /** Pictures that look like those that the request names. */
   readonly alike: AlikeFiles
+  /** Words that stand for others, by data language. */
+  readonly synonyms: readonly LanguageSynonyms[]
   /** Compiles a search within the search. */
   readonly scope: (request: Fields, place: string, depth: number) => SearchScope
 }

@@ -13,9 +13,12 @@ import { timeZoneOf } from './moments.ts'
 import { type Fields, fieldsAt, optional, stringsAt, unsupported, wrong } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
 import { searchAfter, sortKeys } from './sort.ts'
+import type { LanguageSynonyms } from './synonyms.ts'
 
 export const defaultLimit = 100
 export const largestPage = 1000
+/** Hits of a page whose texts are looked at. */
+export const mostHighlighted = 200
 
 export interface CompileContext {
   readonly model: Model
@@ -24,6 +27,7 @@ export interface CompileContext {
   readonly databaseName: string
   /** Pictures that look like those that the request names (`picturesOf`). */
   readonly alike: AlikeFiles
+  readonly synonyms: readonly LanguageSynonyms[]
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']
 }
@@ -36,6 +40,8 @@ export interface CompiledSearch {
   readonly aggregations: readonly AggregationRequest[]
   /** Values that are answered beside the hits. */
   readonly fields: readonly FieldRequest[]
+  /** With the texts in which something was found. */
+  readonly highlight: boolean
   /** Languages in which the caller wants to read; empty: all. */
   readonly languages: readonly string[]
   /** Places of names in the request that nobody knows. */
@@ -74,7 +80,9 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
     moment: context.moment,
   }
   const includeDeleted = optional(request, 'include_deleted', 'boolean', 'body') ?? false
-  return { plan, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
+  const highlight = optional(request, 'highlight', 'boolean', 'body') ?? false
+  if (highlight && plan.limit > mostHighlighted) throw wrong('limit', `at most ${mostHighlighted} with highlight`)
+  return { plan, highlight, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
 }
 
 function elementContext(
@@ -92,6 +100,7 @@ function elementContext(
     depth,
     databaseName: context.databaseName,
     alike: context.alike,
+    synonyms: context.synonyms,
     scope: (inner, innerPlace, innerDepth) => innerScope(inner, innerPlace, context, innerDepth),
   }
 }

@@ -3,7 +3,7 @@ import { mostBits } from '../../files/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { patterns } from '../document/analyze.ts'
 import type { NestedFields, SearchField } from '../plan/fields.ts'
-import type { Clause, ScoreTerm, SearchScope, TextTarget } from '../plan/plan.ts'
+import type { Clause, ScoreTerm, SearchScope, TextClause, TextTarget } from '../plan/plan.ts'
 import { assetFields, expandAssets, noneOf } from './assets.ts'
 import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
@@ -13,6 +13,7 @@ import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, mostElements, optional, stringsAt, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
+import { alternativesOf } from './synonyms.ts'
 import { valuesClause } from './values.ts'
 
 /** A clause with what it adds to the score. */
@@ -129,8 +130,16 @@ function textElement(element: Fields, place: string, context: ElementContext): R
     return { clause: patternClause(text, targets, place, context) }
   }
   if (mode === 'wildcard') assertWildcards(text, place)
-  const clause: Clause = inRows(context, targets, { is: 'text', targets, text, mode, phrase })
+  const synonyms = mode === 'fulltext' && !phrase ? alternativesOf(text, context.synonyms, languagesOf(targets)) : null
+  const asked: TextClause = { is: 'text', targets, text, mode, phrase, ...(synonyms ? { synonyms } : {}) }
+  const clause: Clause = inRows(context, targets, asked)
   return { clause, score: [{ clause, boost: 1, certain: true }] }
+}
+
+/** Languages of the texts that are meant; null: all. */
+function languagesOf(targets: readonly TextTarget[]): readonly string[] | null {
+  const named = targets.map(({ languages }) => languages)
+  return named.includes(null) ? null : (named.flat() as string[])
 }
 
 /** More than any query that people write, and little enough to analyse. */

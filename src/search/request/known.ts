@@ -95,6 +95,16 @@ export function ignoredNames(request: Fields): readonly string[] {
   }
 }
 
+/** The same of a request that is no search, by the names that it knows. @throws {AppError} naming the place. */
+export function ignoredIn(request: Fields, known: ReadonlySet<string>): readonly string[] {
+  const ignored: string[] = []
+  for (const name of unknownNames(request, known, known, '')) {
+    if (ignored.length === mostIgnored) throw notKnown(name)
+    ignored.push(name)
+  }
+  return ignored
+}
+
 const rangeNames = names('from', 'to')
 
 /** Names that count for a type; an unknown type is refused elsewhere. */

@@ -1,3 +1,6 @@
+import { badRequest } from '../../platform/errors.ts'
+import { JsonReader } from '../../platform/http/body/json-reader.ts'
+import { bodyLimits } from '../../platform/http/body/limits.ts'
 import { type Fields, integerOf } from './read.ts'
 
 const integers = ['offset', 'limit', 'merge_max_depth', 'file_url_expire'] as const
@@ -7,18 +10,43 @@ const integers = ['offset', 'limit', 'merge_max_depth', 'file_url_expire'] as co
  * may come as text, and `object` is the domain without a name. Anything else is left for the schema to judge.
  */
 export function lenientRequest(body: unknown): unknown {
-  if (!isRecord(body)) return body
-  const request: Record<string, unknown> = said(body)
-  for (const name of integers) if (name in request) request[name] = integerOf(request[name]) ?? request[name]
+  const request = lenient(body, { integers })
+  if (!isRecord(request)) return request
   if (request.type === 'object') request.type = ''
   if (Array.isArray(request.sort)) request.sort = request.sort.map((key) => (isRecord(key) ? said(key) : key))
   return request
+}
+
+/** What was said, with whole numbers that may come as text. */
+export function lenient(body: unknown, of: { readonly integers: readonly string[] }): unknown {
+  if (!isRecord(body)) return body
+  const request = said(body)
+  for (const name of of.integers) if (name in request) request[name] = integerOf(request[name]) ?? request[name]
+  return request
+}
+
+type Validate = (value: unknown) => boolean | PromiseLike<unknown>
+
+/** The request of `BODY`, held to the same rules as a body. */
+export function parseBody<T>(
+  text: string,
+  read: (body: unknown) => unknown,
+  validate: Validate & { errors?: unknown },
+): T {
+  // Bounded as a body is.
+  const reader = new JsonReader(bodyLimits.one)
+  reader.write(Buffer.from(text))
+  const value = read(reader.end())
+  if (validate(value) === true) return value as T
+  const [error] = (validate.errors ?? []) as { instancePath?: string; message?: string; params?: object }[]
+  const place = `BODY${error?.instancePath ?? ''}`
+  throw badRequest(`${place} ${error?.message ?? 'is wrong'}`, { name: place, ...error?.params })
 }
 
 function said(record: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null))
 }
 
-function isRecord(value: unknown): value is Fields {
+function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

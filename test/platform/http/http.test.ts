@@ -101,6 +101,8 @@ const tokenless = [
   'GET /api/v1/plugin/manage/:id',
   'POST /api/v1/plugin/manage/:id',
   'DELETE /api/v1/plugin/manage/:id',
+  'GET /api/v1/suggest',
+  'POST /api/v1/suggest',
   'GET /api/v1/system/openapi/',
   'GET /api/v1/system/openapi/spec.json',
 ]

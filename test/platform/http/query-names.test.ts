@@ -25,6 +25,7 @@ const readsByPost = [
   'POST /api/v1/search',
   'POST /api/v1/search/parse',
   'POST /api/v1/search/query',
+  'POST /api/v1/suggest',
   ...['auth', 'introspect', 'logout', 'refresh', 'revoke', 'token', 'userinfo'].map(
     (name) => `POST /api/oauth2/${name}`,
   ),
@@ -178,6 +179,7 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/xmlmapping/mapping/{mapping}': '/api/v1/xmlmapping/mapping/1',
       'GET /api/v1/search': '/api/v1/search?BODY={}',
       'GET /api/v1/search/parse': '/api/v1/search/parse?query=',
+      'GET /api/v1/suggest': '/api/v1/suggest?BODY={}',
       'GET /api/v1/transitions/manual': `/api/v1/transitions/manual?objecttype_id=${work._id}&pool_id=${museum.pool}`,
       'GET /api/v1/event/poll/{fromEventId}': '/api/v1/event/poll/0',
       'GET /api/v1/eas': `/api/v1/eas?ids=[${file._id}]`,

@@ -117,6 +117,7 @@ const reading = [
     `${method} /api/v1/WebDAV/:key`,
     `${method} /api/v1/WebDAV/:key/*`,
   ]),
+  'POST /api/v1/suggest',
 ]
 
 /** Decision 3, and signing in: what works in read-only mode although it changes stored data. */

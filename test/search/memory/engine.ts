@@ -65,6 +65,15 @@ export function createMemoryEngine(held: Held, db: Queryable): SearchEngine {
     async measure() {
       throw new Error('this engine measures nothing')
     },
+    async shows() {
+      throw new Error('this engine shows nothing')
+    },
+    async terms() {
+      throw new Error('this engine knows no terms')
+    },
+    async counts() {
+      throw new Error('this engine counts no terms')
+    },
     async collect(plan, { id, most, partLength }, deadline) {
       deadline.check()
       const asked = { plan, all: held.documents }

@@ -186,7 +186,7 @@ async function setTypes(post: Post, types: Json, scene: Scene, people: People): 
   )
 }
 
-const volatile = new Set(['_uuid', '_created', '_last_modified', '_latest_version_deleted_at', 'time'])
+const volatile = new Set(['_uuid', '_created', '_last_modified', '_latest_version_deleted_at', 'time', 'es_time'])
 
 /** An answer without what two services never have alike: times and uuids. */
 export function comparable(value: unknown): unknown {

@@ -30,7 +30,9 @@ import { countsKey, pageKey } from './results/plan-key.ts'
 import { readChanges } from './statements/changes.ts'
 import { collectHits } from './statements/collect.ts'
 import { runMeasure } from './statements/measures.ts'
+import { readShown } from './statements/shown.ts'
 import * as statements from './statements/statements.ts'
+import { countTerms, findTerms, frequent, knownAmong, withTerm } from './statements/terms.ts'
 import { expandWildcards } from './words/wildcards.ts'
 
 export interface PostgresEngineDeps {
@@ -244,7 +246,26 @@ export function createPostgresEngine({
     return { count: counted.count, facets, ranges }
   }
 
-  return {
+  /** What is needed to ask for one term after the other. */
+  async function prepareTerms(given: SearchPlan, deadline: Deadline) {
+    const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
+    const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
+    const expansions = await expandWildcards(databases, asked)
+    const planWith = (known: LinkedObjects): PostgresPlan => ({
+      ...asked,
+      fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
+    })
+    // Which linked objects have a term is asked for each by itself: none has the placeholder.
+    const byTerm = (known: LinkedObjects): LinkedObjects => ({ ...known, find: () => null })
+    const linked = await findLinked(
+      { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
+      asked.fieldVisibility,
+      (known) => statements.compileAll(planWith(known), expansions, byTerm(known)),
+    )
+    return { target: databases.lexical, context: { plan: planWith(linked), expansions, linked: byTerm(linked) } }
+  }
+
+  const engine: PostgresEngine = {
     isSortValue,
     momentSql,
     async search(plan, deadline) {
@@ -277,6 +298,43 @@ export function createPostgresEngine({
       const { first, target } = await prepare({ ...asked, aggregations: [], sort: byId }, deadline)
       return runMeasure(target, first, measure)
     },
+    shows: (plan, ids, fields, deadline) => readShown(db.within(deadline), plan, ids, fields),
+    async terms(given, query, deadline) {
+      const known = query.source.is === 'dictionary' ? kept.knownTerms(given) : new Map<string, number>()
+      const { context, target } = await prepareTerms(given, deadline)
+      const found = await findTerms(target, context, query, knownAmong(known, query.source))
+      if (query.source.is === 'dictionary') kept.keepTerms(given, found.terms)
+      return found
+    },
+    async counts(given, placeholder, terms, deadline) {
+      const counts = new Map<string, number>()
+      const rare = terms.filter(({ about }) => about < frequent).map(({ term }) => term)
+      const within = async (work: Promise<Iterable<readonly [string, number]>>): Promise<void> => {
+        try {
+          for (const [term, count] of await work) counts.set(term, count)
+        } catch (error) {
+          if (!deadline.over) throw error
+        }
+      }
+      const countRare = async () => {
+        const { context, target } = await prepareTerms(given, deadline)
+        return countTerms(target, context, placeholder, rare)
+      }
+      const countOne = async (term: string) => {
+        const { count } = await engine.search(withTerm(given, placeholder, term), deadline)
+        return [[term, count]] as const
+      }
+      const many = terms.filter(({ about }) => about >= frequent)
+      await Promise.all([
+        ...(rare.length > 0 ? [within(countRare())] : []),
+        ...many.map(({ term }) => within(countOne(term))),
+      ])
+      kept.keepTerms(
+        given,
+        [...counts].map(([term, about]) => ({ term, about })),
+      )
+      return counts
+    },
     async collect(asked, into, deadline) {
       const { first, target } = await prepare({ ...asked, moment: null }, deadline)
       return collectHits(target, first, into)
@@ -288,6 +346,7 @@ export function createPostgresEngine({
     },
     close: () => lexical.close(),
   }
+  return engine
 }
 
 function columnsOf(plan: PostgresPlan, linked: LinkedObjects): FacetColumn[] {

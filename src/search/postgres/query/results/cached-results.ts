@@ -2,6 +2,7 @@
 import { heapBytes, stringBytes } from '../../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../../plan/plan.ts'
+import type { FoundTerm } from '../../../plan/terms.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { isTimely } from '../access/trash.ts'
 import { type CountedText, sumOf } from '../facets/facet-sets.ts'
@@ -45,6 +46,12 @@ export interface Renewed {
 const fewest = 500
 /** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
 const changed = { base: 20, perMatches: 30, most: 1500 }
+
+/** The oldest ones are forgotten then. */
+const mostTerms = 5000
+const bytesOfTerm = 150
+const noTerms: ReadonlyMap<string, number> = new Map()
+const termsKey = (plan: SearchPlan): string => `terms ${countsKey(plan)}`
 
 export interface CachedResultsDeps {
   /** Moment of the last batch of the index when a search was asked, or later. */
@@ -131,6 +138,24 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       keepCounts(asked, found.counts)
       if (found.page) keepPage(asked, found.page)
       return found
+    },
+
+    /** Terms that searches like the plan have found much with: to compare them by, whatever has changed since. */
+    knownTerms: (plan: SearchPlan): ReadonlyMap<string, number> =>
+      cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms,
+
+    /** Those of which there are few are looked at as quickly. */
+    keepTerms(plan: SearchPlan, terms: readonly FoundTerm[]): void {
+      if (isTimely(plan)) return
+      const before = cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms
+      const changed = terms.filter(({ term, about }) => about >= fewest || before.has(term))
+      if (changed.length === 0) return
+      const known = new Map(before)
+      for (const { term } of changed) known.delete(term)
+      for (const { term, about } of changed) if (about >= fewest) known.set(term, about)
+      const oldest = known.keys()
+      while (known.size > mostTerms) known.delete(oldest.next().value as string)
+      cache.set(termsKey(plan), { value: known, asOf: 0, lookedUp: '', bytes: known.size * bytesOfTerm })
     },
 
     /** The index has changed since, but what was a large result hardly became a small one. */

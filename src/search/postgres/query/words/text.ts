@@ -4,11 +4,19 @@ import { parseDate } from '../../../../platform/values/dates.ts'
 import { type Pattern, patterns, token, words } from '../../../document/analyze.ts'
 import { momentFrom, momentTo, orderedNumber, type Piece, rangePieces } from '../../../document/ordered.ts'
 import type { SearchField } from '../../../plan/fields.ts'
-import type { MomentRange, TextClause, TextTarget } from '../../../plan/plan.ts'
+import type { Alternatives, MomentRange, TextClause, TextTarget } from '../../../plan/plan.ts'
 import { columnWord, dateEnd, dateStart, numberValue } from '../../document/lexemes.ts'
 import { whereSeen } from '../access/visibility.ts'
 import { allOf, anyOf, anyOfShared, lexeme, type Node, prefix } from '../sql/tsquery.ts'
-import { type Asked, fulltextColumns, type SourceContext, sourcesOf, type Writer, wholeFulltext } from './sources.ts'
+import {
+  type Asked,
+  fulltextColumns,
+  type Source,
+  type SourceContext,
+  sourcesOf,
+  type Writer,
+  wholeFulltext,
+} from './sources.ts'
 
 /** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
 export interface Expansions {
@@ -57,10 +65,39 @@ function wordNodes(clause: TextClause, context: TextContext): Node[] {
   )
   if (adjacent && units.length > 1) return clause.targets.flatMap((target) => phraseNodes(target, asked, context))
   const sources = clause.targets.flatMap((target) => sourcesOf(target, context))
+  if (clause.synonyms) return synonymNodes(clause, clause.synonyms, sources, context)
   const perWord = asked.map((word) => sources.map((source) => source(word)).filter((node) => node !== null))
   // A word that is found nowhere keeps everything from matching.
   if (perWord.some((nodes) => nodes.length === 0)) return []
   return [allOf(perWord.map(anyOfShared))]
+}
+
+/** Every part of the text, or what stands for it: several words side by side. */
+function synonymNodes(
+  { targets }: TextClause,
+  parts: readonly Alternatives[],
+  sources: readonly Source[],
+  context: TextContext,
+): Node[] {
+  const one = (word: string): Node | null => {
+    const nodes = sources.map((source) => source((write) => lexeme(write(word)))).filter((node) => node !== null)
+    return nodes.length === 0 ? null : anyOfShared(nodes)
+  }
+  const all = parts.map(({ words: own, or }) => {
+    const ownNodes = own.map(one)
+    const others = or.flatMap(([word, ...more]): (Node | null)[] => {
+      if (more.length === 0) return [one(word as string)]
+      const asked = [word as string, ...more].map(
+        (each): Asked =>
+          (write) =>
+            lexeme(write(each)),
+      )
+      return targets.flatMap((target) => phraseNodes(target, asked, context))
+    })
+    const whole = ownNodes.every((node) => node !== null) ? [allOf(ownNodes)] : []
+    return [...whole, ...others.filter((node) => node !== null)]
+  })
+  return all.some((ways) => ways.length === 0) ? [] : [allOf(all.map(anyOfShared))]
 }
 
 /** Positions are kept per column, so a phrase in `_fulltext` is one in any of its columns. */

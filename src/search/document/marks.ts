@@ -1,0 +1,65 @@
+/** Where words stand in a text as it was written: what a search found of it is marked there. */
+import { fold, wordsOfFolded } from './analyze.ts'
+
+/** A text and, for each of its folded characters, where it comes from. */
+export interface FoldedText {
+  readonly text: string
+  /** Beginning and end in the original, by UTF-16 unit of the folded text. */
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+}
+
+/** Character by character, so that each is known to come from its own; marks of their own belong to the one before. */
+export function foldedText(original: string): FoldedText {
+  let text = ''
+  const starts: number[] = []
+  const ends: number[] = []
+  let at = 0
+  for (const char of original) {
+    const folded = fold(char)
+    for (let unit = 0; unit < folded.length; unit++) {
+      starts.push(at)
+      ends.push(at + char.length)
+    }
+    if (folded === '' && ends.length > 0) ends[ends.length - 1] = at + char.length
+    text += folded
+    at += char.length
+  }
+  return { text, starts, ends }
+}
+
+/** A stretch of the original: [start, end). */
+export type Span = readonly [start: number, end: number]
+
+/** The stretch of the original that some folded characters come from. */
+export function spanOf({ starts, ends }: FoldedText, from: number, length: number): Span {
+  return [starts[from] as number, ends[from + length - 1] as number]
+}
+
+/** The words of a text, each with its place in the folded text. */
+export function wordsIn({ text }: FoldedText): readonly { readonly at: number; readonly word: string }[] {
+  return wordsOfFolded(text)
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] as string)
+
+/** The text as HTML with these stretches in a tag; they ascend. What several share is marked once: `½` has two words. */
+export function marked(text: string, spans: readonly Span[], tag: string): string {
+  let at = 0
+  let html = ''
+  for (const [from, to] of spans) {
+    if (to <= at) continue
+    const start = Math.max(at, from)
+    html += `${escapeHtml(text.slice(at, start))}<${tag}>${escapeHtml(text.slice(start, to))}</${tag}>`
+    at = to
+  }
+  return html + escapeHtml(text.slice(at))
+}

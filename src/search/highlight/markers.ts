@@ -1,0 +1,105 @@
+/** The words that a search looks for, as what is marked in the texts of its hits. */
+import { type Pattern, patterns, token, words } from '../document/analyze.ts'
+import { type FoldedText, type Span, spanOf, wordsIn } from '../document/marks.ts'
+import type { SearchField } from '../plan/fields.ts'
+import type { Clause, TextClause, TextTarget } from '../plan/plan.ts'
+
+/** One word, or several side by side: each fits a word of the text. */
+type Unit = readonly ((word: string) => boolean)[]
+
+/** What is marked in the texts of some fields. */
+export interface Marker {
+  readonly targets: readonly TextTarget[]
+  readonly units: readonly Unit[]
+  /** Whole values of `string` columns. */
+  readonly whole: (value: string) => boolean
+}
+
+/** Words of a request are bounded; so many clauses at most are marked. */
+const mostMarkers = 50
+
+/** Of all texts that are looked for; not of what must not match, and of what other objects match. */
+export function markersOf(where: Clause): readonly Marker[] {
+  const markers: Marker[] = []
+  const collect = (clause: Clause): void => {
+    if (markers.length >= mostMarkers) return
+    if (clause.is === 'and' || clause.is === 'or') clause.of.forEach(collect)
+    else if (clause.is === 'row') collect(clause.of)
+    else if (clause.is === 'text') markers.push(markerOf(clause))
+  }
+  collect(where)
+  return markers
+}
+
+function markerOf(clause: TextClause): Marker {
+  const { targets, text, mode, phrase } = clause
+  const fits =
+    mode === 'wildcard'
+      ? patterns(text, 'words').filter(saysSomething).map(patternFits)
+      : words(text).map((word) => (each: string) => each === word)
+  const isPhrase = phrase || mode === 'token'
+  const [pattern] = mode === 'wildcard' ? patterns(text, 'token').filter(saysSomething) : []
+  const folded = token(text)
+  const others = (clause.synonyms ?? []).flatMap(({ or }) =>
+    or.map((list) => list.map((word) => (each: string) => each === word)),
+  )
+  return {
+    targets,
+    units: [...(fits.length === 0 ? [] : isPhrase ? [fits] : fits.map((each) => [each])), ...others],
+    whole: pattern ? patternFits(pattern) : (value) => value === folded,
+  }
+}
+
+const saysSomething = ({ parts }: Pattern): boolean => parts.some((part) => 'literal' in part)
+
+/** Whether a marker is about a text of the field in a language; null: the field has none. */
+export function isAbout({ targets }: Marker, field: SearchField, language: string | null): boolean {
+  return targets.some(
+    (target) =>
+      (target.field === null ? field.fulltext : target.field === field) &&
+      (target.languages === null || language === null || target.languages.includes(language)),
+  )
+}
+
+/** Stretches of a text that are marked: they ascend and share nothing. */
+export function spansIn(text: FoldedText, field: SearchField, markers: readonly Marker[]): readonly Span[] {
+  const found = wordsIn(text)
+  const isMarked = new Uint8Array(found.length)
+  for (const { units, whole } of markers) {
+    if (field.kind === 'string' && whole(token(text.text))) return [spanOf(text, 0, text.text.length)]
+    for (const unit of units) markUnit(found, unit, isMarked)
+  }
+  return found.flatMap(({ at, word }, index) => (isMarked[index] === 1 ? [spanOf(text, at, word.length)] : []))
+}
+
+function markUnit(found: ReturnType<typeof wordsIn>, unit: Unit, isMarked: Uint8Array): void {
+  for (let start = 0; start + unit.length <= found.length; start++) {
+    if (!unit.every((fits, n) => fits(found[start + n]?.word as string))) continue
+    isMarked.fill(1, start, start + unit.length)
+  }
+}
+
+type Step = string | { readonly wildcard: '*' | '?' }
+
+/** `*` and `?` without going back further than to the last star. */
+function patternFits({ parts }: Pattern): (text: string) => boolean {
+  const steps = parts.flatMap((part): Step[] => ('literal' in part ? [...part.literal] : [part]))
+  return (text) => {
+    const chars = [...text]
+    let [at, step, star, after] = [0, 0, -1, 0]
+    while (at < chars.length) {
+      const wanted = steps[step]
+      if (typeof wanted === 'object' && wanted.wildcard === '*') {
+        star = step++
+        after = at
+      } else if (wanted !== undefined && (typeof wanted === 'object' || wanted === chars[at])) {
+        at++
+        step++
+      } else if (star !== -1) {
+        step = star + 1
+        at = ++after
+      } else return false
+    }
+    return steps.slice(step).every((rest) => typeof rest === 'object' && rest.wildcard === '*')
+  }
+}

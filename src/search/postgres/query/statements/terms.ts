@@ -1,0 +1,136 @@
+/** One search for many terms: its condition is compiled once, with a placeholder that each term takes the place of. */
+import type { Queryable } from '../../../../platform/postgres/db.ts'
+import type { Clause, SearchPlan } from '../../../plan/plan.ts'
+import type { FoundTerms, TermQuery, TermSource } from '../../../plan/terms.ts'
+import type { PostgresPlan } from '../access/postgres-plan.ts'
+import { scopeSql } from '../conditions/condition.ts'
+import type { LinkedObjects } from '../linked/linked.ts'
+import { Parameters } from '../sql/sql.ts'
+import type { Expansions } from '../words/text.ts'
+
+/** No word and no token is longer (document/analyze.ts). */
+const longestTerm = 200
+
+/** Parameters of conditions on a term: what has the placeholder has the term of `c` in its place. */
+class TermParameters extends Parameters {
+  readonly #placeholder: string
+
+  constructor(placeholder: string) {
+    super()
+    this.#placeholder = placeholder
+  }
+
+  override add(value: unknown, type = ''): string {
+    if (typeof value !== 'string' || !value.includes(this.#placeholder)) return super.add(value, type)
+    const text = super.add(value, 'text')
+    return `replace(${text}, ${super.add(this.#placeholder, 'text')}, c.quoted)::${type}`
+  }
+}
+
+export interface TermContext {
+  readonly plan: PostgresPlan
+  readonly expansions: Expansions
+  readonly linked: LinkedObjects
+}
+
+/** From so many matches on a term is counted as a search of its own, whose result is kept. */
+export const frequent = 500
+
+/**
+ * Terms are looked at one after the other, in the order of the source, until enough of them find something: nothing else of
+ * the dictionary is read, and what no search of the caller finds leaves no trace but the time. Of those that are `known` it is
+ * enough to find them. The inner `offset 0` keeps PostgreSQL from counting once for the condition and once more for the answer.
+ */
+export async function findTerms(
+  db: Queryable,
+  { plan, ...context }: TermContext,
+  query: TermQuery,
+  known: Readonly<Record<string, number>>,
+): Promise<FoundTerms> {
+  const parameters = new TermParameters(query.placeholder)
+  const where = scopeSql(plan.scope, 'd', { plan, ...context, parameters })
+  if (where === null) return { terms: [], timedOut: false }
+  const found = parameters.add(JSON.stringify(known), 'jsonb')
+  const upTo = query.source.is === 'listed' ? 1 : frequent
+  const { rows } = await db.query<{ term: string; about: number | null }>(
+    ...parameters.statement(`select c.term, n.about from (
+       select term, ${quotedTerm} as quoted from ${sourceSql(query.source, parameters)} t
+     ) c cross join lateral (
+       select case when ${found} ? c.term then (${found} ->> c.term)::int
+         when clock_timestamp() < statement_timestamp() + ${parameters.add(query.within, 'int')} * interval '1 millisecond'
+         then (select count(*)::int from (select from search_document d where ${where} limit ${parameters.add(upTo, 'int')}) m)
+       end as about offset 0
+     ) n where n.about is null or n.about > 0 limit ${parameters.add(query.most, 'int')}`),
+  )
+  return {
+    terms: rows.flatMap(({ term, about }) => (about === null ? [] : { term, about })),
+    timedOut: rows.some(({ about }) => about === null),
+  }
+}
+
+/** The number of matches with each term. */
+export async function countTerms(
+  db: Queryable,
+  { plan, ...context }: TermContext,
+  placeholder: string,
+  terms: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const parameters = new TermParameters(placeholder)
+  const where = scopeSql(plan.scope, 'd', { plan, ...context, parameters })
+  if (where === null || terms.length === 0) return new Map(terms.map((term) => [term, 0]))
+  const { rows } = await db.query<{ term: string; count: number }>(
+    ...parameters.statement(`select c.term, (select count(*)::int from search_document d where ${where}) as count
+      from (select term, ${quotedTerm} as quoted from unnest(${parameters.add(terms, 'text[]')}) t(term)) c`),
+  )
+  return new Map(rows.map(({ term, count }) => [term, count]))
+}
+
+const quotedTerm = `replace(replace(term, '\\', '\\\\'), '''', '''''')`
+
+function sourceSql(source: TermSource, parameters: Parameters): string {
+  if (source.is === 'listed') {
+    return `(select term from unnest(${parameters.add(source.terms, 'text[]')}) with ordinality u(term, n) order by n)`
+  }
+  const { fields, match } = source
+  const ids = parameters.add(fields, 'int[]')
+  switch (match.is) {
+    case 'exact':
+      return `(select term from search_term where field = any(${ids}) and term = ${parameters.add(match.text, 'text')})`
+    case 'beginning': {
+      const [least, beyond] = [match.text, `${match.text}\u{10ffff}`].map((text) => parameters.add(text, 'text'))
+      return `(select w.term from generate_series(${parameters.add([...match.text].length, 'int')}, ${longestTerm}) l(length)
+        cross join unnest(${ids}) f(field) cross join lateral (
+          select term from search_term s where s.field = f.field and char_length(s.term) = l.length
+            and s.term >= ${least} and s.term < ${beyond} order by s.term offset 0
+        ) w)`
+    }
+    case 'like': {
+      const pattern = `term like ${parameters.add(match.pattern, 'text')}`
+      const rest = match.without === null ? '' : `and not starts_with(term, ${parameters.add(match.without, 'text')})`
+      // Written out: the index of trigrams is one of words alone.
+      const field = fields.length === 1 && fields[0] === 0 ? 'field = 0' : `field = any(${ids})`
+      return `(select term from search_term where ${field} and ${pattern} ${rest} order by char_length(term), term)`
+    }
+  }
+}
+
+/** More of what is known would be sent for nothing. */
+const mostKnown = 500
+
+/** Of what is known of terms that which the source may have. */
+export function knownAmong(known: ReadonlyMap<string, number>, source: TermSource): Readonly<Record<string, number>> {
+  if (source.is === 'listed') return {}
+  const { match } = source
+  const part = match.is === 'like' ? (match.without ?? '') : match.text
+  const fits = (term: string): boolean => (match.is === 'like' ? term.includes(part) : term.startsWith(part))
+  return Object.fromEntries([...known].filter(([term]) => fits(term)).slice(-mostKnown))
+}
+
+/** The plan with a term in the place of the placeholder. */
+export function withTerm(plan: SearchPlan, placeholder: string, term: string): SearchPlan {
+  const replaced = (clause: Clause): Clause => {
+    if (clause.is === 'and' || clause.is === 'or') return { is: clause.is, of: clause.of.map(replaced) }
+    return clause.is === 'text' && clause.text === placeholder ? { ...clause, text: term } : clause
+  }
+  return { ...plan, scope: { ...plan.scope, where: replaced(plan.scope.where) } }
+}

@@ -1,0 +1,79 @@
+/** Words that stand for others in texts that are searched for. */
+import type { SynonymRule } from '../../config/service.ts'
+import { words } from '../document/analyze.ts'
+import type { Alternatives } from '../plan/plan.ts'
+
+/** The rules of a data language. */
+export interface LanguageSynonyms {
+  readonly value: string
+  readonly analyzer: { readonly synonyms: readonly SynonymRule[] }
+}
+
+/** A term of a rule, and all that is looked for too. */
+interface Entry {
+  readonly words: readonly string[]
+  readonly or: readonly (readonly string[])[]
+}
+
+/** By the first word of a term, longer terms first. */
+type Lookup = ReadonlyMap<string, readonly Entry[]>
+
+/** Words that all synonyms of one text come to; others are not looked for. */
+const mostWords = 500
+
+/** Of one configuration, which never changes. */
+const lookups = new WeakMap<LanguageSynonyms, Lookup>()
+
+function lookupOf(language: LanguageSynonyms): Lookup {
+  const known = lookups.get(language)
+  if (known) return known
+  const byFirst = new Map<string, Entry[]>()
+  for (const { from, to } of language.analyzer.synonyms) {
+    const or = to.map(words).filter((term) => term.length > 0)
+    for (const term of from.map(words)) {
+      const [first] = term
+      if (first === undefined) continue
+      const entries = byFirst.get(first) ?? []
+      byFirst.set(first, entries)
+      entries.push({ words: term, or: or.filter((other) => other.join(' ') !== term.join(' ')) })
+    }
+  }
+  for (const entries of byFirst.values()) entries.sort((a, b) => b.words.length - a.words.length)
+  lookups.set(language, byFirst)
+  return byFirst
+}
+
+/**
+ * A text as parts, each with what stands for it; null: nothing does. `only`: languages whose rules count, null: all. Of terms
+ * that overlap the first one counts, and of those that begin together the longest one.
+ */
+export function alternativesOf(
+  text: string,
+  languages: readonly LanguageSynonyms[],
+  only: readonly string[] | null,
+): readonly Alternatives[] | null {
+  const asked = languages.filter(
+    ({ value, analyzer }) => analyzer.synonyms.length > 0 && (only === null || only.includes(value)),
+  )
+  if (asked.length === 0) return null
+  const found = words(text)
+  const parts: Alternatives[] = []
+  let budget = mostWords
+  for (let at = 0; at < found.length; ) {
+    const entries = asked.flatMap((language) => lookupOf(language).get(found[at] as string) ?? [])
+    const fitting = entries.filter((entry) => entry.words.every((word, n) => found[at + n] === word))
+    const length = Math.max(1, ...fitting.map((entry) => entry.words.length))
+    const own = found.slice(at, at + length)
+    const or = new Map<string, readonly string[]>()
+    for (const entry of fitting.filter((each) => each.words.length === length)) {
+      for (const other of entry.or) {
+        if (or.has(other.join(' ')) || other.length > budget) continue
+        or.set(other.join(' '), other)
+        budget -= other.length
+      }
+    }
+    parts.push({ words: own, or: [...or.values()] })
+    at += length
+  }
+  return parts.some(({ or }) => or.length > 0) ? parts : null
+}

@@ -1,0 +1,149 @@
+/** What all kinds of suggestions are made with. */
+
+import type { Model, Table } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Deadline, shorter } from '../../platform/limits/deadline.ts'
+import { type foldedText, type Span, spanOf } from '../document/marks.ts'
+import { fieldsOf, type SearchField } from '../plan/fields.ts'
+import type { Clause, SearchEngine, SearchPlan } from '../plan/plan.ts'
+import type { CompiledSearch } from '../request/compile.ts'
+import { notAllowed, resolveName } from '../request/names.ts'
+import type { SearchRequest } from '../schema.ts'
+import type { SuggestRequest } from './schema.ts'
+
+export interface SuggestContext {
+  readonly actor: Actor
+  readonly request: SuggestRequest
+  /** Suggestions of each kind. */
+  readonly limit: number
+  readonly model: Model
+  readonly engine: Pick<SearchEngine, 'search' | 'page' | 'shows' | 'terms' | 'counts'>
+  readonly compile: (request: SearchRequest) => Promise<CompiledSearch>
+  readonly time: Time
+}
+
+/** The time of one request. */
+export interface Time {
+  readonly deadline: Deadline
+  /** Milliseconds that are left. */
+  left(): number
+  /** Whether something was left out for want of time. */
+  readonly timedOut: boolean
+  /** It is over for something. */
+  end(): void
+  /** null: the time was over. */
+  within<T>(work: () => Promise<T>): Promise<T | null>
+}
+
+/** `whole`: the client's, which ends with an error. */
+export function timeOf(whole: Deadline, milliseconds: number, now: () => number): Time {
+  const begun = now()
+  const deadline = shorter(whole, milliseconds)
+  let timedOut = false
+  const left = (): number => Math.floor(milliseconds - (now() - begun))
+  return {
+    deadline,
+    left,
+    get timedOut() {
+      return timedOut
+    },
+    end() {
+      timedOut = true
+    },
+    async within(work) {
+      if (left() > 0) {
+        try {
+          return await work()
+        } catch (error) {
+          if (!deadline.over || whole.over) throw error
+        }
+      }
+      timedOut = true
+      return null
+    },
+  }
+}
+
+/** Names of the fields that words are looked for in. */
+export const namesOf = ({ fields = [] }: SuggestRequest): readonly string[] =>
+  fields.length === 0 ? ['_fulltext'] : [...new Set(fields)]
+
+/** Kinds of fields that have words. */
+const textKinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n', 'link', 'custom']
+const valueKinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n']
+
+/** @throws {AppError} for fields that have no words, and with `fields_suggest` for those that have no texts of their own. */
+export function assertFields({ fields = [], fields_suggest: values = false }: SuggestRequest, model: Model): void {
+  const catalogue = fieldsOf(model)
+  for (const name of fields) {
+    const named = resolveName(catalogue, name)
+    if (named.kind === 'system' && named.name === '_fulltext' && !values) continue
+    if (
+      named.kind !== 'field' ||
+      !(values ? valueKinds : textKinds).includes(named.field.kind) ||
+      (values && named.field.file)
+    )
+      throw notAllowed(name, values ? 'fields_suggest' : 'suggest')
+  }
+}
+
+/** @throws {AppError} `UnknownObjecttype` */
+export function typesOf(names: readonly string[], place: string, model: Model): Table[] {
+  return [...new Set(names)].map((name) => {
+    const table = model.objecttypes.get(name)
+    if (!table) throw new AppError('UnknownObjecttype', { name: place, objecttype: name })
+    return table
+  })
+}
+
+/** A search among the objects that suggestions are made of. */
+export function searchFor(
+  { objecttypes, pool_ids: pools = [] }: SuggestRequest,
+  search: readonly object[],
+): SearchRequest {
+  const inPools = pools.length === 0 ? [] : [{ type: 'in', fields: ['_pool'], in: [...pools] }]
+  return {
+    ...(objecttypes ? { objecttypes } : {}),
+    search: [...search, ...inPools],
+    sort: [{ field: '_system_object_id' }],
+  }
+}
+
+/** A text element; the words stand side by side. */
+export function textElement(
+  string: string,
+  fields: readonly string[],
+  { languages }: SuggestRequest,
+  mode = 'token',
+): object {
+  return { type: 'text', mode, string, fields: [...fields], ...(languages ? { languages } : {}) }
+}
+
+/** Number and nothing else. */
+export const counting = (plan: SearchPlan): SearchPlan => ({
+  ...plan,
+  score: [],
+  sort: [{ field: { by: 'id' }, descending: false }],
+  after: null,
+  offset: 0,
+  limit: 0,
+  aggregations: [],
+})
+
+export const withWhere = (plan: SearchPlan, where: Clause): SearchPlan => ({ ...plan, scope: { ...plan.scope, where } })
+
+/** Where what was typed stands in a text, first at the beginning of a word. */
+export function typedSpan(folded: ReturnType<typeof foldedText>, partial: string): Span | null {
+  if (partial === '') return null
+  const isWordStart = (at: number): boolean => at === 0 || !/[\p{L}\p{N}\p{M}]/u.test(folded.text[at - 1] as string)
+  let first = -1
+  for (let at = folded.text.indexOf(partial); at !== -1; at = folded.text.indexOf(partial, at + 1)) {
+    if (first === -1) first = at
+    if (isWordStart(at)) {
+      first = at
+      break
+    }
+  }
+  return first === -1 ? null : spanOf(folded, first, partial.length)
+}

@@ -1,0 +1,131 @@
+/** Words, and whole values of `string` columns, that complete what was typed, with the objects that a search for them finds. */
+import { escapeHtml, foldedText, marked } from '../document/marks.ts'
+import { fieldsOf } from '../plan/fields.ts'
+import type { SearchPlan } from '../plan/plan.ts'
+import { resolveName } from '../request/names.ts'
+import { counting, namesOf, type SuggestContext, searchFor, textElement, typedSpan, typesOf } from './context.ts'
+import type { SuggestedToken } from './schema.ts'
+import { type Typed, typedValue, typedWord } from './typed.ts'
+
+/** Terms that find something among which the best are chosen: so many, and so many times the limit. */
+const examined = { least: 40, times: 2 }
+/** Fields of one text element. */
+const mostFields = 100
+
+interface Candidate {
+  readonly term: string
+  readonly typed: Typed
+  readonly plan: SearchPlan
+  readonly placeholder: string
+  readonly about: number
+}
+
+export async function suggestTokens(context: SuggestContext): Promise<SuggestedToken[]> {
+  const found = (await Promise.all([findWords(context), findValues(context)])).flat()
+  const byTerm = new Map<string, Candidate>()
+  for (const candidate of found) {
+    const key = [...candidate.typed.earlier, candidate.term].join(' ')
+    // A word is looked for in all fields, a value in those that have such.
+    if (!byTerm.has(key)) byTerm.set(key, candidate)
+  }
+  const chosen = [...byTerm.values()].sort(inOrder).slice(0, context.limit)
+  const counted = await withCounts(chosen, context)
+  return counted
+    .sort(inOrder)
+    .map(({ term, typed, about: count }) => ({ suggest: shown(term, typed), tokens: [...typed.earlier, term], count }))
+}
+
+/** With exact counts; without those that there was no time for, and what has gone meanwhile. */
+async function withCounts(chosen: readonly Candidate[], { engine, time }: SuggestContext): Promise<Candidate[]> {
+  const byPlan = [...Map.groupBy(chosen, ({ plan }) => plan)]
+  const counted = byPlan.map(async ([plan, candidates]) => {
+    const [{ placeholder }] = candidates as [Candidate]
+    const counts = await time.within(() => engine.counts(plan, placeholder, candidates, time.deadline))
+    return candidates.flatMap((candidate) => {
+      const about = counts?.get(candidate.term)
+      if (about === undefined) time.end()
+      return about ? [{ ...candidate, about }] : []
+    })
+  })
+  return (await Promise.all(counted)).flat()
+}
+
+async function findWords(context: SuggestContext): Promise<Candidate[]> {
+  const typed = typedWord(context.request)
+  return typed === null ? [] : find(context, typed, namesOf(context.request), [0])
+}
+
+/** Of the `string` columns that were named; of a query that is one word or value also of those in `_fulltext`. */
+async function findValues(context: SuggestContext): Promise<Candidate[]> {
+  const { request, model } = context
+  const catalogue = fieldsOf(model)
+  const named = (request.fields ?? []).map((name) => resolveName(catalogue, name))
+  const own = named.flatMap((name) => (name.kind === 'field' && name.field.kind === 'string' ? name.field : []))
+  const { tokens_dont_split_query: whole = false, objecttypes = [] } = request
+  const searched =
+    objecttypes.length === 0 ? [...model.objecttypes.values()] : typesOf(objecttypes, 'objecttypes', model)
+  const inFulltext = searched.flatMap((table) => catalogue.types.get(table.id)?.all ?? [])
+  const fields =
+    named.length > 0 || !whole ? own : inFulltext.filter(({ kind, fulltext }) => kind === 'string' && fulltext)
+  const typed = typedValue(request)
+  if (typed === null || fields.length === 0) return []
+  const used = fields.slice(0, mostFields)
+  return find(
+    context,
+    typed,
+    used.map(({ name }) => name),
+    used.map(({ column }) => column.id),
+  )
+}
+
+/** Terms of the dictionaries in the fields; `earlier` words stand in any that was asked for. */
+async function find(
+  context: SuggestContext,
+  typed: Typed,
+  fields: readonly string[],
+  dictionaries: readonly number[],
+): Promise<Candidate[]> {
+  const { request, engine, time, limit } = context
+  const placeholder = placeholderFor(typed)
+  const earlier = typed.earlier.map((word) => textElement(word, namesOf(request), request))
+  const { plan } = await context.compile(searchFor(request, [textElement(placeholder, fields, request), ...earlier]))
+  const asked = counting(plan)
+  const most = Math.max(examined.least, examined.times * limit)
+  const candidates: Candidate[] = []
+  for (const match of typed.matches) {
+    if (candidates.length >= most) break
+    const source = { is: 'dictionary', fields: dictionaries, match } as const
+    const found = await time.within(() =>
+      engine.terms(asked, { placeholder, source, most: most - candidates.length, within: time.left() }, time.deadline),
+    )
+    if (found === null || found.timedOut) time.end()
+    for (const { term, about } of found?.terms ?? []) candidates.push({ term, typed, plan: asked, placeholder, about })
+  }
+  return candidates
+}
+
+/** A word that was not typed: of a script that nobody has written for three thousand years, longer than any run of it. */
+function placeholderFor({ earlier, partial }: Typed): string {
+  const runs = `${earlier.join(' ')} ${partial}`.match(/\u{10600}+/gu) ?? []
+  return '\u{10600}'.repeat(1 + Math.max(0, ...runs.map((run) => [...run].length)))
+}
+
+/** What was typed itself, what begins so, and what has it in it; of these what is found most often. */
+function inOrder(one: Candidate, other: Candidate): number {
+  return (
+    rank(one) - rank(other) ||
+    other.about - one.about ||
+    one.term.length - other.term.length ||
+    (one.term < other.term ? -1 : 1)
+  )
+}
+
+function rank({ term, typed: { partial } }: Candidate): number {
+  if (term === partial) return 0
+  return term.startsWith(partial) ? 1 : 2
+}
+
+function shown(term: string, { earlier, partial }: Typed): string {
+  const span = typedSpan(foldedText(term), partial)
+  return [...earlier.map(escapeHtml), marked(term, span ? [span] : [], 'b')].join(' ')
+}

@@ -19,6 +19,12 @@ export interface ElementContext {
   readonly alike: AlikeFiles
   /** Compiles a search within the search. */
   readonly scope: (request: Fields, place: string, depth: number) => SearchScope
+  /** The same about objects of a type that a link leads to. */
+  readonly within: (target: Table) => ElementContext
+  /** Those of these objects that fulfil a condition, as far as the caller may read them. */
+  readonly scopeOf: (target: Table, where: Clause) => SearchScope
+  /** Steps through links of the whole request, so far. */
+  readonly links: { count: number }
 }
 
 export function and(of: readonly Clause[]): Clause {

@@ -78,6 +78,13 @@ const periods: ReadonlyMap<string, 'year' | 'month'> = new Map([
 
 /** @throws {AppError} `SearchFieldUnknown` */
 export function resolveName(fields: FieldCatalogue, written: string): Named {
+  const named = findName(fields, written)
+  if (named === null) throw unknownField(written, [...fields.byName.keys(), ...Object.keys(systemNames)])
+  return named
+}
+
+/** What the name means of the objects themselves; null: nothing. */
+export function findName(fields: FieldCatalogue, written: string): Named | null {
   const system = resolveSystem(fields, written)
   if (system) return system
   const exact = fields.byName.get(written)
@@ -96,7 +103,7 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
     const part = field && resolvePart(field, rest as string)
     if (field && part) return { kind: 'field', field, written, ...part }
   }
-  throw unknownField(written, [...fields.byName.keys(), ...Object.keys(systemNames)])
+  return null
 }
 
 /** The refusal of a name that no field has; `nearest` is the field that may have been meant. */

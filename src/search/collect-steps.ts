@@ -29,9 +29,9 @@ export function createSteps(context: CollectContext) {
 }
 
 async function next(reached: Reached, step: LinkStep, context: CollectContext): Promise<Reached> {
-  const sources = [...new Set(reached.values().flat())]
+  const sources = [...new Set([...reached.values()].flat())]
   const links = await (step.reverse ? linksTo(sources, step, context) : linksFrom(sources, step, context))
-  const targets = [...new Set(links.values().flat())]
+  const targets = [...new Set([...links.values()].flat())]
   if (targets.length > mostReached) throw tooMany()
   const readable = await among(targets, { is: 'all' }, context, { objecttypes: [step.target.id], deleted: false })
   let count = 0

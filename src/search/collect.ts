@@ -20,7 +20,7 @@ export async function collectFields(
   const followed = createSteps(context)
   for (const group of groups.values()) {
     const reached = await followed(group[0]?.steps ?? [], ids)
-    const own = await collectOwn(group, [...new Set(reached.values().flat())], context)
+    const own = await collectOwn(group, [...new Set([...reached.values()].flat())], context)
     for (const [id, among] of values) {
       const targets = reached.get(id) ?? []
       for (const { key } of group) among[key] = targets.flatMap((target) => own.get(target)?.[key] ?? [])

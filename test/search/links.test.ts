@@ -190,3 +190,93 @@ test('values of linked objects are answered with hits', async () => {
   )
   assert.ok(ids.bridge)
 })
+
+test('facets count the values of linked objects, each object once for a value', async () => {
+  const { search, ids } = scene
+  const aggregations = {
+    references: { type: 'term', field: 'work.creator.person.reference', sort: 'term' },
+    codes: { type: 'term', field: `${material}.origin.place.code`, sort: 'term' },
+    born: {
+      type: 'date_range',
+      field: 'work.creator.person.born',
+      ranges: [{ to: '1760' }, { from: '1770', to: '1780' }],
+    },
+  }
+  const { status, body } = await search({ objecttypes: ['work'], limit: 0, aggregations })
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.deepEqual(body.aggregations.references.terms, [
+    { term: 'A$5667', count: 1 },
+    { term: 'blake-1', count: 1 },
+    { term: 'turner-1', count: 2 },
+  ])
+  assert.deepEqual(body.aggregations.codes.terms, [
+    { term: 'EU', count: 2 },
+    { term: 'GB', count: 2 },
+  ])
+  assert.deepEqual(body.aggregations.born.ranges, [
+    { to: '1760', count: 1 },
+    { from: '1770', to: '1780', count: 2 },
+  ])
+  const loans = await search({
+    objecttypes: ['loan'],
+    limit: 0,
+    aggregations: {
+      creators: { type: 'linked_object', field: 'loan.work.work.creator' },
+      places: { type: 'linked_object', field: 'loan.work.work.place' },
+      origins: { type: 'linked_object', field: `loan.work.${material}.origin` },
+      titles: { type: 'term', field: 'loan.work.work.creator.person.name' },
+    },
+  })
+  assert.equal(loans.status, 200, JSON.stringify(loans.body))
+  const counts = (name: string) =>
+    Object.fromEntries(
+      loans.body.aggregations[name].linked_objects.map((each: Json) => [each._system_object_id, each.count]),
+    )
+  const id = (name: string) => ids[name] as number
+  assert.deepEqual(counts('creators'), { [id('turner')]: 1 })
+  assert.deepEqual(counts('places'), { [id('london')]: 1, [id('england')]: 1, [id('europe')]: 1 })
+  assert.deepEqual(counts('origins'), { [id('england')]: 1, [id('europe')]: 1 })
+  assert.deepEqual(loans.body.aggregations.titles.terms, [{ term: 'Turner, Joseph Mallord William', count: 1 }])
+})
+
+test('hits are sorted by fields of the first linked object', async () => {
+  const { found } = scene
+  const by = async (field: string, more: object = {}) =>
+    found({ objecttypes: ['work'], sort: [{ field, ...more }, { field: 'work.inventory' }] })
+  assert.deepEqual(await by('work.creator.person.name'), ['beast', 'tyger', 'dawn', 'bridge', 'blank'])
+  assert.deepEqual(await by('work.creator.person.born', { order: 'desc' }), [
+    'beast',
+    'dawn',
+    'bridge',
+    'tyger',
+    'blank',
+  ])
+  assert.deepEqual(await by('work.place.place.name'), ['dawn', 'bridge', 'beast', 'tyger', 'blank'])
+  const { svc } = scene
+  const sort = [{ field: 'work.creator.person.name' }, { field: 'work.inventory' }]
+  const names: string[] = []
+  let after: unknown
+  for (;;) {
+    const { body } = await svc
+      .as('root')
+      .post('/search', { objecttypes: ['work'], sort, limit: 2, search_after: after })
+    names.push(...body.objects.map((object: Json) => object.work.inventory))
+    if (body.objects.length < 2) break
+    after = body.objects.at(-1)._sort
+  }
+  assert.deepEqual(names, ['N9', 'N100', 'N2', 'N10', 'X1'])
+})
+
+test('what links cannot do is refused', async () => {
+  const { search } = scene
+  const sorted = await search({ sort: [{ field: 'work._reverse_nested:loan:work.loan.borrower' }] })
+  assert.equal(sorted.body.code, 'SearchFieldNotAllowed')
+  const counted = await search({
+    aggregations: { x: { type: 'term', field: 'work._reverse_nested:loan:work.loan.borrower' } },
+  })
+  assert.equal(counted.body.code, 'SearchFieldNotAllowed')
+  const stats = { type: 'term_stats', field: 'work.creator.person.name', value_field: 'work.width' }
+  assert.equal((await search({ aggregations: { x: stats } })).body.code, 'SearchFieldNotAllowed')
+  const years = { type: 'term', field: 'work.creator.person.born.range_year' }
+  assert.equal((await search({ aggregations: { x: years } })).body.code, 'SearchFieldNotAllowed')
+})

@@ -8,6 +8,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { DeleteCondition, Expression } from '../../rights/service.ts'
 import type { Ring } from '../geo/polygon.ts'
 import type { Rectangle } from '../geo/rectangles.ts'
+import type { LinkStep } from './field-paths.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Measure, Measured } from './measures.ts'
@@ -156,6 +157,8 @@ export type SortField =
       readonly digits?: 'letters' | number
       /** Of the same kind: the first of them that an object has a value in counts. */
       readonly others?: readonly SearchField[]
+      /** The value of the object that these links lead to, along the first link of each. */
+      readonly steps?: readonly LinkStep[]
     }
 
 export interface SortKey {
@@ -164,7 +167,12 @@ export interface SortKey {
 }
 
 export type FacetField =
-  | { readonly kind: 'field'; readonly field: SearchField }
+  | {
+      readonly kind: 'field'
+      readonly field: SearchField
+      /** Values of the objects that these links lead to. */
+      readonly steps?: readonly LinkStep[]
+    }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
 
 export interface FacetPlan {

@@ -122,8 +122,11 @@ export function unknownField(written: string, known: readonly string[]): AppErro
 /** A link named by the `_id` of its target: where only the link itself matters, it is the link. */
 export function resolveLink(fields: FieldCatalogue, written: string): Named {
   const named = resolveName(fields, written)
-  if (named.kind !== 'targetId') return named
-  return { kind: 'field', field: named.field, written, language: null, part: null }
+  return named.kind === 'targetId' ? linkOf(named) : named
+}
+
+export function linkOf({ field, written }: Extract<Named, { kind: 'targetId' }>): Named {
+  return { kind: 'field', field, written, language: null, part: null }
 }
 
 function resolveSystem(fields: FieldCatalogue, written: string): Named | null {

@@ -34,6 +34,7 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
     const place = systemFacets[`_${field.kind}`]
     return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
   }
+  if (field.steps) return null
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
   const visibility = plan.fieldVisibility.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null

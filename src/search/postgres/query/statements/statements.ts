@@ -8,6 +8,7 @@ import { clauseSql, scopeSql } from '../conditions/condition.ts'
 import type { ConditionContext } from '../conditions/context.ts'
 import type { CountedText } from '../facets/facet-sets.ts'
 import { countSql, type FacetColumn, facetColumn, storedFacetSql } from '../facets/facets.ts'
+import { reachedFacetSql } from '../facets/reached.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from '../order/order.ts'
 import { headSql } from '../order/sort-values.ts'
@@ -318,11 +319,18 @@ export async function runStoredFacet(
   { plan, parameters, where }: Statement,
   facet: FacetPlan,
 ): Promise<FacetCounts> {
+  if (facet.field.kind === 'field' && facet.field.steps) {
+    return readCounts(db, parameters, reachedFacetSql(facet.field.field, facet.field.steps, `${where}`, plan))
+  }
   const visibility = facet.field.kind === 'field' ? plan.fieldVisibility.column(facet.field.field) : 'always'
   const seen = visibilityNode(visibility)
   const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
+  return readCounts(db, parameters, storedFacetSql(facet, matches, plan))
+}
+
+async function readCounts(db: Queryable, parameters: Parameters, stored: string): Promise<FacetCounts> {
   const { rows } = await db.query<{ labels: (string | number)[] | null; counts: number[] | null }>(
-    ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan)} stored`),
+    ...parameters.statement(`select labels, counts from ${stored} stored`),
   )
   const labels = rows[0]?.labels ?? []
   const counts = Int32Array.from(rows[0]?.counts ?? [])

@@ -309,7 +309,9 @@ export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: L
   orderColumns(context)
   for (const each of plan.aggregations) {
     if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)
-    else facetColumn(each, plan, linked)
+    else if (each.field.kind === 'field' && each.field.steps) {
+      reachedFacetSql(each.field.field, each.field.steps, 'true', plan)
+    } else facetColumn(each, plan, linked)
   }
 }
 

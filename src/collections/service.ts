@@ -21,7 +21,7 @@ import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
 import * as store from './store.ts'
 
-export { collectionsOf, leaveCollections } from './memberships.ts'
+export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.ts'
 export { collectionsOfUsers, collectionTagUses } from './users.ts'
 
 export interface CollectionDeps extends Omit<ListDeps, 'rights'> {

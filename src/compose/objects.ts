@@ -1,4 +1,4 @@
-import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
+import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
 import { createFileNames } from '../objects/read/file-names.ts'
@@ -233,6 +233,7 @@ export async function composeObjects(
     world: snapshots.world,
     freeVersions: files.freeVersions,
     alike: files.alike,
+    collectionsSeen,
     poolOf: pools.byId,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
     keepers: {

@@ -30,11 +30,12 @@ import type { RecordKeepers } from './domains/model.ts'
 import { createRecordSearch, domainOf } from './domains/service.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
-import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
+import type { Hit, SearchEngine, SearchOutcome, SearchPlan, SeenCollections } from './plan/plan.ts'
 import { pointRequest } from './points/request.ts'
 import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from './points/service.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
+import { namesCollections } from './request/collections.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { notKnown } from './request/known.ts'
@@ -69,6 +70,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly world: () => World
   /** Versions of files that rights do not name: `image.small`. */
   readonly freeVersions: () => readonly string[]
+  /** The collections that the actor may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
+  readonly collectionsSeen: (q: Queryable, actor: Actor) => Promise<SeenCollections>
   /** Pictures that look like the files, the most similar first. @throws {AppError} for one that the actor may not see. */
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
@@ -170,6 +173,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       languages: deps.languages(),
       ...(await seenNow(actor, caller)),
       databaseName: deps.databaseName,
+      collections: namesCollections(request as Fields) ? await deps.collectionsSeen(db, actor) : [],
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
     })

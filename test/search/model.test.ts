@@ -382,6 +382,7 @@ const planOf = (request: object) =>
     languages,
     fieldVisibility: everythingVisible,
     alike: new Map(),
+    collections: null,
     databaseName: 'test',
     isSortValue: small.isSortValue,
     moment: null,

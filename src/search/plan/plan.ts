@@ -13,6 +13,9 @@ import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Measure, Measured } from './measures.ts'
 
+/** Ids of the collections that a caller may see; null: all of them. */
+export type SeenCollections = readonly number[] | null
+
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
 
@@ -91,6 +94,13 @@ export type Clause =
   | { readonly is: 'objecttype' | 'id'; readonly ids: readonly number[] }
   | { readonly is: 'pool'; readonly ids: readonly number[]; readonly below: boolean; readonly none: boolean }
   | { readonly is: 'tag'; readonly ids: readonly number[] }
+  /** Objects in the list of one of the collections; `none`: also those in no list that the caller may see (`seen`). */
+  | {
+      readonly is: 'collected'
+      readonly ids: readonly number[]
+      readonly none: boolean
+      readonly seen: SeenCollections
+    }
   /** `u5`, `g3` */
   | { readonly is: 'owner'; readonly principals: readonly string[] }
   | { readonly is: 'uuid'; readonly values: readonly string[] }
@@ -174,6 +184,7 @@ export type FacetField =
       readonly steps?: readonly LinkStep[]
     }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
+  | { readonly kind: 'collections'; readonly seen: SeenCollections }
 
 export interface FacetPlan {
   readonly kind: 'facet'

@@ -153,6 +153,7 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
     if (named.name === '_pool' && type === 'linked_object') return { kind: 'pool' }
     if (named.name === '_tags') return { kind: 'tags' }
     if (named.name === '_owner' && type === 'term') return { kind: 'owner' }
+    if (named.name === '_collections' && type === 'term') return { kind: 'collections', seen: context.collections }
     throw notAllowed(name, 'aggregations')
   }
   if (named.kind !== 'field') throw notAllowed(name, 'aggregations')

@@ -1,7 +1,7 @@
 /** What all kinds of elements share. */
 import type { Table } from '../../datamodel/model.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.ts'
-import type { Clause, SearchScope } from '../plan/plan.ts'
+import type { Clause, SearchScope, SeenCollections } from '../plan/plan.ts'
 import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
@@ -23,6 +23,8 @@ export interface ElementContext {
   readonly within: (target: Table) => ElementContext
   /** Those of these objects that fulfil a condition, as far as the caller may read them. */
   readonly scopeOf: (target: Table, where: Clause) => SearchScope
+  /** The collections that the caller may see; empty where the request names none. */
+  readonly collections: SeenCollections
   /** Steps through links of the whole request, so far. */
   readonly links: { count: number }
 }

@@ -3,7 +3,7 @@ import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { FieldVisibility } from '../plan/field-visibility.ts'
 import { fieldsOf } from '../plan/fields.ts'
-import type { SearchEngine, SearchPlan, SearchScope } from '../plan/plan.ts'
+import type { SearchEngine, SearchPlan, SearchScope, SeenCollections } from '../plan/plan.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
@@ -24,6 +24,8 @@ export interface CompileContext {
   readonly databaseName: string
   /** Pictures that look like those that the request names (`picturesOf`). */
   readonly alike: AlikeFiles
+  /** The collections that the caller may see, where the request names some (`namesCollections`). */
+  readonly collections: SeenCollections
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']
 }
@@ -106,6 +108,7 @@ function elementContext(
       deleted: false,
     }),
     links: context.links,
+    collections: context.collections,
   }
   return own
 }

@@ -218,6 +218,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       fields: context.fields,
       zone: context.zone,
       databaseName: context.databaseName,
+      collections: context.collections,
       inRows: (field, clause) => inRows(context, [{ field }], clause),
     })
   })

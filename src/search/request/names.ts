@@ -17,6 +17,7 @@ export type SystemName =
   | '_created'
   | '_last_modified'
   | '_standard'
+  | '_collections'
 
 const systemNames: Readonly<Record<string, SystemName>> = {
   _fulltext: '_fulltext',
@@ -33,6 +34,9 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   _owner: '_owner',
   '_owner.user._id': '_owner',
   '_owner.group._id': '_owner',
+  _collections: '_collections',
+  '_collections._id': '_collections',
+  '_collections.collection._id': '_collections',
   _created: '_created',
   _last_modified: '_last_modified',
   _standard: '_standard',

@@ -5,7 +5,7 @@ import { inPool, numberValue, ofObjecttype, ownedBy, rowOf, withoutPool, withTag
 import { rightsCondition } from '../access/access.ts'
 import { knownSetsSql } from '../access/access-sets.ts'
 import { ofDocuments, predicateSql, type RowScope } from '../access/predicate.ts'
-import { isTimely, trashSql } from '../access/trash.ts'
+import { trashSql } from '../access/trash.ts'
 import { accessSql, visibilityNode } from '../access/visibility.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from '../sql/conditions.ts'
 import { documentSql, joined, type Sql } from '../sql/of-document.ts'
@@ -25,7 +25,14 @@ import {
 import { boxSql, shapeSql } from './geo.ts'
 import { belowCondition, childOfCondition, withinPool } from './hierarchies.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
-import { asksLinks, joinedCondition, linkedCondition, linkedDisjunction, linkedNegation } from './links.ts'
+import {
+  asksLinks,
+  collectedCondition,
+  joinedCondition,
+  linkedCondition,
+  linkedDisjunction,
+  linkedNegation,
+} from './links.ts'
 import { changedSql, momentCondition } from './moments.ts'
 import { absent, geoCondition, isSingle, patternCondition, present, sameDate, valueCondition } from './values.ts'
 
@@ -52,7 +59,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
     add(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
   if (condition.sql) parts.push(condition.sql)
   const present = trashSql(scope, alias, context.plan, (value, type) => context.parameters.add(value, type))
-  if (present) parts.push(isTimely({ scope }) ? present : documentSql(present))
+  if (present) parts.push(typeof scope.deleted === 'object' ? present : documentSql(present))
   const { without } = context.plan.fieldVisibility
   if (without.length > 0) add(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
   return parts.length === 0 ? documentSql('true') : joined(parts, ' and ')
@@ -159,6 +166,8 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       const pools = clause.ids.flatMap((id) => (clause.below ? withinPool(id, context) : inPool(id)))
       return conjunction([anyLexeme(clause.none ? [...pools, withoutPool] : pools), systemField('pool', context)])
     }
+    case 'collected':
+      return conjunction([collectedCondition(clause, alias, context), systemField('collections', context)])
     case 'tag':
       return conjunction([anyLexeme(clause.ids.map(withTag)), systemField('tags', context)])
     case 'owner':

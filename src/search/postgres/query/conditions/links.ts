@@ -20,7 +20,7 @@ type ScopeSql = (scope: SearchScope, alias: string, context: ConditionContext) =
 export function asksLinks(clause: Clause): boolean {
   if (clause.is === 'and' || clause.is === 'or') return clause.of.some(asksLinks)
   if (clause.is === 'not') return asksLinks(clause.of)
-  return clause.is === 'linked' || clause.is === 'joined'
+  return clause.is === 'linked' || clause.is === 'joined' || clause.is === 'collected'
 }
 
 export function linkedCondition(
@@ -77,6 +77,19 @@ export function joinedCondition(
     sql: `${alias}.id in (select link.from_id from object_link link where link.column_id = ${column}
       and link.to_id in (${ids}))`,
   }
+}
+
+/** Lists of collections stand in no document: who puts an object into one changes nothing of it. */
+export function collectedCondition(
+  { ids, none, seen }: Extract<Clause, { is: 'collected' }>,
+  alias: string,
+  { parameters }: ConditionContext,
+): Condition {
+  const among = (list: readonly number[]): string => `e.collection_id = any(${parameters.add(list, 'bigint[]')})`
+  const within = `${alias}.id in (select e.object_id from collection_object e where ${among(ids)})`
+  if (!none) return ids.length === 0 ? never : ofSql(within)
+  const any = `exists (select from collection_object e where e.object_id = ${alias}.id${seen ? ` and ${among(seen)}` : ''})`
+  return ofSql(ids.length === 0 ? `not ${any}` : `(not ${any} or ${within})`)
 }
 
 /** What fulfils one of the clauses: what asks nothing of links is found together. */

@@ -7,7 +7,7 @@ import { accessSql, visibilityNode } from '../access/visibility.ts'
 import { clauseSql, scopeSql } from '../conditions/condition.ts'
 import type { ConditionContext } from '../conditions/context.ts'
 import type { CountedText } from '../facets/facet-sets.ts'
-import { countSql, type FacetColumn, facetColumn, storedFacetSql } from '../facets/facets.ts'
+import { countSql, type FacetColumn, facetColumn, storedFacetSql, systemVisibility } from '../facets/facets.ts'
 import { reachedFacetSql } from '../facets/reached.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from '../order/order.ts'
@@ -325,7 +325,7 @@ export async function runStoredFacet(
     return readCounts(db, parameters, reachedFacetSql(facet.field.field, facet.field.steps, `${where}`, plan))
   }
   const visibility = facet.field.kind === 'field' ? plan.fieldVisibility.column(facet.field.field) : 'always'
-  const seen = visibilityNode(visibility)
+  const seen = facet.field.kind === 'collections' ? systemVisibility('collections', plan) : visibilityNode(visibility)
   const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
   return readCounts(db, parameters, storedFacetSql(facet, matches, plan))
 }

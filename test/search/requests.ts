@@ -47,6 +47,7 @@ const ofKind = (...kinds: string[]): Field[] => fields.filter(({ kind }) => kind
 const textKinds = ['text', 'text_oneline', 'text_l10n_oneline', 'string', 'key']
 const texts = ofKind(...textKinds, 'link')
 const links = ofKind('link')
+const ownLinks = own.filter(({ kind }) => kind === 'link')
 const counted = fields.filter(({ kind }) => kind !== 'link')
 const dates = ofKind('date', 'daterange')
 const figures = ofKind('number', 'integer.2')
@@ -209,7 +210,11 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
     .tuple(fc.constantFrom(...links), elements)
     .map(([field, search]) => ({ type: 'in', fields: [field.name], subsearch: { search } }))
   const joined = fc
-    .tuple(fc.constantFrom('_system_object_id', ...links.map(({ name }) => name)), fc.constantFrom(...links), elements)
+    .tuple(
+      fc.constantFrom('_system_object_id', ...links.map(({ name }) => name)),
+      fc.constantFrom(...ownLinks),
+      elements,
+    )
     .map(([name, by, search]) => ({ type: 'in', fields: [name], subsearch: { search, field: by.name } }))
   const element = fc.oneof(
     { weight: 8, arbitrary: simple },

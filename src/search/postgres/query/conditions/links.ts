@@ -31,7 +31,8 @@ export function linkedCondition(
 ): Condition {
   const target = `${alias}l`
   const inner = scopeSql(of, target, context)
-  const node = whereSeen(context.plan.fieldVisibility.column(field), lexeme(hasValue(field.code)))
+  const visibility = context.plan.fieldVisibility.column(field)
+  const node = whereSeen(visibility, lexeme(hasValue(field.code)))
   if (inner === null || node === null) return never
   if (rows) {
     // Rows tell what they link to by their lexemes alone.
@@ -43,7 +44,8 @@ export function linkedCondition(
   const column = context.parameters.add(field.column.id, 'int')
   return {
     never: false,
-    node,
+    // Where all see the link, its row says enough: to compare lexemes with each object that is found takes most of the time.
+    node: visibility === 'always' ? null : node,
     sql: `${alias}.id in (select link.from_id from search_document ${target}
       join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
   }
@@ -125,7 +127,8 @@ export function linkedNegation(
   const where = documentsWhere(compile(of, ofDocuments(inner), context), inner, context)
   if (where === null) return always
   if (where === 'true') return never
-  return ofSql(`not exists (select from search_document ${inner} where ${inner}.id = ${alias}.id and ${where})`)
+  const found = `array(select ${inner}.id from search_document ${inner} where ${where})`
+  return ofSql(`not exists (select from unnest(${found}) as ${inner}(id) where ${inner}.id = ${alias}.id)`)
 }
 
 /** A condition by itself, so that an index finds the objects. */

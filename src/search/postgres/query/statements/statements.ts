@@ -40,7 +40,7 @@ export function startStatement(
 ): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters, ...form }
-  let written: { readonly where: Sql | null; readonly asked: number } | null = null
+  let written: ReturnType<typeof withAsked> | null = null
   // Not all that is asked of a search needs its condition.
   const condition = () => {
     written ??= withAsked(scopeSql(plan.scope, 'd', context))
@@ -54,7 +54,7 @@ export function startStatement(
       return condition().where
     },
     get lexical() {
-      return condition().asked > 0
+      return condition().asked > 0 || condition().ofLinked
     },
     get scattered() {
       return condition().asked > 1
@@ -65,6 +65,8 @@ export function startStatement(
 const withAsked = (where: Sql | null) => ({
   where,
   asked: where === null ? 0 : String(where).split('d.lexemes @@ {{').length - 1,
+  /** Lexemes of objects that links lead to, or of those that lead there (conditions/links.ts). */
+  ofLinked: /\bd[ulj]+\.lexemes @@ \{\{/.test(String(where)),
 })
 
 /** Counted facets in the order of the columns. */

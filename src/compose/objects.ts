@@ -72,6 +72,7 @@ export async function composeObjects(
     target: index.target,
     queued,
     reindexing,
+    check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },
     onFailure: async (id, error) => {
       await events.append(db, await failureEvents(db, 'OBJECT_INDEX_ERROR', [{ id, error }]))
     },
@@ -211,6 +212,7 @@ export async function composeObjects(
     db,
     pipelined,
     engine: index.engine,
+    checksIndex: config.indexCheckPause > 0,
     followedSince: () => index.target.followedSince(db),
     bus,
     reindexing,

@@ -13,7 +13,7 @@ import {
   mergeModes,
 } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, outsideDeadlines, shorter } from '../platform/limits/deadline.ts'
@@ -33,6 +33,7 @@ import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } f
 import type { Hit, SearchEngine, SearchOutcome, SearchPlan, SeenCollections } from './plan/plan.ts'
 import { pointRequest } from './points/request.ts'
 import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from './points/service.ts'
+import { beginRound, type CheckState, readState } from './queue/check-store.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
 import { namesCollections } from './request/collections.ts'
@@ -41,7 +42,7 @@ import { costOf, isHeavy } from './request/cost.ts'
 import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
-import type { SearchRequest, SearchResponse } from './schema.ts'
+import type { IndexCheck, SearchRequest, SearchResponse } from './schema.ts'
 import { createWalks } from './walk.ts'
 
 export type { HitOptions } from './hits.ts'
@@ -62,6 +63,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly pipelined: Queryable
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
+  /** Whether the index is compared with the objects in the background. */
+  readonly checksIndex: boolean
   /** Since when it is known what went out of sight. */
   readonly followedSince: () => Promise<number | null>
   readonly datamodel: { current(): Model }
@@ -327,6 +330,20 @@ export function createSearchService(deps: SearchServiceDeps) {
       await db.transaction((tx) => deps.reindexing.begin(tx, order))
     },
 
+    /** How far the check of the index is, and what it has found. @throws {AppError} `SystemRightRequired` */
+    async indexCheck(actor: Actor): Promise<IndexCheck> {
+      requireRight(actor, startReindex)
+      return shownCheck(await readState(db), deps.checksIndex)
+    },
+
+    /** Has the index checked from its beginning. @throws {AppError} `SystemRightRequired`, `ServerGeneric` where it is off */
+    async beginIndexCheck(actor: Actor): Promise<void> {
+      requireRight(actor, startReindex)
+      if (!deps.checksIndex)
+        throw badRequest('The check of the index is switched off.', { name: 'svc.index.check.pause' })
+      await beginRound(db)
+    },
+
     /** Ends those of the points in time that are the actor's. */
     endPoints: points.end,
 
@@ -337,6 +354,17 @@ export function createSearchService(deps: SearchServiceDeps) {
       unsubscribe()
       await points.close()
     },
+  }
+}
+
+function shownCheck(state: CheckState, isOn: boolean): IndexCheck {
+  const { beganAt, endedAt, last, ...counts } = state
+  return {
+    status: !isOn ? 'off' : endedAt === null ? 'running' : 'waiting',
+    began_at: beganAt.toISOString(),
+    ended_at: endedAt?.toISOString() ?? null,
+    ...counts,
+    last,
   }
 }
 

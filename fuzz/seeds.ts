@@ -870,4 +870,6 @@ export const seeds: Record<string, Seed> = {
     },
   },
   reindex: { make: () => ({ query: { blockFrontend: 'false' } }) },
+  getIndexCheck: { make: () => ({}) },
+  beginIndexCheck: { make: () => ({}) },
 }

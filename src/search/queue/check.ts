@@ -14,6 +14,9 @@ import { inIndexTransaction } from './transaction.ts'
 const stepSize = 100
 /** Documents without object that one step takes. */
 const mostSurplus = 1000
+/** Times that a step is repeated because something was saved meanwhile. */
+const mostTries = 5
+const nothing: state.Drift = { missing: [], surplus: [], different: [] }
 /** Objects of one step that events name. */
 const mostNamed = 20
 
@@ -36,6 +39,9 @@ export interface IndexCheckDeps {
 
 /** `step`: whether something was queued. To be called by the indexer, while nothing waits. */
 export function createIndexCheck(deps: IndexCheckDeps) {
+  /** How often the objects of this step were compared while something was saved. */
+  let tries = 0
+
   async function step({ db, client }: IndexConnection): Promise<boolean> {
     const after = await state.claimStep(db, deps)
     if (after === null) return false
@@ -43,10 +49,16 @@ export function createIndexCheck(deps: IndexCheckDeps) {
     const upto = ids.length < stepSize ? null : (ids.at(-1) as number)
     const compared = ids.length === 0 ? { missing: [], different: [] } : await compare({ db, client }, ids)
     const surplus = await deps.surplus(db, after, upto, mostSurplus)
-    const drift = { ...compared, surplus }
-    const found = drift.missing.length + drift.different.length + surplus.length
+    let drift: state.Drift = { ...compared, surplus }
+    let found = drift.missing.length + drift.different.length + surplus.length
     // What was saved meanwhile would be taken for drift, and what shows something of it too: they are compared once more.
-    if (found > 0 && (await state.anyWaiting(db))) return false
+    if (found > 0 && (await state.anyWaiting(db))) {
+      if (++tries < mostTries) return false
+      // Something is saved all the time: the next round will know more of these.
+      drift = nothing
+      found = 0
+    }
+    tries = 0
     await inIndexTransaction(db, async () => {
       await deps.assertCurrent(db)
       if (found > 0) await repair(db, drift)

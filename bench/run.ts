@@ -4,8 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, thesaurus, large
- *     --only <names>    comma-separated: start, auth, files, import, read, render, search, suggest, latency, save, cold, mixed, small, thesaurus, large
+ *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, small, thesaurus, links, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -21,6 +20,7 @@ import { measureFiles } from './files.ts'
 import { measureImport } from './import.ts'
 import { measureLarge } from './large.ts'
 import { measureLatency } from './latency.ts'
+import { measureLinks } from './links.ts'
 import { measureMemory } from './memory.ts'
 import { measureMixed } from './mixed.ts'
 import { multiply } from './multiply.ts'
@@ -62,6 +62,7 @@ const names = [
   'mixed',
   'small',
   'thesaurus',
+  'links',
   'large',
 ]
 const unknown = values.only?.split(',').filter((name) => !names.includes(name)) ?? []
@@ -81,6 +82,7 @@ try {
   if (['import', 'read', 'render', 'search', 'suggest', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (wants('small')) rows.push(...(await step('5,000 objects', () => measureSmall(say))))
+  if (wants('links')) rows.push(...(await step('links', () => measureLinks(source.path, 50_000, say))))
   if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
   if (values.large && wants('large'))
     rows.push(...(await step('a million objects', () => measureLarge(source.path, Number(values.copies), say))))

@@ -1113,6 +1113,29 @@ create table search_access_set (
   constraint search_access_set_key_key UNIQUE (key)
 );
 
+-- One row: the round of the index check that is under way, or that ended last.
+create table search_check (
+  singleton boolean not null default true,
+  -- Objects up to this id have been compared with their documents.
+  "position" bigint not null default 0,
+  began_at timestamp with time zone not null default now(),
+  -- Null: the round is under way.
+  ended_at timestamp with time zone,
+  -- When the last step began, in whatever process.
+  stepped_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  checked bigint not null default 0,
+  -- Objects without document.
+  missing bigint not null default 0,
+  -- Documents of objects that are not there.
+  surplus bigint not null default 0,
+  -- Documents that are not what is made of their objects.
+  different bigint not null default 0,
+  -- The whole round before, while another one is under way.
+  last jsonb,
+  constraint search_check_pkey PRIMARY KEY (singleton),
+  constraint search_check_singleton_check CHECK (singleton)
+);
+
 -- The search index: one row for each object that is not purged. What is read for every match stands first, the rest out of line.
 create table search_document (
   id bigint not null,

@@ -980,4 +980,6 @@ export const seeds: Record<string, Seed> = {
     },
   },
   reindex: { make: () => ({ query: { blockFrontend: 'false' } }) },
+  getIndexCheck: { make: () => ({}) },
+  beginIndexCheck: { make: () => ({}) },
 }

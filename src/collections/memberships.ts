@@ -1,5 +1,6 @@
 /** The lists that objects are in, asked by the keepers of objects. */
 import type { Actor } from '../platform/actor.ts'
+import { AppError } from '../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
 import { renderName } from './render.ts'
 import type { CollectionName } from './schema.ts'
@@ -37,6 +38,22 @@ export async function collectionsOf(
   )
   const found = Map.groupBy(rows, ({ objectId }) => objectId)
   return new Map([...found].map(([id, own]) => [id, own.map((one) => renderName(one.id, one, true))]))
+}
+
+/** Collections that one caller may see, for searches of objects by the lists that they are in. */
+const mostSeen = 100_000
+
+/** The collections that the caller may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
+export async function collectionsSeen(q: Queryable, actor: Actor): Promise<readonly number[] | null> {
+  if (actor.isRoot) return null
+  const { sql, values, name } = seenBy(actor)
+  const { rows } = await q.query<{ id: number }>(
+    `${sql} select id from seen limit $3`,
+    [...values, mostSeen + 1],
+    `collections-all-seen${name}`,
+  )
+  if (rows.length > mostSeen) throw new AppError('SearchTooCostly', { name: 'collections', most: mostSeen })
+  return rows.map(({ id }) => id)
 }
 
 /** Objects that go to the trash leave all lists. Objects are locked before collections, here as in changes of lists. */

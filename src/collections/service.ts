@@ -31,7 +31,7 @@ import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
 
 export { collectionMappingUse } from './mapping-use.ts'
-export { collectionsOf, leaveCollections } from './memberships.ts'
+export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
 export { collectionPresetUse, presetUses } from './preset-uses.ts'
 export { createShareMails } from './shares/mails.ts'
@@ -359,6 +359,7 @@ export function createCollectionService(deps: CollectionDeps) {
         actor,
         [{ collection: { _id: id, _version, displayname: { ...before, ...displayname } } }],
         () => 'body',
+        unasked,
       )
     },
 

@@ -1,4 +1,4 @@
-import { collectionsOf, createCollectionService, leaveCollections } from '../collections/service.ts'
+import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
@@ -82,6 +82,7 @@ export async function composeObjects(
     target: index.target,
     queued,
     reindexing,
+    check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },
     onFailure: async (id, error) => {
       await events.append(db, await failureEvents(db, 'OBJECT_INDEX_ERROR', [{ id, error }]))
     },
@@ -246,6 +247,7 @@ export async function composeObjects(
     db,
     pipelined,
     engine: index.engine,
+    checksIndex: config.indexCheckPause > 0,
     followedSince: () => index.target.followedSince(db),
     bus,
     reindexing,
@@ -270,6 +272,7 @@ export async function composeObjects(
     world: snapshots.world,
     freeVersions: files.freeVersions,
     alike: files.alike,
+    collectionsSeen,
     poolOf: pools.byId,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
     keepers: {

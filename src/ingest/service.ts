@@ -308,6 +308,7 @@ const saveOptions: Omit<SaveOptions, 'partial' | 'dryRun'> = {
   revoke: true,
   confirmTransition: 'ALL',
   collection: undefined,
+  collectionPolicy: 'setinvalid',
   reversePoolChangedMode: undefined,
 }
 

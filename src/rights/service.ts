@@ -2,7 +2,7 @@
  * What callers may do. Grants stand on the resources they protect; those of containers (pools, object types) are
  * compiled once per caller and kept in memory until one of them changes or begins or ends. See docs/rights-and-pools.md.
  */
-import type { Actor } from '../platform/actor.ts'
+import { type Actor, visitorOf } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import { hasSystemRight } from '../platform/http/system-right.ts'
 import { createByteCache } from '../platform/memory/byte-cache.ts'

@@ -1,34 +1,13 @@
 /** Values of hits that a request asks for beside them (`fields`), as far as the caller sees them. */
 import type { Localized } from '../datamodel/model.ts'
 import type { ShownObject } from '../objects/service.ts'
-import type { Actor } from '../platform/actor.ts'
-import { AppError } from '../platform/errors.ts'
-import type { Deadline } from '../platform/limits/deadline.ts'
-import type { Queryable } from '../platform/postgres/db.ts'
+import { createSteps, stepsKey } from './collect-steps.ts'
+import { type CollectContext, readStored, whoShows } from './collect-stored.ts'
 import { customLabel } from './document/values.ts'
 import type { SearchField } from './plan/fields.ts'
-import type { SearchEngine, SearchPlan } from './plan/plan.ts'
 import type { FieldRequest } from './request/fields.ts'
 
 export type CollectedFields = Readonly<Record<string, readonly unknown[]>>
-
-interface CollectContext {
-  readonly engine: SearchEngine
-  readonly q: Queryable
-  readonly deadline: Deadline
-  readonly actor: Actor
-  readonly plan: SearchPlan
-  /** Database languages, those that the request asks for first. */
-  readonly languages: readonly string[]
-  readonly databaseName: string
-  readonly withAncestors: (
-    actor: Actor,
-    systemObjectIds: readonly number[],
-  ) => Promise<ReadonlyMap<number, ShownObject>>
-}
-
-/** Characters of all values together. */
-const longestAnswer = 4_000_000
 
 export async function collectFields(
   requests: readonly FieldRequest[],
@@ -36,6 +15,30 @@ export async function collectFields(
   context: CollectContext,
 ): Promise<ReadonlyMap<number, CollectedFields>> {
   if (requests.length === 0 || ids.length === 0) return new Map()
+  const groups = Map.groupBy(requests, ({ steps }) => stepsKey(steps))
+  const values = new Map<number, Record<string, readonly unknown[]>>(ids.map((id) => [id, {}]))
+  const followed = createSteps(context)
+  for (const group of groups.values()) {
+    const reached = await followed(group[0]?.steps ?? [], ids)
+    const own = await collectOwn(group, [...new Set([...reached.values()].flat())], context)
+    for (const [id, among] of values) {
+      const targets = reached.get(id) ?? []
+      for (const { key } of group) among[key] = targets.flatMap((target) => own.get(target)?.[key] ?? [])
+    }
+  }
+  // In the order of the request.
+  const inOrder = (found: CollectedFields): CollectedFields =>
+    Object.fromEntries(requests.map(({ key }) => [key, found[key] ?? []]))
+  return new Map([...values].map(([id, found]) => [id, inOrder(found)]))
+}
+
+/** Values of the objects themselves. */
+async function collectOwn(
+  requests: readonly FieldRequest[],
+  ids: readonly number[],
+  context: CollectContext,
+): Promise<ReadonlyMap<number, CollectedFields>> {
+  if (ids.length === 0) return new Map()
   const columns = [...new Set(requests.flatMap(({ field }) => field ?? []))]
   const [stored, visible] = await Promise.all([readStored(columns, ids, context), whoShows(columns, ids, context)])
   const valuesOf = (field: SearchField, id: number): readonly unknown[] =>
@@ -75,67 +78,6 @@ function objectsIn(
     field === null ? ids : ids.flatMap((id) => valuesOf(field, id) as readonly number[]),
   )
   return [...new Set(found)]
-}
-
-interface Stored {
-  readonly uuid: string
-  /** By column. */
-  readonly values: readonly (readonly unknown[])[]
-}
-
-async function readStored(
-  columns: readonly SearchField[],
-  ids: readonly number[],
-  { q }: CollectContext,
-): Promise<ReadonlyMap<number, Stored>> {
-  const paths = columns.map((_, index) => `jsonb_path_query_array(v.content, $${index + 3}::jsonpath)`)
-  const { rows } = await q.query<{ id: number; uuid: string; values: Stored['values'] | null }>(
-    `select id, uuid, case when sum(length(found::text)) over () <= $2 then found end as values from (
-       select o.system_object_id as id, o.uuid, jsonb_build_array(${paths.join(', ')}) as found
-       from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
-       where o.system_object_id = any($1::bigint[])) stored`,
-    [ids, longestAnswer, ...columns.map(pathOf)],
-  )
-  return new Map(
-    rows.map(({ id, uuid, values }) => {
-      if (values === null) throw new AppError('AnswerTooLarge', { name: 'fields', most: longestAnswer })
-      return [id, { uuid, values }]
-    }),
-  )
-}
-
-/** Where the values of a column stand in a content, in the order of the rows. */
-function pathOf({ path, column }: SearchField): string {
-  return `$.${[...path.map(({ key }) => `${JSON.stringify(key)}[*]`), JSON.stringify(column.key)].join('.')}`
-}
-
-/** The objects whose values of a column the caller sees. */
-async function whoShows(
-  columns: readonly SearchField[],
-  ids: readonly number[],
-  { engine, plan, deadline }: CollectContext,
-): Promise<ReadonlyMap<SearchField, ReadonlySet<number>>> {
-  const all = new Set(ids)
-  const shown = columns.map(async (field): Promise<[SearchField, ReadonlySet<number>]> => {
-    const visibility = plan.fieldVisibility.column(field)
-    if (typeof visibility === 'string') return [field, visibility === 'always' ? all : new Set()]
-    const filled = { is: 'not', of: { is: 'empty', field } } as const
-    const hits = await engine.page(
-      {
-        ...plan,
-        scope: { ...plan.scope, where: { is: 'and', of: [{ is: 'id', ids }, filled] } },
-        score: [],
-        sort: [{ field: { by: 'id' }, descending: false }],
-        after: null,
-        offset: 0,
-        limit: ids.length,
-        aggregations: [],
-      },
-      deadline,
-    )
-    return [field, new Set(hits.map(({ id }) => id))]
-  })
-  return new Map(await Promise.all(shown))
 }
 
 function storedValues(request: FieldRequest, values: readonly unknown[], context: CollectContext): readonly unknown[] {

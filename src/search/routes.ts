@@ -9,6 +9,7 @@ import { notKnown } from './request/known.ts'
 import { lenientRequest, parseBody } from './request/lenient.ts'
 import {
   EndedPoints,
+  IndexCheck,
   ReindexQuery,
   SearchElements,
   SearchParseOptions,
@@ -192,6 +193,8 @@ export function registerSearchRoutes(app: HttpApp, { search, language }: Service
     },
   )
 
+  registerIndexCheckRoutes(app, search)
+
   app.post(
     '/api/v1/system/reindex',
     {
@@ -207,6 +210,43 @@ export function registerSearchRoutes(app: HttpApp, { search, language }: Service
     },
     async (request) => {
       await search.reindex(actorOf(request), { block: isOn(request.query.blockFrontend) })
+      return { status: 'ok' as const }
+    },
+  )
+}
+
+/** The check of the index against the objects. */
+function registerIndexCheckRoutes(app: HttpApp, search: SearchService): void {
+  app.get(
+    '/api/v1/system/index/check',
+    {
+      schema: {
+        operationId: 'getIndexCheck',
+        summary: 'What the check of the search index has found',
+        description:
+          'An extension. The index compares itself with the objects in the background, and indexes anew what differs.',
+        tags: ['system'],
+        response: { 200: IndexCheck },
+      },
+      config: { access: 'user', writes: false, systemRight: startReindex },
+    },
+    async (request) => search.indexCheck(actorOf(request)),
+  )
+
+  app.post(
+    '/api/v1/system/index/check',
+    {
+      schema: {
+        operationId: 'beginIndexCheck',
+        summary: 'Check the search index from its beginning',
+        description: 'An extension. In the background; refused where the check is switched off.',
+        tags: ['system'],
+        response: { 200: Ok },
+      },
+      config: { access: 'user', writes: true, systemRight: startReindex },
+    },
+    async (request) => {
+      await search.beginIndexCheck(actorOf(request))
       return { status: 'ok' as const }
     },
   )

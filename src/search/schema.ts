@@ -185,3 +185,27 @@ export const ReindexQuery = Type.Object({
 export const EndedPoints = Type.Object({
   pit_id: Type.Array(Type.String(), { maxItems: 1000, description: 'Points in time; unknown ones are ignored.' }),
 })
+
+const checkCounts = {
+  checked: Type.Integer({ description: 'Objects that were compared with their documents.' }),
+  missing: Type.Integer({ description: 'Objects without document.' }),
+  surplus: Type.Integer({ description: 'Documents of objects that are not there.' }),
+  different: Type.Integer({ description: 'Documents that were not what is made of their objects.' }),
+}
+
+export const IndexCheck = Type.Object(
+  {
+    status: Type.Enum(['off', 'running', 'waiting'], {
+      description: '`waiting`: a round has ended, and the next one is not due.',
+    }),
+    began_at: Type.String({ format: 'date-time' }),
+    ended_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    ...checkCounts,
+    last: Type.Union([
+      Type.Object({ began_at: Type.String(), ended_at: Type.String(), ...checkCounts }),
+      Type.Null({ description: 'There was no round before.' }),
+    ]),
+  },
+  { $id: 'IndexCheck' },
+)
+export type IndexCheck = Static<typeof IndexCheck>

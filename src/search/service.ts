@@ -13,7 +13,7 @@ import {
   mergeModes,
 } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
 import { type JsonAnswer, type JsonBody, JsonWriter, writeJson } from '../platform/http/json-answer.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import { type Deadline, outsideDeadlines, shorter } from '../platform/limits/deadline.ts'
@@ -31,18 +31,20 @@ import { createRecordSearch, domainOf } from './domains/service.ts'
 import { type Highlights, highlightHits } from './highlight/service.ts'
 import type { HitOptions } from './hits.ts'
 import { createFieldVisibility, type FieldVisibility, fieldVisibilityWithout } from './plan/field-visibility.ts'
-import type { Hit, SearchEngine, SearchOutcome, SearchPlan } from './plan/plan.ts'
+import type { Hit, SearchEngine, SearchOutcome, SearchPlan, SeenCollections } from './plan/plan.ts'
 import { pointRequest } from './points/request.ts'
 import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from './points/service.ts'
+import { beginRound, type CheckState, readState } from './queue/check-store.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
+import { namesCollections } from './request/collections.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
 import { notKnown } from './request/known.ts'
 import { choice, type Fields } from './request/read.ts'
 import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { LanguageSynonyms } from './request/synonyms.ts'
-import type { SearchRequest, SearchResponse } from './schema.ts'
+import type { IndexCheck, SearchRequest, SearchResponse } from './schema.ts'
 import { createSuggest } from './suggest/service.ts'
 import { createWalks } from './walk.ts'
 
@@ -64,6 +66,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly pipelined: Queryable
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
+  /** Whether the index is compared with the objects in the background. */
+  readonly checksIndex: boolean
   /** Since when it is known what went out of sight. */
   readonly followedSince: () => Promise<number | null>
   readonly datamodel: { current(): Model }
@@ -72,6 +76,8 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly world: () => World
   /** Versions of files that rights do not name: `image.small`. */
   readonly freeVersions: () => readonly string[]
+  /** The collections that the actor may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
+  readonly collectionsSeen: (q: Queryable, actor: Actor) => Promise<SeenCollections>
   /** Pictures that look like the files, the most similar first. @throws {AppError} for one that the actor may not see. */
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
@@ -189,6 +195,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       ...seen,
       databaseName: deps.databaseName,
       synonyms: deps.synonyms(),
+      collections: namesCollections(request as Fields) ? await deps.collectionsSeen(db, actor) : [],
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,
     })
@@ -356,6 +363,20 @@ export function createSearchService(deps: SearchServiceDeps) {
       await db.transaction((tx) => deps.reindexing.begin(tx, order))
     },
 
+    /** How far the check of the index is, and what it has found. @throws {AppError} `SystemRightRequired` */
+    async indexCheck(actor: Actor): Promise<IndexCheck> {
+      requireRight(actor, startReindex)
+      return shownCheck(await readState(db), deps.checksIndex)
+    },
+
+    /** Has the index checked from its beginning. @throws {AppError} `SystemRightRequired`, `ServerGeneric` where it is off */
+    async beginIndexCheck(actor: Actor): Promise<void> {
+      requireRight(actor, startReindex)
+      if (!deps.checksIndex)
+        throw badRequest('The check of the index is switched off.', { name: 'svc.index.check.pause' })
+      await beginRound(db)
+    },
+
     /** Ends those of the points in time that are the actor's. */
     endPoints: points.end,
 
@@ -366,6 +387,17 @@ export function createSearchService(deps: SearchServiceDeps) {
       unsubscribe()
       await points.close()
     },
+  }
+}
+
+function shownCheck(state: CheckState, isOn: boolean): IndexCheck {
+  const { beganAt, endedAt, last, ...counts } = state
+  return {
+    status: !isOn ? 'off' : endedAt === null ? 'running' : 'waiting',
+    began_at: beganAt.toISOString(),
+    ended_at: endedAt?.toISOString() ?? null,
+    ...counts,
+    last,
   }
 }
 

@@ -23,6 +23,12 @@ export function systemMeasures(db: Db): readonly Measure[] {
       read: () => single(db, 'select count(*)::int8 as value from search_failure'),
     },
     {
+      name: 'index_drift',
+      help: 'Documents that the last check of the index, or the one under way, has found missing, surplus or different.',
+      label: 'kind',
+      read: () => indexDrift(db),
+    },
+    {
       name: 'jobs',
       help: 'Jobs (mails, webhooks, transitions) by state; given_up: failed as often as they may.',
       label: 'state',
@@ -37,6 +43,11 @@ async function indexQueue(db: Queryable): Promise<Record<string, number>> {
   )
   const waiting = new Map(rows.map((row) => [row.priority, row.waiting]))
   return Object.fromEntries(priorities.map((name, priority) => [name, waiting.get(priority) ?? 0]))
+}
+
+async function indexDrift(db: Queryable): Promise<Record<string, number>> {
+  const { rows } = await db.query<Record<string, number>>('select missing, surplus, different from search_check')
+  return rows[0] ?? {}
 }
 
 function indexLag(db: Queryable): Promise<number> {

@@ -72,6 +72,8 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /transitions',
     'POST /transitions',
     'POST /system/reindex',
+    'GET /system/index/check',
+    'POST /system/index/check',
     'DELETE /search/point_in_time',
     'GET /right/explain',
     'GET /right/invalid',

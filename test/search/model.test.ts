@@ -383,6 +383,7 @@ const planOf = (request: object) =>
     fieldVisibility: everythingVisible,
     alike: new Map(),
     synonyms: [],
+    collections: null,
     databaseName: 'test',
     isSortValue: small.isSortValue,
     moment: null,

@@ -17,17 +17,37 @@ interface Field {
   readonly nested: string | null
 }
 
-const fields: Field[] = typeNames.flatMap((type) =>
-  Object.entries<string>(columns[type]).map(([column, kind]) => ({
-    name: fieldName(type, column),
-    kind: kind.startsWith('link:') ? 'link' : kind,
-    nested: column.includes('.') ? nestedName(type) : null,
-  })),
+const targetOf = new Map<string, string>()
+
+const own: Field[] = typeNames.flatMap((type) =>
+  Object.entries<string>(columns[type]).map(([column, kind]) => {
+    const name = fieldName(type, column)
+    if (kind.startsWith('link:')) targetOf.set(name, kind.slice(5))
+    return {
+      name,
+      kind: kind.startsWith('link:') ? 'link' : kind,
+      nested: column.includes('.') ? nestedName(type) : null,
+    }
+  }),
 )
+
+/** The fields of what links lead to, named from the objects that have the links. */
+const throughLinks = (of: readonly Field[]): Field[] =>
+  [...targetOf].flatMap(([link, target]) => {
+    const nested = own.find(({ name }) => name === link)?.nested ?? null
+    const there = of.filter(({ name }) => name.startsWith(`${target}.`))
+    return there.map(({ name, kind }) => ({ name: `${link}.${name}`, kind, nested }))
+  })
+
+const near = throughLinks(own)
+const far = throughLinks(near)
+/** Of the longest names a few: there are many. */
+const fields: Field[] = [...own, ...near, ...far.filter((_, index) => index % 5 === 0)]
 const ofKind = (...kinds: string[]): Field[] => fields.filter(({ kind }) => kinds.includes(kind))
 const textKinds = ['text', 'text_oneline', 'text_l10n_oneline', 'string', 'key']
 const texts = ofKind(...textKinds, 'link')
 const links = ofKind('link')
+const ownLinks = own.filter(({ kind }) => kind === 'link')
 const counted = fields.filter(({ kind }) => kind !== 'link')
 const dates = ofKind('date', 'daterange')
 const figures = ofKind('number', 'integer.2')
@@ -209,7 +229,11 @@ export function someRequest(world: Pick<World, 'ids' | 'pools' | 'tags' | 'users
     .tuple(fc.constantFrom(...links), elements)
     .map(([field, search]) => ({ type: 'in', fields: [field.name], subsearch: { search } }))
   const joined = fc
-    .tuple(fc.constantFrom('_system_object_id', ...links.map(({ name }) => name)), fc.constantFrom(...links), elements)
+    .tuple(
+      fc.constantFrom('_system_object_id', ...links.map(({ name }) => name)),
+      fc.constantFrom(...ownLinks),
+      elements,
+    )
     .map(([name, by, search]) => ({ type: 'in', fields: [name], subsearch: { search, field: by.name } }))
   const element = fc.oneof(
     { weight: 8, arbitrary: simple },

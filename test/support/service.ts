@@ -77,6 +77,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaUploads: 200,
     quotaUploadBytes: 2 ** 40,
     quotaPointsInTime: 10,
+    indexCheckPause: 0,
+    indexCheckEvery: 24,
     quotaAllPointsInTime: 200,
     quotaPointInTimeHits: 1_000_000,
     quotaSignIns: 1000,

@@ -47,6 +47,7 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
     const chains = await collections.findChains(
       tx,
       found.map(({ id }) => id),
+      null,
     )
     return { found, chains, grants: new Map(found.map((one) => [one.id, sharedBy(one, chains)])) }
   }

@@ -44,7 +44,7 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
       if (sharing.get().collections.length === 0 || changes.length === 0) return []
       const places = await placesOf(tx, changes, into)
       const collections = await findCollections(tx, [...places.keys()])
-      const chains = await findChains(tx, [...places.keys()])
+      const chains = await findChains(tx, [...places.keys()], null)
       const owners = new Map(
         (await ownerRows(tx, [...new Set(collections.map(({ ownerId }) => ownerId))])).map((one) => [one.userId, one]),
       )
@@ -88,6 +88,7 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
       const chains = await findChains(
         tx,
         collections.map(({ id }) => id),
+        null,
       )
       const byId = new Map(collections.map((one) => [one.id, one]))
       const leaving = found.map(({ collectionId, changes: indexes }) => {

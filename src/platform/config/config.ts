@@ -81,6 +81,10 @@ export interface Config extends LaneSettings {
   readonly quotaSessions: number
   /** Points in time of one caller, of all, and hits of one. */
   readonly quotaPointsInTime: number
+  /** Seconds; 0: the index is not checked. */
+  readonly indexCheckPause: number
+  /** Hours. */
+  readonly indexCheckEvery: number
   readonly quotaAllPointsInTime: number
   readonly quotaPointInTimeHits: number
   /** Event streams of one caller. */

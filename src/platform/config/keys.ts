@@ -307,6 +307,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     300,
     'The same for a request that writes.',
   ),
+  indexCheckPause: key(
+    'svc.index.check.pause',
+    'SVC_INDEX_CHECK_PAUSE',
+    integer(0, 3600),
+    2,
+    'Seconds between two steps in which a hundred documents of the search index are compared with their objects; 0: none are.',
+  ),
+  indexCheckEvery: key(
+    'svc.index.check.every',
+    'SVC_INDEX_CHECK_EVERY',
+    integer(1, 8760),
+    24,
+    'Hours between the end of a check of the whole search index and the beginning of the next one.',
+  ),
   heavyRequests: key(
     'svc.http.heavyRequests',
     'SVC_HEAVY_REQUESTS',

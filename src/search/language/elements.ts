@@ -1,6 +1,7 @@
 /** The syntax of a query to the elements of a search request. */
 import type { FieldCatalogue } from '../plan/fields.ts'
-import { type Named, notAllowed, resolveName } from '../request/names.ts'
+import { type Named, notAllowed } from '../request/names.ts'
+import { resolvePath } from '../request/paths.ts'
 import { type Clock, momentOf, placeholders } from './moments.ts'
 import { queryError } from './parse.ts'
 import type { Comparison, Expression, Operator, Value } from './syntax.ts'
@@ -114,7 +115,7 @@ function comparison(each: Comparison, context: Context): Element {
 
 function affirmative({ field, operator, value, at }: Comparison, context: Context): Element {
   if (value.kind === 'search') return searchWithin(field, value, at, context)
-  const named = resolveName(context.fields, field)
+  const { named } = resolvePath(context.fields, field)
   if (operator === '==') return equal(field, named, value, context)
   if (operator === '=@') return fulltext((value as { text: string }).text, field)
   if (operator === '=*' || operator === '=^') {
@@ -162,7 +163,7 @@ function searchWithin(
 ): Element {
   const search = listOf(of, context)
   if (context.fields.nestedByName.has(field)) return { type: 'nested', path: field, search }
-  const named = resolveName(context.fields, field)
+  const { named } = resolvePath(context.fields, field)
   const target = named.kind === 'field' && named.field.kind === 'link' ? named.field.column.target : null
   if (!target) throw notAllowed(field, 'subsearch')
   if (search.length === 0) throw queryError(context.text, at, ['a condition'])

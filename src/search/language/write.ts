@@ -1,6 +1,6 @@
 /** Elements of a search request to the query that says the same: the way back from `elementsOf`. */
 import type { FieldCatalogue } from '../plan/fields.ts'
-import { resolveName } from '../request/names.ts'
+import { resolvePath } from '../request/paths.ts'
 import { deepest, type Fields, fieldsAt, listAt, wrong } from '../request/read.ts'
 import { isDate, isTitle } from './elements.ts'
 import { queryLimits } from './parse.ts'
@@ -97,7 +97,8 @@ function textQuery(element: Fields, place: string, fields: FieldCatalogue): stri
   if ((mode === 'fulltext' && !isPattern) || (mode === 'wildcard' && (isPattern || !string.includes('\\')))) {
     return field === null ? quoted(string) : `${field} =@ ${quoted(string)}`
   }
-  if (field !== null && mode === 'token' && isTitle(resolveName(fields, field))) return `${field} == ${quoted(string)}`
+  if (field !== null && mode === 'token' && isTitle(resolvePath(fields, field).named))
+    return `${field} == ${quoted(string)}`
   const literal = mode === 'exact' && string.endsWith('*') ? literalOf(string.replace(/^\*/, '').slice(0, -1)) : null
   if (field !== null && literal !== null && !endsEscaped(string)) {
     return `${field} ${string.startsWith('*') ? '=*' : '=^'} ${quoted(literal)}`
@@ -129,7 +130,7 @@ function inQuery(element: Fields, place: string, fields: FieldCatalogue, depth: 
   const values = listAt(element.in, `${place}.in`, queryLimits.conditions)
   if (values.length === 0) throw unsayable(`${place}.in`, 'a list of no values')
   const tests = names.flatMap((name) => {
-    const named = resolveName(fields, name)
+    const named = resolvePath(fields, name).named
     return values.map((value, index) => {
       const at = `${place}.in[${index}]`
       if (isDate(named) && value !== null) throw unsayable(at, 'exactly the interval of a date')
@@ -149,7 +150,7 @@ function rangeQuery(element: Fields, place: string, fields: FieldCatalogue): Wri
   const bounds = [...bound('from', ['>=', '>']), ...bound('to', ['<=', '<'])]
   if (bounds.length === 0) return one(`${field} != null`)
   const included = element.from_equals !== false && element.to_equals !== false
-  if (bounds.length === 2 && included && element.from === element.to && isDate(resolveName(fields, field))) {
+  if (bounds.length === 2 && included && element.from === element.to && isDate(resolvePath(fields, field).named)) {
     return one(`${field} == ${literal(element.from, `${place}.from`)}`)
   }
   return { text: bounds.join(' && '), range: field, joint: bounds.length === 2 ? '&&' : null }

@@ -8,10 +8,14 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { DeleteCondition, Expression } from '../../rights/service.ts'
 import type { Ring } from '../geo/polygon.ts'
 import type { Rectangle } from '../geo/rectangles.ts'
+import type { LinkStep } from './field-paths.ts'
 import type { FieldVisibility } from './field-visibility.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Measure, Measured } from './measures.ts'
 import type { FoundTerm, FoundTerms, TermQuery } from './terms.ts'
+
+/** Ids of the collections that a caller may see; null: all of them. */
+export type SeenCollections = readonly number[] | null
 
 /** How the string of a text element is read. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
@@ -99,6 +103,13 @@ export type Clause =
   | { readonly is: 'objecttype' | 'id'; readonly ids: readonly number[] }
   | { readonly is: 'pool'; readonly ids: readonly number[]; readonly below: boolean; readonly none: boolean }
   | { readonly is: 'tag'; readonly ids: readonly number[] }
+  /** Objects in the list of one of the collections; `none`: also those in no list that the caller may see (`seen`). */
+  | {
+      readonly is: 'collected'
+      readonly ids: readonly number[]
+      readonly none: boolean
+      readonly seen: SeenCollections
+    }
   /** `u5`, `g3` */
   | { readonly is: 'owner'; readonly principals: readonly string[] }
   | { readonly is: 'uuid'; readonly values: readonly string[] }
@@ -165,6 +176,8 @@ export type SortField =
       readonly digits?: 'letters' | number
       /** Of the same kind: the first of them that an object has a value in counts. */
       readonly others?: readonly SearchField[]
+      /** The value of the object that these links lead to, along the first link of each. */
+      readonly steps?: readonly LinkStep[]
     }
 
 export interface SortKey {
@@ -173,8 +186,14 @@ export interface SortKey {
 }
 
 export type FacetField =
-  | { readonly kind: 'field'; readonly field: SearchField }
+  | {
+      readonly kind: 'field'
+      readonly field: SearchField
+      /** Values of the objects that these links lead to. */
+      readonly steps?: readonly LinkStep[]
+    }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
+  | { readonly kind: 'collections'; readonly seen: SeenCollections }
 
 export interface FacetPlan {
   readonly kind: 'facet'

@@ -191,6 +191,16 @@ async function readSources(
   return sources.map((source) => refreshed.get(source.id) ?? source)
 }
 
+/** Documents of objects as they are now. */
+export async function makeAnew(
+  deps: BatchDeps,
+  db: Queryable,
+  settings: BatchSettings,
+  ids: readonly number[],
+): Promise<DocumentBatch> {
+  return make(deps, db, settings, await store.readSources(db, ids), ids)
+}
+
 /** Documents of the objects, with what is shown of those that they link to. */
 async function make(
   { target, targets, poolPath, readFiles, now }: BatchDeps,

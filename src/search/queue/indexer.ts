@@ -14,8 +14,9 @@ import { cutShort, type Db, onConnection, type Queryable, type Tx } from '../../
 import { isDiskFull } from '../../platform/postgres/failures.ts'
 import type { Signal } from '../../platform/process/signal.ts'
 import { createAnalysis, presenceOf } from './analysis.ts'
-import { indexBatch, type RefreshStandards } from './batch.ts'
+import { indexBatch, makeAnew, type RefreshStandards } from './batch.ts'
 import { createChanges } from './changes.ts'
+import { createIndexCheck } from './check.ts'
 import type { ReadFiles } from './files.ts'
 import { laneOf, lanes, nextBatch } from './lanes.ts'
 import { createTargets } from './link-targets.ts'
@@ -66,6 +67,8 @@ export interface IndexerDeps {
   /** Reports objects that are tried again. */
   readonly onRetry: (db: Queryable, failed: readonly store.Failed[]) => Promise<void>
   readonly reindexing: Reindexing
+  /** Seconds between two steps of the check of the index, 0: it is not checked; and between two rounds. */
+  readonly check: { readonly pause: number; readonly every: number }
   /** Where the index is kept. */
   readonly target: IndexTarget
   /** Something has been queued and committed in this process. */
@@ -116,6 +119,18 @@ export async function createIndexer(deps: IndexerDeps) {
   /** The connection on which we index. */
   let busy: PoolClient | null = null
   let retry: NodeJS.Timeout | undefined
+  /** It is time for another step of the check. */
+  let checking = false
+  const check = createIndexCheck({
+    log,
+    ...deps.check,
+    make: (on, ids) => makeAnew(batchDeps, on, settings.current(), ids),
+    surplus: target.surplus,
+    distrust: target.distrust,
+    assertCurrent: (on) => deps.datamodel.assertCurrent({ ...on, afterCommit: () => {} }, settings.current().model),
+    onRepair: deps.onRetry,
+  })
+  const checks = deps.check.pause === 0 ? undefined : setInterval(wakeForCheck, 1000 * deps.check.pause).unref()
   const timer = setInterval(() => void lookAround(), patrol).unref()
 
   /** While we ask others to index, which this process hears too. */
@@ -138,6 +153,11 @@ export async function createIndexer(deps: IndexerDeps) {
       running = null
       if (wanted && !closed && !retry) wake()
     })
+  }
+
+  function wakeForCheck(): void {
+    checking = true
+    wake()
   }
 
   function wakeLater(pause: number): void {
@@ -232,6 +252,10 @@ export async function createIndexer(deps: IndexerDeps) {
     }
     // A stop can come while indexes are put aside.
     if (closed) return
+    if (checking) {
+      checking = false
+      if (await check.step(connection)) wanted = true
+    }
     await forgetTombstones(connection.db)
     if (unsettled < worthSettling) return
     unsettled = 0
@@ -326,6 +350,7 @@ export async function createIndexer(deps: IndexerDeps) {
     async close(): Promise<void> {
       closed = true
       clearInterval(timer)
+      clearInterval(checks)
       clearTimeout(retry)
       unsubscribe()
       unsubscribeServer()

@@ -45,6 +45,11 @@ export interface DocumentBatch {
    * with everything that is changed in it, so that whoever keeps results knows whether they are current.
    */
   apply(connection: IndexConnection): Promise<number>
+  /** Of which objects the index has no document, or another one. */
+  compare(connection: IndexConnection): Promise<{
+    readonly missing: readonly number[]
+    readonly different: readonly number[]
+  }>
 }
 
 /** What the index has of an object that is not there any more. */
@@ -80,6 +85,10 @@ export interface IndexTarget {
   expired(db: Queryable, now: Date): Promise<readonly number[]>
   /** What the index has of objects that are not there any more; null: of all types. */
   leftovers(db: Queryable, objecttypes: readonly number[] | null): Promise<readonly Leftover[]>
+  /** Some documents of objects that are not there any more, between two ids; null: to the end. */
+  surplus(db: Queryable, after: number, upto: number | null, limit: number): Promise<readonly number[]>
+  /** Documents that are written anew the next time, even if they seem to be what they should be. */
+  distrust(db: Queryable, ids: readonly number[]): Promise<void>
   /** Forgets who could see objects in a place that they left before this moment. */
   forgetTombstones(db: Queryable, before: Date): Promise<void>
   /** Since when it is known which objects went out of whose sight, in microseconds since 1970; null: ever since. */

@@ -7,7 +7,8 @@ import type { AggregationPlan, Clause, FacetField } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
 import type { ElementContext } from './clauses.ts'
 import { type MeasureType, measureOf, measureTypes, periodsOf } from './measures.ts'
-import { notAllowed, resolveLink, resolveName } from './names.ts'
+import { linkOf, notAllowed } from './names.ts'
+import { resolvePath } from './paths.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from './read.ts'
 
@@ -142,12 +143,17 @@ function facetPlans(
 const defaultFields: Readonly<Record<string, string>> = { pool: '_pool', tag: '_tags' }
 
 function facetField(type: 'term' | 'linked_object', name: string, place: string, context: ElementContext): FacetField {
-  const named = resolveLink(context.fields, name)
+  const { steps, named: found } = resolvePath(context.fields, name)
+  const named = found.kind === 'targetId' ? linkOf(found) : found
+  if (steps.some(({ reverse }) => reverse) || (steps.length > 0 && named.kind !== 'field')) {
+    throw notAllowed(name, 'aggregations')
+  }
   if (named.kind === 'system') {
     if (named.name === '_objecttype' && type === 'term') return { kind: 'objecttype' }
     if (named.name === '_pool' && type === 'linked_object') return { kind: 'pool' }
     if (named.name === '_tags') return { kind: 'tags' }
     if (named.name === '_owner' && type === 'term') return { kind: 'owner' }
+    if (named.name === '_collections' && type === 'term') return { kind: 'collections', seen: context.collections }
     throw notAllowed(name, 'aggregations')
   }
   if (named.kind !== 'field') throw notAllowed(name, 'aggregations')
@@ -156,7 +162,7 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
   if (!fits || field.kind === 'geo' || field.kind === 'files' || (field.file && !field.facet)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type, field: name })
   }
-  return { kind: 'field', field }
+  return { kind: 'field', field, ...(steps.length > 0 ? { steps } : {}) }
 }
 
 function rangesOf(entry: Fields, place: string): { from?: unknown; to?: unknown }[] {
@@ -174,7 +180,7 @@ function rangeClauses(
   context: ElementContext,
 ): Clause[] {
   const [asset] = assetFields(field, context) ?? []
-  const named = resolveName(context.fields, asset?.name ?? field)
+  const { named } = resolvePath(context.fields, asset?.name ?? field)
   const isNumber = named.kind === 'field' && named.field.kind === 'number'
   if ((type === 'range') !== isNumber) throw new AppError('UnsupportedInAggregation', { name: place, type, field })
   return ranges.map((range, index) => rangeClause({ ...range, field }, `${place}.ranges[${index}]`, context))

@@ -1,7 +1,7 @@
 /** What all kinds of elements share. */
 import type { Table } from '../../datamodel/model.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.ts'
-import type { Clause, SearchScope } from '../plan/plan.ts'
+import type { Clause, SearchScope, SeenCollections } from '../plan/plan.ts'
 import type { TimeZone } from './moments.ts'
 import type { Fields } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
@@ -22,6 +22,14 @@ export interface ElementContext {
   readonly synonyms: readonly LanguageSynonyms[]
   /** Compiles a search within the search. */
   readonly scope: (request: Fields, place: string, depth: number) => SearchScope
+  /** The same about objects of a type that a link leads to. */
+  readonly within: (target: Table) => ElementContext
+  /** Those of these objects that fulfil a condition, as far as the caller may read them. */
+  readonly scopeOf: (target: Table, where: Clause) => SearchScope
+  /** The collections that the caller may see; empty where the request names none. */
+  readonly collections: SeenCollections
+  /** Steps through links of the whole request, so far. */
+  readonly links: { count: number }
 }
 
 export function and(of: readonly Clause[]): Clause {

@@ -3,7 +3,7 @@ import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { FieldVisibility } from '../plan/field-visibility.ts'
 import { fieldsOf } from '../plan/fields.ts'
-import type { SearchEngine, SearchPlan, SearchScope } from '../plan/plan.ts'
+import type { SearchEngine, SearchPlan, SearchScope, SeenCollections } from '../plan/plan.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
 import type { ElementContext } from './clauses.ts'
 import { elementsClause } from './elements.ts'
@@ -28,6 +28,8 @@ export interface CompileContext {
   /** Pictures that look like those that the request names (`picturesOf`). */
   readonly alike: AlikeFiles
   readonly synonyms: readonly LanguageSynonyms[]
+  /** The collections that the caller may see, where the request names some (`namesCollections`). */
+  readonly collections: SeenCollections
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']
 }
@@ -53,7 +55,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
   if (request.field) throw unsupported('field', 'a field of a search that is within no other')
   const fields = fieldsOf(context.model)
   const objecttypes = objecttypesOf(request, '', context.model)
-  const elements = elementContext(request, '', objecttypes, context, 0)
+  const elements = elementContext(request, '', objecttypes, { ...context, links: { count: 0 } }, 0)
   const { clause, score } = elementsClause(request.search, 'search', elements)
   const languages = request.languages ? stringsAt(request.languages, 'languages', 100) : []
   const wanted = languages.filter((language) => context.languages.includes(language))
@@ -85,14 +87,19 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
   return { plan, highlight, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
 }
 
+/** What all parts of one request share. */
+interface RequestContext extends CompileContext {
+  readonly links: ElementContext['links']
+}
+
 function elementContext(
   request: Fields,
   place: string,
   objecttypes: readonly Table[],
-  context: CompileContext,
+  context: RequestContext,
   depth: number,
 ): ElementContext {
-  return {
+  const own: ElementContext = {
     fields: fieldsOf(context.model),
     objecttypes,
     zone: timeZoneOf(optional(request, 'timezone', 'string', place || 'body')),
@@ -102,11 +109,32 @@ function elementContext(
     alike: context.alike,
     synonyms: context.synonyms,
     scope: (inner, innerPlace, innerDepth) => innerScope(inner, innerPlace, context, innerDepth),
+    within: (target) => withinTarget(own, target),
+    scopeOf: ({ id }, where) => ({
+      objecttypes: [id],
+      where,
+      rights: context.fieldVisibility.rights,
+      deleted: false,
+    }),
+    links: context.links,
+    collections: context.collections,
   }
+  return own
+}
+
+function withinTarget(context: ElementContext, target: Table): ElementContext {
+  const inner: ElementContext = {
+    ...context,
+    objecttypes: [target],
+    nested: null,
+    depth: context.depth + 1,
+    within: (next) => withinTarget(inner, next),
+  }
+  return inner
 }
 
 /** A search within an `in` element: what it finds are objects that are linked to. */
-function innerScope(request: Fields, place: string, context: CompileContext, depth: number): SearchScope {
+function innerScope(request: Fields, place: string, context: RequestContext, depth: number): SearchScope {
   const objecttypes = objecttypesOf(request, place, context.model)
   const elements = elementContext(request, place, objecttypes, context, depth)
   const { clause } = elementsClause(request.search, `${place}.search`, elements)

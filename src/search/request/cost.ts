@@ -15,6 +15,8 @@ export const searchLimits = {
   subsearches: 10,
   /** How deep they stand in each other. */
   subsearch_depth: 3,
+  /** Steps through links to fields of other objects, counted once for each of the words that are looked for there. */
+  links: 100,
   /** Elements that ask for similar pictures. */
   pictures: 10,
   /** Values that all aggregations together answer at most (`limit`). */
@@ -25,10 +27,10 @@ export const searchLimits = {
 
 type Counted = keyof typeof searchLimits
 
-export type SearchCost = Readonly<Record<Counted, number>>
+export type SearchCost = Readonly<Record<Exclude<Counted, 'links'>, number>>
 
 /** From here on a search is heavy, whatever it turns out to be. */
-const heavyFrom: Partial<Record<Counted, number>> = {
+const heavyFrom: Partial<SearchCost> = {
   elements: 100,
   terms: 5000,
   patterns: 20,
@@ -38,7 +40,7 @@ const heavyFrom: Partial<Record<Counted, number>> = {
 }
 
 export function isHeavy(cost: SearchCost): boolean {
-  return Object.entries(heavyFrom).some(([name, from]) => cost[name as Counted] >= from)
+  return Object.entries(heavyFrom).some(([name, from]) => cost[name as keyof SearchCost] >= from)
 }
 
 /** @throws {AppError} `SearchTooCostly` that names what there is too much of. */
@@ -53,7 +55,7 @@ export function costOf(request: Fields): SearchCost {
     aggregated_values: 0,
     ranges: 0,
   }
-  const add = (name: Counted, count: number): void => {
+  const add = (name: keyof SearchCost, count: number): void => {
     cost[name] += count
     if (cost[name] > searchLimits[name]) throw tooCostly(name)
   }
@@ -96,7 +98,7 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-function tooCostly(name: Counted): AppError {
+export function tooCostly(name: Counted): AppError {
   const most = searchLimits[name]
   return new AppError(
     'SearchTooCostly',

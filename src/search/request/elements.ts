@@ -2,6 +2,7 @@
 import { mostBits } from '../../files/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { patterns } from '../document/analyze.ts'
+import { firstStep } from '../plan/field-paths.ts'
 import type { NestedFields, SearchField } from '../plan/fields.ts'
 import type { Clause, ScoreTerm, SearchScope, TextClause, TextTarget } from '../plan/plan.ts'
 import { assetFields, expandAssets, noneOf } from './assets.ts'
@@ -9,11 +10,13 @@ import { changeClause } from './changes.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { boxClause, shapeClause } from './geo.ts'
 import { notAllowed, resolveLink, resolveName, unknownField } from './names.ts'
+import { linkedClause, throughLink } from './paths.ts'
 import { patternClause } from './patterns.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, deepest, type Fields, fieldsAt, listAt, mostElements, optional, stringsAt, wrong } from './read.ts'
 import { alikeByWeight, pictureOf } from './similar.ts'
 import { alternativesOf } from './synonyms.ts'
+import { type NamesClause, ofAnyNames, valuesThroughLink, withoutStart, wordsApart } from './through-links.ts'
 import { valuesClause } from './values.ts'
 
 /** A clause with what it adds to the score. */
@@ -94,9 +97,15 @@ const parsers: Record<(typeof types)[number], Parser> = {
   nested: nestedElement,
   similar: similarElement,
   geo_bounding_box: (element, place, context) => ({
-    clause: boxClause(element, namesOf(element, place), place, context),
+    clause: ofAnyNames(namesOf(element, place), place, context, (names, inner) =>
+      boxClause(element, names, place, inner),
+    ),
   }),
-  geo_shape: (element, place, context) => ({ clause: shapeClause(element, namesOf(element, place), place, context) }),
+  geo_shape: (element, place, context) => ({
+    clause: ofAnyNames(namesOf(element, place), place, context, (names, inner) =>
+      shapeClause(element, names, place, inner),
+    ),
+  }),
 }
 
 function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
@@ -122,6 +131,15 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   if (text.trim() === '*' && mode !== 'token' && mode !== 'exact' && names.length === 0 && !context.nested)
     return { clause: and([]) }
   const wanted = names.length === 0 && !context.nested ? ['_fulltext'] : expandAssets(names, context)
+  if (wanted.some((name) => throughLink(name, context))) {
+    const { field: _, fields: __, ...rest } = element
+    const texts = phrase ? [text] : wordsApart(text, mode)
+    const textIn = (string: string): NamesClause => {
+      return (fields, inner) => textElement({ ...rest, fields, string }, place, inner).clause
+    }
+    const clause = and(texts.map((string) => ofAnyNames(wanted, place, context, textIn(string))))
+    return { clause, score: [{ clause, boost: 1, certain: true }] }
+  }
   const targets = wanted.map((name) => textTarget(name, languages, context))
   if (targets.length === 0 && names.length > 0) return { clause: { is: 'none' }, score: [] }
   if (targets.length === 0) throw wrong(`${place}.fields`, 'a list of the fields of the nested table')
@@ -185,12 +203,19 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       context.depth + 1,
     )
     const by = subsearchField(element.subsearch as Fields, `${place}.subsearch`, context)
-    return { clause: or(fields.map((name) => linkedClause(name, scope, by, context))) }
+    return { clause: or(fields.map((name) => foundBy(name, scope, by, place, context))) }
   }
   const values = listAt(element.in, `${place}.in`, mostValues)
   const clauses = fields.map((name): Clause => {
     const assets = assetFields(name, context)
     if (assets) return assetValues(assets, name, values, place, context)
+    const through = throughLink(name, context)
+    if (through) {
+      const { field: _, ...rest } = element
+      return valuesThroughLink(through, { name, place, values }, context, (list, inner) => {
+        return inElement({ ...rest, fields: [through.rest], in: list }, place, inner).clause
+      })
+    }
     const named = resolveName(context.fields, name)
     if (named.kind === 'field') assertInRow(named.field, name, context)
     else if (context.nested) throw notAllowed(name, 'nested')
@@ -202,6 +227,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       fields: context.fields,
       zone: context.zone,
       databaseName: context.databaseName,
+      collections: context.collections,
       inRows: (field, clause) => inRows(context, [{ field }], clause),
     })
   })
@@ -282,7 +308,17 @@ function periodsClause(field: SearchField, values: readonly unknown[], place: st
   )
 }
 
-function linkedClause(name: string, of: SearchScope, by: SearchField | null, context: ElementContext): Clause {
+function foundBy(
+  name: string,
+  of: SearchScope,
+  by: SearchField | null,
+  place: string,
+  context: ElementContext,
+): Clause {
+  const through = throughLink(name, context)
+  if (through) {
+    return linkedClause(through, name, place, context, (inner) => foundBy(through.rest, of, by, place, inner))
+  }
   const named = resolveLink(context.fields, name)
   if (context.nested) throw notAllowed(name, 'subsearch')
   if (named.kind === 'system' && named.name === '_system_object_id') return { is: 'joined', field: null, of, by }
@@ -303,6 +339,11 @@ function subsearchField(subsearch: Fields, place: string, { fields }: ElementCon
 function nestedElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
   const path = optional(element, 'path', 'string', place) ?? ''
   const nested = nestedAt(path, context)
+  const through = nested ? null : firstStep(context.fields, path)
+  if (through && path.endsWith(through.rest)) {
+    const own = withoutStart(element, path.slice(0, path.length - through.rest.length), place)
+    return { clause: linkedClause(through, path, place, context, (inner) => nestedElement(own, place, inner).clause) }
+  }
   if (!nested) throw unknownField(path, [...context.fields.nestedByName.keys()])
   const inner = { ...context, nested, depth: context.depth + 1 }
   const { clause } = elementsClause(element.search, `${place}.search`, inner)

@@ -1,7 +1,9 @@
 /** `fields` of a request: values of hits that are answered beside them. */
+import type { LinkStep } from '../plan/field-paths.ts'
 import type { SearchField } from '../plan/fields.ts'
 import type { ElementContext } from './clauses.ts'
-import { type Named, notAllowed, resolveName } from './names.ts'
+import { type Named, notAllowed } from './names.ts'
+import { resolvePath } from './paths.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from './read.ts'
 
 /** What is answered of an object: what it is, or what others show it by. */
@@ -10,7 +12,9 @@ export type ObjectPart = 'id' | 'globalId' | 'uuid' | 'objecttype' | 'ownId' | '
 export interface FieldRequest {
   /** The name in the answer. */
   readonly key: string
-  /** null: something of the hit itself. */
+  /** The way to the objects that have the values; empty: the hit itself. */
+  readonly steps: readonly LinkStep[]
+  /** null: something of the object itself. */
   readonly field: SearchField | null
   /** Of the hit, or of what a link leads to; null: the stored value. */
   readonly part: ObjectPart | null
@@ -42,7 +46,7 @@ function fieldRequest(entry: Fields, place: string, { fields }: ElementContext):
   const name = optional(entry, 'field', 'string', place) ?? ''
   const key = optional(entry, 'key', 'string', place) || name
   if (key.length > 1000) throw wrong(`${place}.key`, 'a key of at most 1000 characters')
-  const named = resolveName(fields, name)
+  const { steps, named } = resolvePath(fields, name)
   const mode = optional(entry, 'mode', 'string', place)
   const isDate = named.kind === 'field' && named.field.kind === 'date'
   if (mode && !isDate) throw wrong(`${place}.mode`, 'absent where the field is no date')
@@ -53,6 +57,7 @@ function fieldRequest(entry: Fields, place: string, { fields }: ElementContext):
   if (withPath && what.part === 'uuid') throw notAllowed(name, 'fields with_path')
   return {
     key,
+    steps,
     ...what,
     withPath,
     end,

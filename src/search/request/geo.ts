@@ -5,7 +5,8 @@ import { type Rectangle, toUnits, withinTurn } from '../geo/rectangles.ts'
 import type { SearchField } from '../plan/fields.ts'
 import type { Clause } from '../plan/plan.ts'
 import { type ElementContext, or } from './clauses.ts'
-import { notAllowed, resolveName } from './names.ts'
+import { notAllowed } from './names.ts'
+import { resolveOwn } from './paths.ts'
 import { type Fields, fieldsAt, listAt, wrong } from './read.ts'
 
 export function boxClause(element: Fields, names: readonly string[], place: string, context: ElementContext): Clause {
@@ -34,7 +35,7 @@ function geoFields(names: readonly string[], place: string, context: ElementCont
 
 /** @throws {AppError} `SearchFieldNotAllowed` for a field that has no geometries. */
 export function geoField(name: string, { fields }: ElementContext): SearchField {
-  const named = resolveName(fields, name)
+  const named = resolveOwn(fields, name, 'geo')
   if (named.kind !== 'field' || named.field.kind !== 'geo') throw notAllowed(name, 'geo')
   return named.field
 }

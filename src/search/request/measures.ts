@@ -4,7 +4,8 @@ import { longestHash } from '../geo/geohash.ts'
 import type { Measure } from '../plan/measures.ts'
 import type { ElementContext } from './clauses.ts'
 import { boxAt, geoField } from './geo.ts'
-import { notAllowed, resolveName } from './names.ts'
+import { notAllowed } from './names.ts'
+import { resolveOwn } from './paths.ts'
 import { type Fields, optional, wrong } from './read.ts'
 
 export const measureTypes = ['term_stats', 'geo_bounds', 'geohash_grid', 'geotile_grid'] as const
@@ -34,8 +35,8 @@ const termKinds = ['text', 'string', 'l10n', 'number', 'boolean', 'date', 'custo
 function statsOf(entry: Fields, field: string, place: string, { fields }: ElementContext): Measure {
   const name = optional(entry, 'value_field', 'string', place)
   if (!name) throw wrong(`${place}.value_field`, 'the name of a field of numbers')
-  const term = resolveName(fields, field)
-  const value = resolveName(fields, name)
+  const term = resolveOwn(fields, field, 'aggregations')
+  const value = resolveOwn(fields, name, 'value_field')
   if (term.kind !== 'field' || term.field.file || !termKinds.includes(term.field.kind)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type: 'term_stats', field })
   }
@@ -49,7 +50,7 @@ function statsOf(entry: Fields, field: string, place: string, { fields }: Elemen
 /** `artwork.date.range_year`; null: the field is no such one. */
 export function periodsOf(field: string, place: string, { fields }: ElementContext): Measure | null {
   if (!/\.range_(?:year|month)$/.test(field)) return null
-  const named = resolveName(fields, field)
+  const named = resolveOwn(fields, field, 'aggregations')
   if (named.kind !== 'period') throw notAllowed(field, 'aggregations')
   // What is searched of files, and of rows, may have several dates.
   if (named.field.file || named.field.path.length > 0) {

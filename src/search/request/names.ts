@@ -17,6 +17,7 @@ export type SystemName =
   | '_created'
   | '_last_modified'
   | '_standard'
+  | '_collections'
 
 const systemNames: Readonly<Record<string, SystemName>> = {
   _fulltext: '_fulltext',
@@ -33,6 +34,9 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   _owner: '_owner',
   '_owner.user._id': '_owner',
   '_owner.group._id': '_owner',
+  _collections: '_collections',
+  '_collections._id': '_collections',
+  '_collections.collection._id': '_collections',
   _created: '_created',
   _last_modified: '_last_modified',
   _standard: '_standard',
@@ -78,6 +82,13 @@ const periods: ReadonlyMap<string, 'year' | 'month'> = new Map([
 
 /** @throws {AppError} `SearchFieldUnknown` */
 export function resolveName(fields: FieldCatalogue, written: string): Named {
+  const named = findName(fields, written)
+  if (named === null) throw unknownField(written, [...fields.byName.keys(), ...Object.keys(systemNames)])
+  return named
+}
+
+/** What the name means of the objects themselves; null: nothing. */
+export function findName(fields: FieldCatalogue, written: string): Named | null {
   const system = resolveSystem(fields, written)
   if (system) return system
   const exact = fields.byName.get(written)
@@ -96,7 +107,7 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
     const part = field && resolvePart(field, rest as string)
     if (field && part) return { kind: 'field', field, written, ...part }
   }
-  throw unknownField(written, [...fields.byName.keys(), ...Object.keys(systemNames)])
+  return null
 }
 
 /** The refusal of a name that no field has; `nearest` is the field that may have been meant. */
@@ -115,8 +126,11 @@ export function unknownField(written: string, known: readonly string[]): AppErro
 /** A link named by the `_id` of its target: where only the link itself matters, it is the link. */
 export function resolveLink(fields: FieldCatalogue, written: string): Named {
   const named = resolveName(fields, written)
-  if (named.kind !== 'targetId') return named
-  return { kind: 'field', field: named.field, written, language: null, part: null }
+  return named.kind === 'targetId' ? linkOf(named) : named
+}
+
+export function linkOf({ field, written }: Extract<Named, { kind: 'targetId' }>): Named {
+  return { kind: 'field', field, written, language: null, part: null }
 }
 
 function resolveSystem(fields: FieldCatalogue, written: string): Named | null {

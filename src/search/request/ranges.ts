@@ -4,6 +4,7 @@ import { assetFields } from './assets.ts'
 import { and, type ElementContext, inRows, or } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
 import { notAllowed, resolveName } from './names.ts'
+import { linkedClause, throughLink } from './paths.ts'
 import { type Fields, optional, wrong } from './read.ts'
 
 export function rangeClause(element: Fields, place: string, context: ElementContext): Clause {
@@ -15,6 +16,11 @@ export function rangeClause(element: Fields, place: string, context: ElementCont
     return or(assets.map((field) => rangeClause({ ...element, field: field.name }, place, context)))
   }
   const { from, to } = boundsOf(element, place)
+  const through = throughLink(name, context)
+  if (through) {
+    const field = through.rest
+    return linkedClause(through, name, place, context, (inner) => rangeClause({ ...element, field }, place, inner))
+  }
   const named = resolveName(context.fields, name)
   if (named.kind === 'system' && !context.nested) {
     if (named.name === '_created') return { is: 'created', range: momentRange(from, to, context.zone) }

@@ -5,7 +5,8 @@ import { mostRuns } from '../document/digits.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
 import type { SearchEngine, SortField, SortKey } from '../plan/plan.ts'
 import { assetFields } from './assets.ts'
-import { notAllowed, resolveLink } from './names.ts'
+import { linkOf, notAllowed } from './names.ts'
+import { resolvePath } from './paths.ts'
 import { choice, type Fields, fieldsAt, integerOf, languageAt, listAt, optional, wrong } from './read.ts'
 
 interface SortContext {
@@ -104,7 +105,11 @@ function sortField(
     const own = wanted ? [wanted, ...languages.filter((each) => each !== wanted)] : languages
     return { by: 'parent', languages: own, path: parent.path }
   }
-  const named = resolveLink(fields, name)
+  const { steps, named: found } = resolvePath(fields, name)
+  const named = found.kind === 'targetId' ? linkOf(found) : found
+  if (steps.some(({ reverse }) => reverse) || (steps.length > 0 && named.kind !== 'field'))
+    throw notAllowed(name, 'sort')
+  const through = steps.length > 0 ? { steps } : {}
   const language = wanted ?? ('language' in named ? named.language : null)
   const preferred = language ? [language, ...languages.filter((each) => each !== language)] : languages
   if (named.kind === 'system') {
@@ -121,9 +126,10 @@ function sortField(
     throw notAllowed(name, 'sort')
   if (named.field.kind !== 'date') {
     if (end !== undefined) throw wrong(`${place}.mode`, 'absent where the field is no date')
-    return { by: 'field', field: named.field, languages: preferred, end: false }
+    return { by: 'field', field: named.field, languages: preferred, end: false, ...through }
   }
-  return { by: 'field', field: named.field, languages: preferred, end: (end ?? named.part ?? 'from') === 'to' }
+  const isEnd = (end ?? named.part ?? 'from') === 'to'
+  return { by: 'field', field: named.field, languages: preferred, end: isEnd, ...through }
 }
 
 const parents: ReadonlyMap<string, { readonly path: boolean }> = new Map([

@@ -1,7 +1,7 @@
 /** `in` elements: a field and the values that it may have. */
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
-import type { Clause } from '../plan/plan.ts'
+import type { Clause, SeenCollections } from '../plan/plan.ts'
 import { or } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
@@ -15,6 +15,7 @@ interface ValueContext {
   readonly zone: TimeZone
   /** The second half of the global ids of this instance. */
   readonly databaseName: string
+  readonly collections: SeenCollections
   /** What is known of rows only asks for a row that has one of the values. */
   readonly inRows: (field: SearchField, clause: Clause) => Clause
 }
@@ -92,9 +93,16 @@ function systemClause(
   { name, written }: { name: SystemName; written: string },
   values: readonly unknown[],
   withNull: boolean,
-  { below, place, fields, databaseName }: ValueContext,
+  { below, place, fields, databaseName, collections: seen }: ValueContext,
 ): Clause {
   switch (name) {
+    case '_collections': {
+      if (below) throw notAllowed(written, 'include_path')
+      const known = seen && new Set(seen)
+      const ids = integers(values, place).filter((id) => known?.has(id) ?? true)
+      // Most callers see thousands, of which a search names a few.
+      return { is: 'collected', ids, none: withNull, seen: withNull ? seen : [] }
+    }
     case '_system_object_id':
       return withBelow({ is: 'id', ids: integers(values, place) }, below)
     case '_global_object_id':

@@ -77,6 +77,7 @@ const writing = `
   POST /api/page/register
   POST /api/page/resetPassword
   POST /api/v1/system/directory/test
+  POST /api/v1/system/index/check
   POST /api/v1/system/reindex
   POST /api/v1/system/purgeall
   POST /api/v1/system/sendmail

@@ -6,6 +6,7 @@ import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { FacetCounts, FacetField } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { aboveLink } from './match.ts'
+import { reached } from './steps.ts'
 import type { Asked } from './text.ts'
 import { isSeen } from './visibility.ts'
 
@@ -25,7 +26,9 @@ export function countFacet(field: FacetField, documents: readonly MemoryDocument
 function valuesOf(field: FacetField, document: MemoryDocument, asked: Asked): readonly (number | string)[] {
   const { source, poolPath, owner } = document
   if (field.kind === 'objecttype') return [source.objecttype]
-  if (field.kind === 'field') return ofColumn(field.field, document, asked)
+  if (field.kind === 'field') {
+    return reached(document, field.steps ?? [], asked).flatMap((each) => ofColumn(field.field, each, asked))
+  }
   const table = asked.plan.fields.types.get(source.objecttype)?.table
   if (!table || !isSeen(asked.plan.fieldVisibility.system(table, field.kind), document)) return []
   if (field.kind === 'pool') return poolPath

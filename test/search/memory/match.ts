@@ -61,6 +61,8 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         const interval = intervalOf(value)
         return interval !== null && interval.from === clause.range.from && interval.to === clause.range.to
       })
+    case 'collected':
+      throw new Error('this engine knows no collections')
     case 'geoBox':
     case 'geoShape':
       throw new Error('this engine knows no places')

@@ -3,10 +3,12 @@ import type { Localized, Table } from '../../../src/datamodel/model.ts'
 import { patterns, words } from '../../../src/search/document/analyze.ts'
 import { orderedMoment } from '../../../src/search/document/ordered.ts'
 import { intervalOf } from '../../../src/search/document/values.ts'
+import type { LinkStep } from '../../../src/search/plan/field-paths.ts'
 import type { SearchField } from '../../../src/search/plan/fields.ts'
 import type { ScoreTerm, SearchPlan, SortField, SortKey } from '../../../src/search/plan/plan.ts'
 import { type MemoryDocument, valuesAt } from './documents.ts'
 import { matches } from './match.ts'
+import { firstReached } from './steps.ts'
 import { type Asked, unitOf } from './text.ts'
 import { isSeen, mayRead } from './visibility.ts'
 
@@ -91,6 +93,7 @@ function sortValue(field: SortField, document: MemoryDocument, asked: Asked): Va
       return inOneOf(source.standard['1']?.text, field.languages)
     case 'field':
       if (field.path || field.width || field.digits !== undefined) throw new Error('this engine knows no such order')
+      if (field.steps) return throughLinks(field, field.steps, document, asked)
       for (const each of [field.field, ...(field.others ?? [])]) {
         const seen = isSeen(plan.fieldVisibility.column(each), document)
         const value = seen ? ofColumn({ ...field, field: each }, document, asked) : null
@@ -98,6 +101,18 @@ function sortValue(field: SortField, document: MemoryDocument, asked: Asked): Va
       }
       return null
   }
+}
+
+/** Along the first link of each step. */
+function throughLinks(
+  { steps: _, ...field }: Extract<SortField, { by: 'field' }>,
+  steps: readonly LinkStep[],
+  document: MemoryDocument,
+  asked: Asked,
+): Value {
+  let at: MemoryDocument | null = document
+  for (const step of steps) at = at && firstReached(at, step, asked)
+  return at && sortValue(field, at, asked)
 }
 
 /** Of a nested table the first row with a value counts. */

@@ -56,7 +56,7 @@ export async function removeDocuments(db: Queryable, ids: readonly number[]): Pr
   await db.query('delete from search_nested where id = any($1::bigint[])', [ids], 'search-nested-remove')
 }
 
-async function copy(client: pg.PoolClient, target: string, rows: readonly Buffer[]): Promise<void> {
+export async function copy(client: pg.PoolClient, target: string, rows: readonly Buffer[]): Promise<void> {
   await withCopyStream(rows, (bytes) => {
     const stream = client.query(copyFrom(`copy ${target} from stdin with (format binary)`))
     return pipeline(Readable.from([bytes], { objectMode: false }), stream)

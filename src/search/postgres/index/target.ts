@@ -8,6 +8,7 @@ import { createDocumentBuilder } from '../document/build.ts'
 import type { SlotCache } from '../slots.ts'
 import { createAccessSets } from './access-sets.ts'
 import { isBulkOpen, openBulk } from './bulk.ts'
+import { compareDocuments, distrust, readSurplus } from './compare.ts'
 import { encode } from './encode.ts'
 import { createFacetSets } from './facet-sets.ts'
 import type { Renewal } from './renew.ts'
@@ -99,6 +100,7 @@ export function createPostgresTarget({
         await store.writeDocuments(connection.client, before, fresh)
         return generation
       },
+      compare: (connection) => compareDocuments(connection.client, encoded),
     }
   }
 
@@ -121,6 +123,8 @@ export function createPostgresTarget({
     },
     expired: store.readExpired,
     leftovers: store.readLeftovers,
+    surplus: readSurplus,
+    distrust,
     forgetTombstones: tombstones.forget,
     followedSince: tombstones.followedSince,
     count: store.countDocuments,

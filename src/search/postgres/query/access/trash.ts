@@ -1,5 +1,5 @@
 import { objectSql } from '../../../../rights/service.ts'
-import type { SearchPlan } from '../../../plan/plan.ts'
+import type { Clause, SearchPlan } from '../../../plan/plan.ts'
 
 /**
  * Leaves out what is in the trash and not to be found; null: it is all found. Whether somebody may delete an object is no matter of
@@ -21,4 +21,23 @@ export function trashSql(
 }
 
 /** Whether results say something that no change of the index tells of: they are found anew each time. */
-export const isTimely = ({ scope }: Pick<SearchPlan, 'scope'>): boolean => typeof scope.deleted === 'object'
+export function isTimely({ scope, aggregations }: Pick<SearchPlan, 'scope' | 'aggregations'>): boolean {
+  if (typeof scope.deleted === 'object' || asksCollections(scope.where)) return true
+  return aggregations.some((each) => each.kind === 'facet' && each.field.kind === 'collections')
+}
+
+function asksCollections(clause: Clause): boolean {
+  switch (clause.is) {
+    case 'and':
+    case 'or':
+      return clause.of.some(asksCollections)
+    case 'not':
+    case 'row':
+      return asksCollections(clause.of)
+    case 'linked':
+    case 'joined':
+      return asksCollections(clause.of.where)
+    default:
+      return clause.is === 'collected'
+  }
+}

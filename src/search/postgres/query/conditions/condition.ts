@@ -1,21 +1,12 @@
 import type { Expression } from '../../../../rights/service.ts'
 import { orderedNumber, rangePieces } from '../../../document/ordered.ts'
 import type { Clause, SearchScope } from '../../../plan/plan.ts'
-import {
-  hasValue,
-  inPool,
-  numberValue,
-  ofObjecttype,
-  ownedBy,
-  rowOf,
-  withoutPool,
-  withTag,
-} from '../../document/lexemes.ts'
+import { inPool, numberValue, ofObjecttype, ownedBy, rowOf, withoutPool, withTag } from '../../document/lexemes.ts'
 import { rightsCondition } from '../access/access.ts'
 import { knownSetsSql } from '../access/access-sets.ts'
 import { ofDocuments, predicateSql, type RowScope } from '../access/predicate.ts'
-import { isTimely, trashSql } from '../access/trash.ts'
-import { accessSql, visibilityNode, whereSeen } from '../access/visibility.ts'
+import { trashSql } from '../access/trash.ts'
+import { accessSql, visibilityNode } from '../access/visibility.ts'
 import { always, anyLexeme, type Condition, conjunction, never, ofNode, ofSql } from '../sql/conditions.ts'
 import { documentSql, joined, type Sql } from '../sql/of-document.ts'
 import { allOf, anyOf, isPositive, lexeme, type Node } from '../sql/tsquery.ts'
@@ -34,6 +25,14 @@ import {
 import { boxSql, shapeSql } from './geo.ts'
 import { belowCondition, childOfCondition, withinPool } from './hierarchies.ts'
 import { isRange, keyRange, keyRangeSql } from './key-ranges.ts'
+import {
+  asksLinks,
+  collectedCondition,
+  joinedCondition,
+  linkedCondition,
+  linkedDisjunction,
+  linkedNegation,
+} from './links.ts'
 import { changedSql, momentCondition } from './moments.ts'
 import { absent, geoCondition, isSingle, patternCondition, present, sameDate, valueCondition } from './values.ts'
 
@@ -60,7 +59,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
     add(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
   if (condition.sql) parts.push(condition.sql)
   const present = trashSql(scope, alias, context.plan, (value, type) => context.parameters.add(value, type))
-  if (present) parts.push(isTimely({ scope }) ? present : documentSql(present))
+  if (present) parts.push(typeof scope.deleted === 'object' ? present : documentSql(present))
   const { without } = context.plan.fieldVisibility
   if (without.length > 0) add(`${alias}.id <> all(${context.parameters.add(without, 'bigint[]')})`)
   return parts.length === 0 ? documentSql('true') : joined(parts, ' and ')
@@ -103,6 +102,9 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
     case 'and':
       return conjunction(clause.of.map((each) => compile(each, place, context)))
     case 'or':
+      if (!place.rows && clause.of.length > 1 && clause.of.some(asksLinks)) {
+        return linkedDisjunction(clause.of, place, context, compile)
+      }
       return disjunction(
         clause.of.map((each) => compile(each, place, context)),
         place,
@@ -110,6 +112,7 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       )
     case 'not':
       if (clause.of.is === 'empty') return present(clause.of.field, place, context)
+      if (!place.rows && asksLinks(clause.of)) return linkedNegation(clause.of, place, context, compile)
       return negation(compile(clause.of, place, context), place, context)
     case 'text': {
       const node = textNode(clause, textContext(context))
@@ -163,6 +166,8 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
       const pools = clause.ids.flatMap((id) => (clause.below ? withinPool(id, context) : inPool(id)))
       return conjunction([anyLexeme(clause.none ? [...pools, withoutPool] : pools), systemField('pool', context)])
     }
+    case 'collected':
+      return conjunction([collectedCondition(clause, alias, context), systemField('collections', context)])
     case 'tag':
       return conjunction([anyLexeme(clause.ids.map(withTag)), systemField('tags', context)])
     case 'owner':
@@ -183,9 +188,9 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
     case 'row':
       return rowCondition(clause, place, context)
     case 'linked':
-      return linkedCondition(clause, place, context)
+      return linkedCondition(clause, place, context, scopeSql)
     case 'joined':
-      return joinedCondition(clause, place, context)
+      return joinedCondition(clause, place, context, scopeSql)
     case 'changed':
       return conjunction([ofSql(changedSql(clause, alias, parameters)), anyMask(context)])
   }
@@ -209,51 +214,4 @@ function rowCondition(
   // Rows do not know where their object is.
   if (node && place.rows) return ofSql(`(${accessSql(node, place.root)} and ${found})`)
   return { never: false, node, sql: found }
-}
-
-function linkedCondition(
-  { field, of }: Extract<Clause, { is: 'linked' }>,
-  { alias }: RowScope,
-  context: ConditionContext,
-): Condition {
-  const target = `${alias}l`
-  const inner = scopeSql(of, target, context)
-  const node = whereSeen(context.plan.fieldVisibility.column(field), lexeme(hasValue(field.code)))
-  if (inner === null || node === null) return never
-  const column = context.parameters.add(field.column.id, 'int')
-  return {
-    never: false,
-    node,
-    sql: `${alias}.id in (select link.from_id from search_document ${target}
-      join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
-  }
-}
-
-/** Objects that what another search finds links to, or that link to the same. */
-function joinedCondition(
-  { field, of, by }: Extract<Clause, { is: 'joined' }>,
-  { alias }: RowScope,
-  context: ConditionContext,
-): Condition {
-  const { plan, parameters } = context
-  const target = `${alias}j`
-  const inner = scopeSql(of, target, context)
-  const visibility = by === null ? 'always' : plan.fieldVisibility.column(by)
-  const node = field === null ? null : whereSeen(plan.fieldVisibility.column(field), lexeme(hasValue(field.code)))
-  if (inner === null || visibility === 'never' || (field !== null && node === null)) return never
-  const where = visibilityNode(visibility)
-  const found = where ? `${inner} and ${accessSql(where, target)}` : String(inner)
-  const ids =
-    by === null
-      ? `select ${target}.id from search_document ${target} where ${found}`
-      : `select sought.to_id from search_document ${target} join object_link sought on sought.from_id = ${target}.id
-          and sought.column_id = ${parameters.add(by.column.id, 'int')} where ${found}`
-  if (field === null) return ofSql(`${alias}.id in (${ids})`)
-  const column = parameters.add(field.column.id, 'int')
-  return {
-    never: false,
-    node,
-    sql: `${alias}.id in (select link.from_id from object_link link where link.column_id = ${column}
-      and link.to_id in (${ids}))`,
-  }
 }

@@ -1,13 +1,14 @@
 /** Facets as SQL: how often each set of values occurs among the matches. */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { SearchField } from '../../../plan/fields.ts'
-import type { FacetCounts, FacetPlan } from '../../../plan/plan.ts'
+import type { FacetCounts, FacetPlan, SeenCollections } from '../../../plan/plan.ts'
 import { systemFacets } from '../../slots.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { accessSql, readableSql, seenSql, visibilityOfTypes } from '../access/visibility.ts'
 import { valuePath } from '../conditions/stored-values.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
 import { documentSql, madeOf, type Sql } from '../sql/of-document.ts'
+import type { Node } from '../sql/tsquery.ts'
 import {
   type CountedSets,
   type CountedText,
@@ -30,10 +31,12 @@ export interface FacetColumn {
 export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
   if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
+  if (field.kind === 'collections') return null
   if (field.kind !== 'field') {
     const place = systemFacets[`_${field.kind}`]
     return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
   }
+  if (field.steps) return null
   const hiddenPlaces = hasHiddenPlaces(field.field, linked)
   const visibility = plan.fieldVisibility.column(field.field)
   if (!field.field.facet || hiddenPlaces) return null
@@ -45,14 +48,22 @@ export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: Linked
   return { facet, sql: ofType, place }
 }
 
-function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', { fields, fieldVisibility }: PostgresPlan): Sql {
-  if (fieldVisibility.whole) return sql
+function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', plan: PostgresPlan): Sql {
+  const where = systemVisibility(field, plan)
+  return where ? madeOf([sql], `case when ${accessSql(where, 'd')} then ${sql} end`) : sql
+}
+
+/** Where the caller sees a system field; null: everywhere. */
+export function systemVisibility(
+  field: 'pool' | 'tags' | 'owner' | 'collections',
+  { fields, fieldVisibility }: PostgresPlan,
+): Node | null {
+  if (fieldVisibility.whole) return null
   const types = [...fields.types.values()].map(({ table }) => ({
     id: table.id,
     visibility: fieldVisibility.system(table, field),
   }))
-  const where = visibilityOfTypes(types)
-  return where ? madeOf([sql], `case when ${accessSql(where, 'd')} then ${sql} end`) : sql
+  return visibilityOfTypes(types)
 }
 
 /** An object counts for all that stands above what it links to: where that stands is not for everybody to know. */
@@ -85,6 +96,7 @@ export async function facetCounts(
 type ReadablePlan = Parameters<typeof readableSql>[0]
 
 export function storedFacetSql({ field }: FacetPlan, matches: string, plan: ReadablePlan): string {
+  if (field.kind === 'collections') return collectionFacetSql(matches, field.seen)
   if (field.kind !== 'field') throw new Error('system facets are always prepared')
   if (field.field.kind === 'link') return linkFacetSql(field.field, matches, plan)
   const path = valuePath(field.field, null).replaceAll("'", "''")
@@ -100,6 +112,14 @@ export function storedFacetSql({ field }: FacetPlan, matches: string, plan: Read
       join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
       where o.objecttype = ${field.field.column.table.root.id}
     ) stored group by 1) counted)`
+}
+
+/** Counts the lists that the caller may see. */
+function collectionFacetSql(matches: string, seen: SeenCollections): string {
+  const among = seen ? ` where e.collection_id = any('{${seen.map(Number)}}'::bigint[])` : ''
+  return `(select array_agg(id) as labels, array_agg(count) as counts from (
+    select e.collection_id as id, count(*)::int as count from (${matches}) m
+    join collection_object e on e.object_id = m.id${among} group by 1) counted)`
 }
 
 /** Counts links, and what stands above those linked objects that the caller may read. */

@@ -155,7 +155,9 @@ function lookUp(
     const query = table ? `(${tsquery(lexeme(ofObjecttype(table.id)))} & ${lastingQuery(node)})` : lastingQuery(node)
     const key = ofReader ? `${fieldVisibility.key} ${query}` : query
     const known = answers.get(key)
-    return known === undefined ? (want?.(key, { type: table?.id ?? null, query, readable: ofReader }) ?? []) : known
+    if (known !== undefined) return known
+    // What nobody has asked beforehand is not known, which hides more than it must.
+    return want ? want(key, { type: table?.id ?? null, query, readable: ofReader }) : null
   }
   return {
     find: (table, node) => answer(table, node, true),

@@ -126,7 +126,11 @@ export function indexOf(plan: PostgresPlan): SortIndex | null {
   const key = plan.sort[0]
   if (!key || (key.field.by !== 'field' && key.field.by !== 'standard')) return null
   if (key.field.path) return null
-  if (key.field.by === 'field' && (key.field.others || key.field.width || key.field.digits !== undefined)) return null
+  if (
+    key.field.by === 'field' &&
+    (key.field.steps || key.field.others || key.field.width || key.field.digits !== undefined)
+  )
+    return null
   const whole = sortKeySql(key.field, plan).text.replaceAll('d.', '')
   // Whoever sees the values of some objects only sorts by something else.
   if (key.field.by === 'field' && !isOpen(key.field.field, plan)) return null

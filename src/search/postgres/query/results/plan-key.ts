@@ -49,7 +49,7 @@ function digestOf(part: object): string {
 }
 
 /**
- * Columns and tables by their ids: they know each other, so they cannot be written out. The rights of a caller by their digest:
+ * Columns, tables and steps between them by their ids: they know each other, so they cannot be written out. The rights of a caller by their digest:
  * they are long, and the same in all searches.
  */
 function plain(key: string, value: unknown): unknown {
@@ -57,6 +57,7 @@ function plain(key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (key === 'rights') return digestOf(value)
   if ('column' in value && 'code' in value) return value.code
+  if ('reverse' in value && 'field' in value) return { field: value.field, reverse: value.reverse }
   if ('rows' in value && 'table' in value) return (value.table as { id: number }).id
   return value
 }

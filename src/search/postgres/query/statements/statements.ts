@@ -7,7 +7,8 @@ import { accessSql, visibilityNode } from '../access/visibility.ts'
 import { clauseSql, scopeSql } from '../conditions/condition.ts'
 import type { ConditionContext } from '../conditions/context.ts'
 import type { CountedText } from '../facets/facet-sets.ts'
-import { countSql, type FacetColumn, facetColumn, storedFacetSql } from '../facets/facets.ts'
+import { countSql, type FacetColumn, facetColumn, storedFacetSql, systemVisibility } from '../facets/facets.ts'
+import { reachedFacetSql } from '../facets/reached.ts'
 import type { LinkedObjects } from '../linked/linked.ts'
 import { afterSql, type OrderColumn, orderBy, orderByIndex, orderColumns } from '../order/order.ts'
 import { headSql } from '../order/sort-values.ts'
@@ -39,7 +40,7 @@ export function startStatement(
 ): Statement {
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters, ...form }
-  let written: { readonly where: Sql | null; readonly asked: number } | null = null
+  let written: ReturnType<typeof withAsked> | null = null
   // Not all that is asked of a search needs its condition.
   const condition = () => {
     written ??= withAsked(scopeSql(plan.scope, 'd', context))
@@ -53,7 +54,7 @@ export function startStatement(
       return condition().where
     },
     get lexical() {
-      return condition().asked > 0
+      return condition().asked > 0 || condition().ofLinked
     },
     get scattered() {
       return condition().asked > 1
@@ -64,6 +65,8 @@ export function startStatement(
 const withAsked = (where: Sql | null) => ({
   where,
   asked: where === null ? 0 : String(where).split('d.lexemes @@ {{').length - 1,
+  /** Lexemes of objects that links lead to, or of those that lead there (conditions/links.ts). */
+  ofLinked: /\bd[ulj]+\.lexemes @@ \{\{/.test(String(where)),
 })
 
 /** Counted facets in the order of the columns. */
@@ -308,7 +311,9 @@ export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: L
   orderColumns(context)
   for (const each of plan.aggregations) {
     if (each.kind === 'ranges') for (const clause of each.clauses) clauseSql(clause, 'd', context)
-    else facetColumn(each, plan, linked)
+    else if (each.field.kind === 'field' && each.field.steps) {
+      reachedFacetSql(each.field.field, each.field.steps, 'true', plan)
+    } else facetColumn(each, plan, linked)
   }
 }
 
@@ -318,11 +323,18 @@ export async function runStoredFacet(
   { plan, parameters, where }: Statement,
   facet: FacetPlan,
 ): Promise<FacetCounts> {
+  if (facet.field.kind === 'field' && facet.field.steps) {
+    return readCounts(db, parameters, reachedFacetSql(facet.field.field, facet.field.steps, `${where}`, plan))
+  }
   const visibility = facet.field.kind === 'field' ? plan.fieldVisibility.column(facet.field.field) : 'always'
-  const seen = visibilityNode(visibility)
+  const seen = facet.field.kind === 'collections' ? systemVisibility('collections', plan) : visibilityNode(visibility)
   const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
+  return readCounts(db, parameters, storedFacetSql(facet, matches, plan))
+}
+
+async function readCounts(db: Queryable, parameters: Parameters, stored: string): Promise<FacetCounts> {
   const { rows } = await db.query<{ labels: (string | number)[] | null; counts: number[] | null }>(
-    ...parameters.statement(`select labels, counts from ${storedFacetSql(facet, matches, plan)} stored`),
+    ...parameters.statement(`select labels, counts from ${stored} stored`),
   )
   const labels = rows[0]?.labels ?? []
   const counts = Int32Array.from(rows[0]?.counts ?? [])

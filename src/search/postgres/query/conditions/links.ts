@@ -1,0 +1,143 @@
+/**
+ * Conditions on linked objects. What is asked of these is a search of its own, with what the caller may read of them; the table
+ * of links joins it to the objects. Written so that PostgreSQL may begin on either side: as a condition of its own it is a
+ * semi-join, as an alternative one part of a union, denied an anti-join. A subselect beside `or` or `not` would be compared with
+ * each object in turn once its result is larger than `work_mem`.
+ */
+import type { Clause, SearchScope } from '../../../plan/plan.ts'
+import { exactValue, hasValue, ofObjecttype } from '../../document/lexemes.ts'
+import { ofDocuments, type RowScope } from '../access/predicate.ts'
+import { accessSql, visibilityNode, whereSeen } from '../access/visibility.ts'
+import { always, type Condition, never, ofSql } from '../sql/conditions.ts'
+import type { Sql } from '../sql/of-document.ts'
+import { allOf, anyOf, isPositive, lexeme } from '../sql/tsquery.ts'
+import { type ConditionContext, expression } from './context.ts'
+
+type Compile = (clause: Clause, place: RowScope, context: ConditionContext) => Condition
+type ScopeSql = (scope: SearchScope, alias: string, context: ConditionContext) => Sql | null
+
+/** Whether the clause asks something of other objects, in rows of nested tables left aside. */
+export function asksLinks(clause: Clause): boolean {
+  if (clause.is === 'and' || clause.is === 'or') return clause.of.some(asksLinks)
+  if (clause.is === 'not') return asksLinks(clause.of)
+  return clause.is === 'linked' || clause.is === 'joined' || clause.is === 'collected'
+}
+
+export function linkedCondition(
+  { field, of }: Extract<Clause, { is: 'linked' }>,
+  { alias, rows }: RowScope,
+  context: ConditionContext,
+  scopeSql: ScopeSql,
+): Condition {
+  const target = `${alias}l`
+  const inner = scopeSql(of, target, context)
+  const visibility = context.plan.fieldVisibility.column(field)
+  const node = whereSeen(visibility, lexeme(hasValue(field.code)))
+  if (inner === null || node === null) return never
+  if (rows) {
+    // Rows tell what they link to by their lexemes alone.
+    const start = exactValue(field.code, '')
+    const sql = `exists (select from unnest(tsvector_to_array(${alias}.lexemes)) link where starts_with(link, '${start}')
+      and substr(link, ${start.length + 1})::bigint in (select ${target}.id from search_document ${target} where ${inner}))`
+    return { never: false, node, sql }
+  }
+  const column = context.parameters.add(field.column.id, 'int')
+  return {
+    never: false,
+    // Where all see the link, its row says enough: to compare lexemes with each object that is found takes most of the time.
+    node: visibility === 'always' ? null : node,
+    sql: `${alias}.id in (select link.from_id from search_document ${target}
+      join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
+  }
+}
+
+/** Objects that what another search finds links to, or that link to the same. */
+export function joinedCondition(
+  { field, of, by }: Extract<Clause, { is: 'joined' }>,
+  { alias }: RowScope,
+  context: ConditionContext,
+  scopeSql: ScopeSql,
+): Condition {
+  const { plan, parameters } = context
+  const target = `${alias}j`
+  const inner = scopeSql(of, target, context)
+  const visibility = by === null ? 'always' : plan.fieldVisibility.column(by)
+  const node = field === null ? null : whereSeen(plan.fieldVisibility.column(field), lexeme(hasValue(field.code)))
+  if (inner === null || visibility === 'never' || (field !== null && node === null)) return never
+  const where = visibilityNode(visibility)
+  const found = where ? `${inner} and ${accessSql(where, target)}` : String(inner)
+  const ids =
+    by === null
+      ? `select ${target}.id from search_document ${target} where ${found}`
+      : `select sought.to_id from search_document ${target} join object_link sought on sought.from_id = ${target}.id
+          and sought.column_id = ${parameters.add(by.column.id, 'int')} where ${found}`
+  if (field === null) return ofSql(`${alias}.id in (${ids})`)
+  const column = parameters.add(field.column.id, 'int')
+  return {
+    never: false,
+    node,
+    sql: `${alias}.id in (select link.from_id from object_link link where link.column_id = ${column}
+      and link.to_id in (${ids}))`,
+  }
+}
+
+/** Lists of collections stand in no document: who puts an object into one changes nothing of it. */
+export function collectedCondition(
+  { ids, none, seen }: Extract<Clause, { is: 'collected' }>,
+  alias: string,
+  { parameters }: ConditionContext,
+): Condition {
+  const among = (list: readonly number[]): string => `e.collection_id = any(${parameters.add(list, 'bigint[]')})`
+  const within = `${alias}.id in (select e.object_id from collection_object e where ${among(ids)})`
+  if (!none) return ids.length === 0 ? never : ofSql(within)
+  const any = `exists (select from collection_object e where e.object_id = ${alias}.id${seen ? ` and ${among(seen)}` : ''})`
+  return ofSql(ids.length === 0 ? `not ${any}` : `(not ${any} or ${within})`)
+}
+
+/** What fulfils one of the clauses: what asks nothing of links is found together. */
+export function linkedDisjunction(
+  of: readonly Clause[],
+  { alias }: RowScope,
+  context: ConditionContext,
+  compile: Compile,
+): Condition {
+  const own = of.filter((clause) => !asksLinks(clause))
+  const parts: readonly Clause[] = [
+    ...(own.length > 0 ? [{ is: 'or', of: own } as const] : []),
+    ...of.filter(asksLinks).flatMap((clause) => (clause.is === 'or' ? clause.of : [clause])),
+  ]
+  const inner = `${alias}u`
+  const found: string[] = []
+  for (const part of parts) {
+    const where = documentsWhere(compile(part, ofDocuments(inner), context), inner, context)
+    if (where === 'true') return always
+    if (where !== null) found.push(`select ${inner}.id from search_document ${inner} where ${where}`)
+  }
+  return found.length === 0 ? never : ofSql(`${alias}.id in (${found.join(' union all ')})`)
+}
+
+/** What does not fulfil the clause. */
+export function linkedNegation(
+  of: Clause,
+  { alias }: RowScope,
+  context: ConditionContext,
+  compile: Compile,
+): Condition {
+  const inner = `${alias}u`
+  const where = documentsWhere(compile(of, ofDocuments(inner), context), inner, context)
+  if (where === null) return always
+  if (where === 'true') return never
+  const found = `array(select ${inner}.id from search_document ${inner} where ${where})`
+  return ofSql(`not exists (select from unnest(${found}) as ${inner}(id) where ${inner}.id = ${alias}.id)`)
+}
+
+/** A condition by itself, so that an index finds the objects. */
+function documentsWhere(condition: Condition, alias: string, context: ConditionContext): string | null {
+  if (condition.never) return null
+  const { node, sql } = condition
+  const types = context.searched ?? context.plan.scope.objecttypes ?? [...context.plan.fields.types.keys()]
+  // It finds nothing by what is absent.
+  const positive = node && !isPositive(node) ? allOf([anyOf(types.map((id) => lexeme(ofObjecttype(id)))), node]) : node
+  const where = expression({ never: false, node: positive, sql }, ofDocuments(alias), context)
+  return where === null ? null : String(where)
+}

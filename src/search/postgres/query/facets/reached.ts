@@ -1,0 +1,121 @@
+/**
+ * Facets of objects that links lead to. A document has the number of the set of its linked objects in each column, so the matches
+ * are counted by sets first, and only those objects are looked at that are in one of the sets: what is asked of them, above all
+ * whether the caller may read them, is asked once for each, however many matches link to it.
+ */
+import type { LinkStep } from '../../../plan/field-paths.ts'
+import type { SearchField } from '../../../plan/fields.ts'
+import type { PostgresPlan } from '../access/postgres-plan.ts'
+import { readableSql, seenSql } from '../access/visibility.ts'
+import { valuePath } from '../conditions/stored-values.ts'
+
+/** Labels (of links: system object ids) and counts, as a subselect. `matches`: condition on search_document under `d`. */
+export function reachedFacetSql(
+  field: SearchField,
+  steps: readonly LinkStep[],
+  matches: string,
+  plan: PostgresPlan,
+): string {
+  const [first, ...further] = steps as [LinkStep, ...LinkStep[]]
+  const set = setSql(first.field, 'd', plan)
+  // Sets of links into a hierarchy also have what stands above: of these each match has links of its own.
+  const exact = isHierarchy(first.field)
+  const counted = exact
+    ? `select d.id as key, ${set} as set, 1 as n from search_document d where ${matches}`
+    : `select set as key, set, count(*)::int as n from (select ${set} as set from search_document d where ${matches}) m group by set`
+  const joins = [stepSql(first, { set: 'c.set', from: exact ? 'c.key' : null, target: 't0' }, plan)]
+  for (const [index, step] of further.entries()) {
+    const from = `t${index}`
+    const place = { set: setSql(step.field, from, plan), from: `${from}.id`, target: `t${index + 1}` }
+    joins.push(stepSql(step, place, plan))
+  }
+  const last = `t${further.length}`
+  const { value, join } = valueSql(field, last, plan)
+  const type = field.column.table.root.id
+  return `(with recursive counted as materialized (${counted}), reached as materialized (
+      select distinct c.key, c.n, ${value} as value from counted c ${joins.join(' ')} ${join}
+      where c.set is not null and ${last}.objecttype = ${type}
+    ) ${countedSql(field, plan)})`
+}
+
+/** Number of the set of what a document links to, where the caller sees the link. */
+function setSql(field: SearchField, alias: string, { slots, fieldVisibility }: PostgresPlan): string {
+  const set = `case when ${alias}.objecttype = ${field.column.table.root.id} then ${alias}.facets[${slots.facet(field) ?? 0}] end`
+  return String(seenSql(fieldVisibility.column(field), set, alias))
+}
+
+const isHierarchy = ({ column: { target } }: SearchField): boolean =>
+  target !== null && (target.hierarchical || target.polyhierarchical)
+
+function stepSql(
+  { field }: LinkStep,
+  { set, from, target }: { readonly set: string; readonly from: string | null; readonly target: string },
+  plan: PostgresPlan,
+): string {
+  return `${linksSql(field, { set, from, target: `l${target}` })}
+    join search_document ${target} on ${target}.id = l${target}.id and not ${target}.deleted and ${readableSql(plan, target)}`
+}
+
+/** `target`: alias of the ids that a document (`from`) links to. */
+function linksSql(
+  field: SearchField,
+  { set, from, target }: { readonly set: string; readonly from: string | null; readonly target: string },
+): string {
+  const ids = `join search_facet_set s${target} on s${target}.id = ${set}
+    cross join lateral unnest(s${target}.ids) ${target}(id)`
+  if (from === null || !isHierarchy(field)) return ids
+  return `${ids} join object_link k${target} on k${target}.to_id = ${target}.id
+    and k${target}.column_id = ${Number(field.column.id)} and k${target}.from_id = ${from}`
+}
+
+/** The values of a column where the caller sees it. */
+function valueSql(
+  field: SearchField,
+  alias: string,
+  plan: PostgresPlan,
+): { readonly value: string; readonly join: string } {
+  if (field.kind === 'link') {
+    return {
+      value: 'target.id',
+      join: linksSql(field, { set: setSql(field, alias, plan), from: `${alias}.id`, target: 'target' }),
+    }
+  }
+  const place = plan.slots.facet(field)
+  if (field.facet && place !== undefined) {
+    const set = seenSql(plan.fieldVisibility.column(field), `${alias}.facets[${place}]`, alias)
+    return {
+      value: 'label.value',
+      join: `join search_facet_set labels on labels.id = ${set} cross join lateral unnest(labels.labels) label(value)`,
+    }
+  }
+  const path = valuePath(field, null).replaceAll("'", "''")
+  const content = seenSql(plan.fieldVisibility.column(field), 'v.content', alias)
+  const stored =
+    field.kind === 'boolean' && field.path.length === 0
+      ? `select coalesce(jsonb_path_query_first(x.content, '${path}'), 'false') as value where x.content is not null`
+      : `select jsonb_path_query(x.content, '${path}') as value`
+  return {
+    value: `label.value #>> '{}'`,
+    join: `join object o on o.system_object_id = ${alias}.id
+      join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+      cross join lateral (select ${content} as content) x cross join lateral (${stored}) label`,
+  }
+}
+
+/** Each match counts once for a value; in a hierarchy also for what stands above those objects that the caller may read. */
+function countedSql(field: SearchField, plan: PostgresPlan): string {
+  if (!isHierarchy(field)) {
+    return `select array_agg(value) as labels, array_agg(n) as counts from (
+      select value, sum(n)::int as n from reached group by value) summed`
+  }
+  return `, counted_for(to_id, id) as (
+      select distinct value, value from reached
+      union
+      select c.to_id, parent from counted_for c
+      join search_document t on t.id = c.to_id and ${readableSql(plan, 't')}
+      join object o on o.system_object_id = c.id, unnest(o.parents) parent
+    )
+    select array_agg(id) as labels, array_agg(n) as counts from (
+      select id, sum(n)::int as n from (
+        select distinct r.key, r.n, c.id from reached r join counted_for c on c.to_id = r.value) pairs group by id) summed`
+}

@@ -1,0 +1,99 @@
+/**
+ * The index compares itself with the objects, some at a time with pauses between, whenever nothing waits to be indexed: each
+ * document is made once more and compared with the one that is stored. What is missing, surplus or different is queued, so it
+ * is right again moments later. Whoever is the indexer does it, one process at a time; how far it is stands in the database.
+ */
+import type { Logger } from 'pino'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import * as state from './check-store.ts'
+import * as store from './store.ts'
+import type { DocumentBatch, IndexConnection } from './target.ts'
+import { inIndexTransaction } from './transaction.ts'
+
+/** Objects of one step: some hundredths of a second, for which what is saved meanwhile waits. */
+const stepSize = 100
+/** Documents without object that one step takes. */
+const mostSurplus = 1000
+/** Times that a step is repeated because something was saved meanwhile. */
+const mostTries = 5
+const nothing: state.Drift = { missing: [], surplus: [], different: [] }
+/** Objects of one step that events name. */
+const mostNamed = 20
+
+export interface IndexCheckDeps {
+  readonly log: Logger
+  /** Seconds between two steps, 0: never; and between the end of a round and the next one. */
+  readonly pause: number
+  readonly every: number
+  /** Documents of the objects as they should be. */
+  readonly make: (db: Queryable, ids: readonly number[]) => Promise<DocumentBatch>
+  /** Documents of objects that are not there, between two ids; null: to the end. */
+  readonly surplus: (db: Queryable, after: number, upto: number | null, limit: number) => Promise<readonly number[]>
+  /** In the transaction of the step: makes the index write these documents anew, whatever they say of themselves. */
+  readonly distrust: (db: Queryable, ids: readonly number[]) => Promise<void>
+  /** Fails when the documents were made by a datamodel that is not the current one. */
+  readonly assertCurrent: (db: Queryable) => Promise<void>
+  /** Reports objects that are indexed once more. */
+  readonly onRepair: (db: Queryable, found: readonly store.Failed[]) => Promise<void>
+}
+
+/** `step`: whether something was queued. To be called by the indexer, while nothing waits. */
+export function createIndexCheck(deps: IndexCheckDeps) {
+  /** How often the objects of this step were compared while something was saved. */
+  let tries = 0
+
+  async function step({ db, client }: IndexConnection): Promise<boolean> {
+    const after = await state.claimStep(db, deps)
+    if (after === null) return false
+    const ids = await state.nextObjects(db, after, stepSize)
+    const upto = ids.length < stepSize ? null : (ids.at(-1) as number)
+    const compared = ids.length === 0 ? { missing: [], different: [] } : await compare({ db, client }, ids)
+    const surplus = await deps.surplus(db, after, upto, mostSurplus)
+    let drift: state.Drift = { ...compared, surplus }
+    let found = drift.missing.length + drift.different.length + surplus.length
+    // What was saved meanwhile would be taken for drift, and what shows something of it too: they are compared once more.
+    if (found > 0 && (await state.anyWaiting(db))) {
+      if (++tries < mostTries) return false
+      // Something is saved all the time: the next round will know more of these.
+      drift = nothing
+      found = 0
+    }
+    tries = 0
+    await inIndexTransaction(db, async () => {
+      await deps.assertCurrent(db)
+      if (found > 0) await repair(db, drift)
+      // Of more than one step can take the rest comes with the next one.
+      await state.noteStep(db, surplus.length === mostSurplus ? after : upto, ids.length, drift)
+    })
+    return found > 0
+  }
+
+  async function compare(connection: IndexConnection, ids: readonly number[]) {
+    const failing = await state.readFailing(connection.db, ids)
+    const batch = await deps.make(
+      connection.db,
+      ids.filter((id) => !failing.has(id)),
+    )
+    return batch.compare(connection)
+  }
+
+  async function repair(db: Queryable, { missing, surplus, different }: state.Drift): Promise<void> {
+    const named = [
+      ...missing.map((id) => ({ id, error: 'the object has no document' })),
+      ...surplus.map((id) => ({ id, error: 'the document has no object' })),
+      ...different.map((id) => ({ id, error: 'the document is not what the object says' })),
+    ]
+    await deps.distrust(db, different)
+    await store.queueAnew(
+      db,
+      named.map(({ id }) => id),
+    )
+    await deps.onRepair(db, named.slice(0, mostNamed))
+    deps.log.warn(
+      { missing: missing.length, surplus: surplus.length, different: different.length },
+      'the search index differed from the objects; what did is indexed anew',
+    )
+  }
+
+  return { step }
+}

@@ -1,0 +1,22 @@
+/** Whether a request asks for lists of collections: then it is asked first which of them the caller may see. */
+import { deepest, type Fields } from './read.ts'
+
+const name = '_collections'
+
+/** Members of a request in which names of fields may stand, at any depth. */
+const members = ['search', 'subsearch', 'aggregations', 'fields', 'field', 'sort', 'path']
+
+export function namesCollections(request: Fields, depth = 0): boolean {
+  // Deeper ones are refused where they are read.
+  if (depth > 2 * deepest + 4) return false
+  const inValue = (value: unknown): boolean => {
+    if (typeof value === 'string') return value.includes(name)
+    if (Array.isArray(value)) return value.some(inValue)
+    return typeof value === 'object' && value !== null && namesCollections(value as Fields, depth + 1)
+  }
+  return members.some((member) => {
+    const value = request[member]
+    if (member !== 'aggregations' || typeof value !== 'object' || value === null) return inValue(value)
+    return Object.values(value).some(inValue)
+  })
+}

@@ -252,7 +252,8 @@ export function createDriveService(deps: DriveDeps) {
       if (entry?.kind === 'folder') return
       if (entry !== null || !parent) throw new AppError('PathConflict')
       assertName(name)
-      await deps.collections.save(actor, { collection: { _id_parent: parent.id, displayname: named(name) } })
+      const created = { collection: { _id_parent: parent.id, displayname: named(name) } }
+      await deps.collections.save(actor, created, { allow: false, background: false })
     },
 
     /** Gives a folder another name. @throws {AppError} `PathConflict` for everything else */

@@ -87,7 +87,7 @@ export { createPresetService, presetTerms } from './presets/service.ts'
 export { parseSystemRights } from './right-items.ts'
 export type { Beyond, Given } from './shares/beyond.ts'
 export { sharedRights } from './shares/compile.ts'
-export { noShares, type SharedCollection, type SharedCollections, type ShareOptions } from './shares/model.ts'
+export type { SharedCollection, SharedCollections, ShareOptions } from './shares/model.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 export interface RightsOptions {

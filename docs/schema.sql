@@ -75,14 +75,16 @@ create table collection (
   remote_count integer not null default 0,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
-  -- argon2id of the PIN without which only bag_read of grants counts; null: there is none.
-  pin_hash text,
-  -- Another one for each PIN that is set.
-  pin_id uuid,
   -- Another one whenever something is put into the list or taken out of it; places in the list are no matter.
   list_version integer not null default 1,
   -- A grant, own or inherited, says more of some object in the list than the owner may pass on.
   invalid_acl boolean not null default false,
+  -- argon2id of the PIN without which only bag_read of grants counts; null: there is none.
+  pin_hash text,
+  -- Another one for each PIN that is set.
+  pin_id uuid,
+  -- Which of its upload addresses is good; the address itself follows from the secret key.
+  upload_generation integer not null default 0,
   constraint collection_pkey PRIMARY KEY (id),
   constraint collection_owner_fkey FOREIGN KEY (owner_user) REFERENCES "user"(id) DEFERRABLE INITIALLY DEFERRED,
   constraint collection_parent_fkey FOREIGN KEY (parent_id) REFERENCES collection(id),
@@ -139,6 +141,30 @@ create table collection_share (
   constraint collection_share_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
 CREATE INDEX collection_share_collection_idx ON public.collection_share USING btree (collection_id);
+
+-- Files that uploads into collections have put into objects.
+create table collection_upload (
+  collection_id bigint not null,
+  system_object_id bigint not null,
+  file_id bigint not null,
+  -- The name without its extension, in small letters.
+  stem_key text not null,
+  -- What a running number at the end of the stem is behind.
+  series_key text,
+  -- Folders below the collection that the file came in.
+  path text not null default ''::text,
+  -- The object was made for this file.
+  created boolean not null,
+  uploaded_at timestamp with time zone not null default now(),
+  constraint collection_upload_pkey PRIMARY KEY (collection_id, system_object_id, file_id),
+  constraint collection_upload_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE,
+  constraint collection_upload_file_fkey FOREIGN KEY (file_id) REFERENCES file(id) ON DELETE CASCADE,
+  constraint collection_upload_object_fkey FOREIGN KEY (system_object_id) REFERENCES object(system_object_id) ON DELETE CASCADE
+);
+CREATE INDEX collection_upload_file_idx ON public.collection_upload USING btree (file_id);
+CREATE INDEX collection_upload_object_idx ON public.collection_upload USING btree (system_object_id);
+CREATE INDEX collection_upload_series_idx ON public.collection_upload USING btree (collection_id, series_key) WHERE (series_key IS NOT NULL);
+CREATE INDEX collection_upload_stem_idx ON public.collection_upload USING btree (collection_id, stem_key);
 
 -- The working copy of the datamodel.
 create table datamodel_head (
@@ -197,6 +223,35 @@ create table directory_word (
   constraint directory_word_kind_check CHECK ((kind = ANY (ARRAY['ldap'::text, 'openid'::text, 'saml'::text]))),
   constraint directory_word_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
 );
+
+-- Write locks of drives.
+create table drive_lock (
+  token uuid not null,
+  collection_id bigint not null,
+  -- The name in small letters of what is locked in the collection; null: the collection itself.
+  name_key text,
+  -- All below the collection is locked as well.
+  deep boolean not null,
+  -- XML that the client calls itself by.
+  owner text not null default ''::text,
+  expires_at timestamp with time zone not null,
+  constraint drive_lock_pkey PRIMARY KEY (token),
+  constraint drive_lock_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
+);
+CREATE INDEX drive_lock_collection_idx ON public.drive_lock USING btree (collection_id);
+CREATE INDEX drive_lock_expires_idx ON public.drive_lock USING btree (expires_at);
+
+-- Names in drives that were locked or sent empty: their contents come later.
+create table drive_placeholder (
+  collection_id bigint not null,
+  -- The name in small letters.
+  name_key text not null,
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint drive_placeholder_pkey PRIMARY KEY (collection_id, name_key),
+  constraint drive_placeholder_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
+);
+CREATE INDEX drive_placeholder_created_idx ON public.drive_placeholder USING btree (created_at);
 
 -- The event log. Rows are never changed; they go by DELETE /event and by the janitor.
 create table event (

@@ -90,7 +90,7 @@ export type { PresetTerms, PresetUse } from './presets/model.ts'
 export { createPresetService, presetTerms, shareUrls } from './presets/service.ts'
 export type { Beyond, Given } from './shares/beyond.ts'
 export { sharedRights } from './shares/compile.ts'
-export { noShares, pinHolder, type SharedCollection, type SharedCollections, type ShareOptions } from './shares/model.ts'
+export { pinHolder, type SharedCollection, type SharedCollections, type ShareOptions } from './shares/model.ts'
 export { type FindPeople, type PersonName, parseWho, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
 export interface RightsOptions {

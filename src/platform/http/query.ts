@@ -97,9 +97,10 @@ const unitMilliseconds: Readonly<Record<string, number>> = {
 
 /** Milliseconds of a sum of amounts with a unit. */
 export function durationOf(text: string): number {
+  const parts = text.match(/[\d.]+|[a-zµ]+/g) ?? []
   let sum = 0
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g))
-    sum += Number(amount) * (unitMilliseconds[unit as string] as number)
+  for (let at = 0; at + 1 < parts.length; at += 2)
+    sum += Number(parts[at]) * (unitMilliseconds[parts[at + 1] as string] ?? 0)
   return sum
 }
 

@@ -49,7 +49,19 @@ async function rightsOfUsers(
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
-  { baseConfig, datamodel, events, languages, objecttypes, pools, keptPlugins, tags, maskSettings, anyMarks, sharing }: Readers,
+  {
+    baseConfig,
+    datamodel,
+    events,
+    languages,
+    objecttypes,
+    pools,
+    keptPlugins,
+    tags,
+    maskSettings,
+    anyMarks,
+    sharing,
+  }: Readers,
   { principals, rights, signIn, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {

@@ -54,7 +54,11 @@ async function readShares(q: Queryable, before: SharedCollections | null): Promi
   const collections = rows.map(({ version, count: _, pinId: __, ...row }): SharedCollection => {
     const list = known.get(row.id)
     const pin = holders.get(row.id)
-    return { ...row, ...(pin ? { pin } : {}), list: list?.version === version ? list : { version, ids: read.get(row.id) ?? none } }
+    return {
+      ...row,
+      ...(pin ? { pin } : {}),
+      list: list?.version === version ? list : { version, ids: read.get(row.id) ?? none },
+    }
   })
   const owners = await ownerRows(q, [...new Set(rows.map(({ ownerId }) => ownerId))])
   return { collections, owners: new Map(owners.map((owner) => [owner.userId, owner])) }

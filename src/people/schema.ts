@@ -46,6 +46,7 @@ export const GrantNames = Type.Object({
   sticky: anything,
   active: anything,
   _right_preset: anything,
+  _share_url: anything,
   when: Type.Optional(Type.Object({ from: anything, to: anything })),
   rights: anything,
   tagfilter: Type.Optional(Type.Object({ all: anything, any: anything, not: anything })),

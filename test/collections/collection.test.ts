@@ -494,6 +494,7 @@ describe('the interface', () => {
       '_has_children',
       '_has_pin',
       '_has_remote_objects',
+      '_hotfolder_upload_urls',
       '_invalid_acl',
       '_level',
       '_owner',

@@ -67,6 +67,40 @@ describe('rights through collections', () => {
     assert.deepEqual(await seen(it.stranger), [])
   })
 
+  test('a PIN keeps the objects until it is entered, and another one does so again', async () => {
+    const { _id, _version } = await share(notes.slice(0, 2), to(it.ids.stranger, { bag_read: {}, read: {} }))
+    const below = await it.reader.post('/collection', {
+      collection: { _id_parent: _id },
+      objects: entriesOf(it.svc, notes.slice(2, 4)),
+    })
+    assert.equal(below.status, 200, JSON.stringify(below.body))
+    const direct = await it.reader.post('/collection', {
+      collection: { _id_parent: _id },
+      objects: entriesOf(it.svc, notes.slice(4, 5)),
+      _acl: [to(it.ids.stranger, { bag_read: {}, read: {} })],
+    })
+    assert.equal(direct.status, 200, JSON.stringify(direct.body))
+    assert.deepEqual(await seen(it.stranger), notes.slice(0, 5))
+    const enter = async (pin_code: string): Promise<void> => {
+      const codes = [{ collection_id: _id, pin_code }]
+      ok(await it.stranger.post('/user', [{ user: { _id: it.ids.stranger }, _collection_pin_codes: codes }]))
+    }
+    ok(await it.reader.post(`/collection/${_id}`, { collection: { _version, pin_code: 'sesame' } }))
+    // Who has a grant below it is not asked.
+    assert.deepEqual(await seen(it.stranger), notes.slice(4, 5))
+    await enter('other')
+    assert.deepEqual(await seen(it.stranger), notes.slice(4, 5))
+    await enter('sesame')
+    assert.deepEqual(await seen(it.stranger), notes.slice(0, 5))
+    assert.deepEqual(await seen(it.reader), await seen(it.root))
+    ok(await it.reader.post(`/collection/${_id}`, { collection: { _version: _version + 1, pin_code: 'abcd' } }))
+    assert.deepEqual(await seen(it.stranger), notes.slice(4, 5))
+    ok(await it.reader.post(`/collection/${_id}`, { collection: { _version: _version + 2, pin_code: null } }))
+    assert.deepEqual(await seen(it.stranger), notes.slice(0, 5))
+    ok(await it.reader.delete(`/collection/${_id}`))
+    assert.deepEqual(await seen(it.stranger), [])
+  })
+
   test('for whom, when and where the grant says', async () => {
     const [one, two] = notes as [number, number]
     const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()

@@ -184,7 +184,7 @@ export function isStrict(request: FastifyRequest): boolean {
 }
 
 /** Bytes of JSON: more than that is not written anew only to be easier on the eye. */
-const mostPretty = 1_000_000
+const mostPretty = 2_000_000
 
 /** `pretty` of every endpoint that does not see to it itself. */
 export async function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {

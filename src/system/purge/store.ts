@@ -12,6 +12,7 @@ const spared: readonly string[] = [
   'file_key',
   'file_location',
   'file_blob',
+  'search_check',
   'search_state',
   'search_slot',
   'datamodel_version',
@@ -53,6 +54,10 @@ export async function emptyTables(
   )
   // Places that all object types share are known to whoever searches.
   await tx.query('delete from search_slot where objecttype <> 0')
+  await tx.query(
+    `update search_check set position = 0, began_at = now(), ended_at = null, stepped_at = '-infinity', checked = 0,
+       missing = 0, surplus = 0, different = 0, last = null`,
+  )
   await tx.query(
     `update search_state s set generation = generation + 1, set_removals = set_removals + 1, changed_at = n.at,
        followed_since = n.at, previous_since = n.at, blocked_until = null, sets_pruned_at = null, rewritten = 0

@@ -1024,6 +1024,7 @@ create table passkey_challenge (
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 CREATE INDEX passkey_challenge_user_idx ON public.passkey_challenge USING btree (user_id);
 
+-- Plugins that are installed, with their manifests.
 create table plugin (
   id bigint not null generated always as identity,
   name text not null,
@@ -1049,6 +1050,7 @@ create table plugin (
 );
 CREATE INDEX plugin_by_package ON public.plugin USING btree (package);
 
+-- Settings of plugins; secrets are sealed.
 create table plugin_config (
   plugin text not null,
   section text not null,
@@ -1057,12 +1059,14 @@ create table plugin_config (
   constraint plugin_config_pkey PRIMARY KEY (plugin, section)
 );
 
+-- Archives of plugins, once each by their contents.
 create table plugin_package (
   sha256 bytea not null,
   size bigint not null,
   constraint plugin_package_pkey PRIMARY KEY (sha256)
 );
 
+-- Contents of the archives, in pieces.
 create table plugin_package_part (
   sha256 bytea not null,
   number integer not null,

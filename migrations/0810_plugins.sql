@@ -46,3 +46,8 @@ create table plugin_config (
   updated_at timestamptz not null default now(),
   primary key (plugin, section)
 );
+
+comment on table plugin_package is 'Archives of plugins, once each by their contents.';
+comment on table plugin_package_part is 'Contents of the archives, in pieces.';
+comment on table plugin is 'Plugins that are installed, with their manifests.';
+comment on table plugin_config is 'Settings of plugins; secrets are sealed.';

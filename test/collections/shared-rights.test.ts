@@ -198,8 +198,24 @@ describe('rights through collections', () => {
     )
     // What is wrong in it goes, and nothing is wrong any more.
     ok(await it.reader.post(`/collection/objects/${saved.collection._id}`, { objects: [] }))
-    assert.equal(ok(await it.reader.get(`/collection/${saved.collection._id}`))._invalid_acl, false)
-    ok(await it.reader.delete(`/collection/${saved.collection._id}`))
+    const path = `/collection/${saved.collection._id}`
+    const invalid = async (): Promise<boolean> => ok(await it.reader.get(path))._invalid_acl
+    assert.equal(await invalid(), false)
+    const splice = (query: Record<string, string>) =>
+      it.reader.post(
+        `/collection/splice/${saved.collection._id}`,
+        { index: 0, count: 0, objects: entriesOf(it.svc, [one]) },
+        query,
+      )
+    assert.equal((await splice({})).status, 202)
+    assert.equal(ok(await it.reader.get(path))._count, 0)
+    ok(await splice({ allow_invalid_acl: 'true' }))
+    assert.equal(await invalid(), true)
+    ok(await it.reader.post(`/collection/objects/${saved.collection._id}`, { objects: [] }))
+    ok(await splice({ background_invalid_acl: 'true' }))
+    await it.svc.drain()
+    assert.equal(await invalid(), true)
+    ok(await it.reader.delete(path))
   })
 
   test('an owner who may pass on nothing any more passes on nothing', async () => {

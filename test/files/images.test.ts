@@ -425,8 +425,7 @@ suite('parts of pictures', () => {
       { size: 1e9 },
       { resize_mode: 'x', size: 1 },
       { dpi: 1e9 },
-      { metadata: 'standard' },
-      { metadata: 7 },
+      { metadata: 'x' },
     ]
     for (const query of malformed) {
       assert.equal((await get(sizedUrl(query))).status, 400, JSON.stringify(query))

@@ -209,6 +209,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'produce_config',
     'registration',
     'user',
+    'webdav',
   ])
   assert.equal((await svc.as('reader').get('/config/system/config/oauth2')).status, 404)
   assert.equal((await svc.as(null).get('/config')).body.code, 'UserRequired')

@@ -228,9 +228,9 @@ suite('uploads', () => {
       (await send(headers, payload, `?references=${encodeURIComponent('["a","b"]')}`)).message,
       /2 entries for 1/,
     )
-    for (const refused of ['collection=1', 'custom_produce_configs=[]']) {
-      assert.equal((await send(headers, payload, `?${refused}`)).code, 'UrlParameterNotSupported', refused)
-    }
+    const recipes = await send(headers, payload, '?custom_produce_configs=[]')
+    assert.equal(recipes.code, 'UrlParameterNotSupported')
+    assert.equal((await send(headers, payload, '?collection=1')).code, 'CollectionUploadNoObjectFound')
     assert.equal(await blobs(), before)
     assert.equal(await leftovers(), 0)
   })

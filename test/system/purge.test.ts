@@ -67,7 +67,15 @@ async function stored(svc: TestService): Promise<Record<string, Json[]>> {
   const { rows: tables } = await svc.db.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
   )
-  const hidden = ['began_at', 'created_at', 'updated_at', 'last_seen_at', 'changed_at', 'followed_since', 'previous_since']
+  const hidden = [
+    'began_at',
+    'created_at',
+    'updated_at',
+    'last_seen_at',
+    'changed_at',
+    'followed_since',
+    'previous_since',
+  ]
   const counted = ['generation', 'set_removals', 'password_hash', 'key', 'sealed', 'timestamp']
   const result: Record<string, Json[]> = {}
   for (const { name } of tables) {

@@ -7,6 +7,7 @@ import { createPool } from '../pools/support.ts'
 import { seedTag, toUser } from '../rights/people.ts'
 import type { Answer, Client, Json, Query } from '../support/client.ts'
 import { inPool, link, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { until } from '../support/until.ts'
 import { callbackManifest, install, nodeScript, remove, switched } from './support.ts'
 
 let museum: Museum
@@ -441,7 +442,7 @@ test('PRESAVE-007 a callback acts as the user that its settings name, else as th
       const answer = await svc.inject({ url: '/api/v1/user/session', headers: { authorization: `Bearer ${token}` } })
       assert.equal(answer.statusCode, 401, 'a token holds after its call')
     }
-    assert.equal(await count(`oauth_session where client_id = 'plugin'`), 0)
+    await until(async () => (await count(`oauth_session where client_id = 'plugin'`)) === 0)
   } finally {
     await remove(svc, plugin.id)
     await switched(svc, probe.id, true)

@@ -286,6 +286,18 @@ export async function composeObjects(
   })
   opened.defer(() => search.close())
   const objects = createObjectService(objectDeps, saved.renderSaved)
+  const metadataImport = createMetadataImport({
+    db,
+    datamodel,
+    mappings,
+    objecttypes,
+    pools,
+    languages,
+    rights,
+    metadata: files.metadata,
+    find: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
+    maskOf: (table, poolId) => standardMask({ deps: { ...maskSettings, pools } }, { table, poolId }),
+  })
   const ingest = createIngestService({
     db,
     events,
@@ -294,6 +306,7 @@ export async function composeObjects(
     objects,
     read,
     search,
+    metadata: { wait: files.awaitMetadata, ...metadataImport },
     lockTimeout: config.lockTimeout,
   })
   const drives = createDriveService({
@@ -335,18 +348,7 @@ export async function composeObjects(
       externalUrl: config.externalUrl,
       read: (actor, ids) => read.stream(actor, ids, { format: 'long', mergeLinkedObjects: 'all' }),
     }),
-    mapMetadata: createMetadataImport({
-      db,
-      datamodel,
-      mappings,
-      objecttypes,
-      pools,
-      languages,
-      rights,
-      metadata: files.metadata,
-      find: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
-      maskOf: (table, poolId) => standardMask({ deps: { ...maskSettings, pools } }, { table, poolId }),
-    }),
+    mapMetadata: metadataImport.map,
     runOnObjects,
     renewUniqueForms: () => renewUniqueForms(db, datamodel.current),
     eventRuns,

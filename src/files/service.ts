@@ -28,10 +28,11 @@ import { createLocations } from './locations/service.ts'
 import { originalOf } from './model.ts'
 import { createMoves } from './moves/service.ts'
 import { type Held, hold, holdSection } from './records/holders.ts'
-import { findByReference } from './records/store.ts'
+import { findByReference, readFiles } from './records/store.ts'
 import { resealAddresses } from './remote/addresses.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
+import { metadataName } from './renditions/plan/describe.ts'
 import { type Marking, noMarks, readMarks } from './renditions/recipes/marks.ts'
 import { checkProfiles, profileFor, profileNamed, withProfiles } from './renditions/recipes/profiles.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
@@ -227,6 +228,11 @@ export async function createFileService(options: FileOptions) {
       await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
     },
 
+    /** Waits until it is known what the files say of themselves, as far as somebody finds that out. */
+    async awaitMetadata(ids: readonly number[]): Promise<void> {
+      await renditions.awaitVersion(await readFiles(db, ids), metadataName)
+    },
+
     /** Those of the files whose originals the actor may have, by the objects that have them. */
     async downloadable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
       const known = await records.load(db, await rights.forActor(actor), ids)
@@ -236,13 +242,18 @@ export async function createFileService(options: FileOptions) {
 
     /**
      * The content that was uploaded as a file, to be used for something else than the file.
-     * @throws {AppError} `InsufficientRights` when the actor may not download it.
+     * @throws {AppError} `InsufficientRights` when the actor may not download it, `ServiceUnavailable`.
      */
     async openOriginal(actor: Actor, id: number): Promise<Readable> {
       const [known] = await records.load(db, await rights.forActor(actor), [id])
       const original = known && originalOf(known.file)
       if (!original || !known.access.may('asset_download', original)) throw new AppError('InsufficientRights')
-      return storeOf(original.locationId).read(original.sha256)
+      return storeOf(original.locationId)
+        .read(original.sha256)
+        .catch((cause: unknown) => {
+          const message = 'The content of the file cannot be read now.'
+          throw new AppError('ServiceUnavailable', {}, { message, cause })
+        })
     },
 
     shown: records.shown,

@@ -22,6 +22,8 @@ export interface Target {
   readonly rows: Table | null
   readonly poolId: number | null
   readonly tagIds: readonly number[]
+  /** The mapping of what files say of themselves; null: none. */
+  readonly mapping: 'standard' | number | null
   readonly mode: UpdateMode
   readonly policy: UpdatePolicy
   /** The field that names the files of an object; null: uploads update none by name. */

@@ -17,8 +17,8 @@ interface FileInColumn {
 
 const comment = 'Upload into a collection'
 
-/** A new object with its files. */
-export function createPayload(target: Target, { files }: Group): Wire {
+/** A new object with its files; `mapped` is the block that the metadata of the first one make. */
+export function createPayload(target: Target, { files }: Group, mapped: Wire): Wire {
   const { table, mask, poolId, tagIds } = target
   return {
     _objecttype: table.name,
@@ -26,7 +26,7 @@ export function createPayload(target: Target, { files }: Group): Wire {
     _comment: comment,
     ...(poolId === null ? {} : { _pool: { pool: { _id: poolId } } }),
     ...(tagIds.length === 0 ? {} : { _tags: tagIds.map((_id) => ({ _id })) }),
-    [table.name]: valuesWith(target, {}, files, 'create_version'),
+    [table.name]: { ...mapped, ...valuesWith(target, mapped, files, 'create_version') },
   }
 }
 

@@ -31,8 +31,23 @@ export interface IngestDeps {
   readonly objects: Pick<ObjectService, 'save' | 'delete'>
   readonly read: Pick<ReadService, 'stream'>
   readonly search: Pick<SearchService, 'walk'>
+  readonly metadata: MetadataSource
   /** Milliseconds that an upload waits for the one before it in the same collection. */
   readonly lockTimeout: number
+}
+
+/** What files say of themselves, as blocks of objects (mappings/import). */
+interface MetadataSource {
+  wait(ids: readonly number[]): Promise<void>
+  map(actor: Actor, ids: readonly number[], query: MetadataQuery): Promise<ReadonlyMap<number, object>>
+  profile(actor: Actor, query: MetadataQuery): Promise<string | null>
+}
+
+interface MetadataQuery {
+  readonly mapping: string
+  readonly objecttype: string
+  readonly mask: string
+  readonly pool_id?: number
 }
 
 export interface IngestOptions {
@@ -183,6 +198,15 @@ interface RunOptions {
   readonly deadline: Deadline
 }
 
+/** How objects are saved. */
+interface SaveAs {
+  /** Only what is sent changes. */
+  readonly partial: boolean
+  /** Of the mapping by which values came. */
+  readonly profile?: string | null
+  readonly dryRun?: boolean
+}
+
 /** A group and what it is sent as. */
 interface Ready {
   readonly group: Group
@@ -194,17 +218,17 @@ function createRun(deps: IngestDeps, { actor, target, awaitIndex, deadline }: Ru
 
   /** What belongs to a save: the collection has the objects, the uploads are noted, the log tells them. */
   const withSave =
-    (ready: readonly Ready[]): WithSave =>
+    (ready: readonly Ready[], profile: string | null): WithSave =>
     async (tx, saved) => {
       await joinCollection(tx, saved)
       const uploads = ready.flatMap(({ group }, index) =>
         group.files.map((file) => ({ file, object: saved[index] as SavedHead, created: group.objectId === null })),
       )
       await noteUploads(tx, target.collectionId, uploads)
-      await events.append(
-        tx,
-        uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
-      )
+      await events.append(tx, [
+        ...uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
+        ...(profile === null ? [] : [mappingEvent(actor, target, ready, profile)]),
+      ])
     }
 
   async function joinCollection(tx: Tx, saved: readonly SavedHead[]): Promise<void> {
@@ -214,7 +238,10 @@ function createRun(deps: IngestDeps, { actor, target, awaitIndex, deadline }: Ru
     if (missing.length > 0) await collections.lists.add(tx, actor, target.collectionId, missing, 'collection')
   }
 
-  async function save(ready: readonly Ready[], partial: boolean, dryRun = false): Promise<readonly SavedHead[]> {
+  async function save(
+    ready: readonly Ready[],
+    { partial, profile = null, dryRun = false }: SaveAs,
+  ): Promise<readonly SavedHead[]> {
     const options = { ...saveOptions, partial, dryRun, format: 'short' as const, awaitIndex }
     const result = await objects.save(
       actor,
@@ -222,7 +249,7 @@ function createRun(deps: IngestDeps, { actor, target, awaitIndex, deadline }: Ru
       ready.map(({ payload }) => payload),
       options,
       deadline,
-      withSave(ready),
+      withSave(ready, profile),
     )
     if (result.kind === 'done') return result.objects
     throw new AppError(
@@ -233,17 +260,38 @@ function createRun(deps: IngestDeps, { actor, target, awaitIndex, deadline }: Ru
   }
 
   /** All of them, or, where one fails, those that can be saved: halves are tried, until the one is found. */
-  async function saveEach(ready: readonly Ready[], partial: boolean): Promise<GroupResult[]> {
+  async function saveEach(ready: readonly Ready[], as: SaveAs): Promise<GroupResult[]> {
     if (ready.length === 0) return []
     try {
-      const saved = await save(ready, partial)
+      const saved = await save(ready, as)
       return ready.map(({ group }, index) => ({ group, object: saved[index] as SavedHead, error: null }))
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500 || error.status === 423) throw error
       if (ready.length === 1) return ready.map(({ group }) => ({ group, object: null, error }))
       const half = ready.length >> 1
-      return [...(await saveEach(ready.slice(0, half), partial)), ...(await saveEach(ready.slice(half), partial))]
+      return [...(await saveEach(ready.slice(0, half), as)), ...(await saveEach(ready.slice(half), as))]
     }
+  }
+
+  /** New objects, with what their first files say of themselves. */
+  async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
+    const { mapping, table, mask, poolId } = target
+    const query = {
+      mapping: `${mapping}`,
+      objecttype: table.name,
+      mask: mask.name,
+      ...(poolId === null ? {} : { pool_id: poolId }),
+    }
+    const profile = mapping === null || groups.length === 0 ? null : await deps.metadata.profile(actor, query)
+    const firsts = groups.map(({ files }) => files[0]?.fileId as number)
+    if (profile !== null) await deps.metadata.wait(firsts)
+    const mapped = profile === null ? new Map<number, object>() : await deps.metadata.map(actor, firsts, query)
+    const fresh = groups.map((group, index): Ready => {
+      const object = (mapped.get(firsts[index] as number) ?? {}) as Wire
+      const { _pool: _, ...block } = (object[table.name] ?? {}) as Wire
+      return { group, payload: createPayload(target, group, block) }
+    })
+    return { fresh, profile }
   }
 
   async function updates(
@@ -271,23 +319,22 @@ function createRun(deps: IngestDeps, { actor, target, awaitIndex, deadline }: Ru
   }
 
   return async (groups: readonly Group[], together: boolean): Promise<GroupResult[]> => {
-    const fresh = groups
-      .filter(({ objectId }) => objectId === null)
-      .map((group) => ({ group, payload: createPayload(target, group) }))
+    const { fresh, profile } = await creations(groups.filter(({ objectId }) => objectId === null))
     const { ready, failed } = await updates(
       groups.filter(({ objectId }) => objectId !== null),
       together,
     )
-    if (!together) return [...failed, ...(await saveEach(fresh, false)), ...(await saveEach(ready, true))]
+    const [creating, updating]: readonly SaveAs[] = [{ partial: false, profile }, { partial: true }] as const
+    if (!together) return [...failed, ...(await saveEach(fresh, creating)), ...(await saveEach(ready, updating))]
     // Two saves are two transactions: what the second would be refused for comes out before the first.
-    if (fresh.length > 0 && ready.length > 0) await save(ready, true, true)
+    if (fresh.length > 0 && ready.length > 0) await save(ready, { ...updating, dryRun: true })
     const results: GroupResult[] = []
-    for (const [list, partial] of [
-      [fresh, false],
-      [ready, true],
+    for (const [list, as] of [
+      [fresh, creating],
+      [ready, updating],
     ] as const) {
       if (list.length === 0) continue
-      const saved = await save(list, partial)
+      const saved = await save(list, as)
       results.push(...list.map(({ group }, index) => ({ group, object: saved[index] as SavedHead, error: null })))
     }
     return results
@@ -325,6 +372,17 @@ function uploadEvent(
     filesize: file.bytes,
     system_object_id: object.systemObjectId,
   }
+  return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
+}
+
+/** One for all objects of a save whose values came by a mapping. */
+function mappingEvent(
+  actor: Actor,
+  { collectionId }: Target,
+  ready: readonly Ready[],
+  metadata_mapping_profile: string,
+): NewEvent {
+  const info = { path: ready[0]?.group.files[0]?.path ?? '', metadata_mapping_profile }
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
 }
 

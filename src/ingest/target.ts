@@ -14,13 +14,14 @@ interface Settings {
   readonly update_search_field?: string
   readonly recognize_series?: boolean
   readonly recognize_version?: boolean
+  readonly mapping?: 'standard' | 'none' | number
   readonly tags?: readonly { readonly _id: number }[]
   readonly [name: string]: unknown
 }
 
 /** Settings that uploads cannot obey yet, as far as they ask for something. */
 const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
-  ['mapping', (value) => value !== 'none' && value !== 'standard'],
+  ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
   ['plugin', (value) => value !== ''],
   ['hierarchy_linked_object', (value) => Boolean((value as { field?: unknown }).field)],
 ]
@@ -54,6 +55,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     rows: column.table === table ? null : column.table,
     poolId: given.pool_id ?? null,
     tagIds: (given.tags ?? []).map(({ _id }) => _id),
+    mapping: given.mapping === undefined || given.mapping === 'none' ? null : given.mapping,
     mode: given.update_mode ?? 'insert',
     policy: given.update_policy ?? 'create_version',
     match: matchColumn(table, given),

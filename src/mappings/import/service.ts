@@ -46,8 +46,14 @@ export type MapMetadata = (
   query: MappingQuery,
 ) => Promise<ReadonlyMap<number, object>>
 
-export function createMetadataImport(deps: ImportDeps): MapMetadata {
-  return async (actor, ids, query) => {
+export interface MetadataImport {
+  readonly map: MapMetadata
+  /** The profile of the mapping that `map` would use; null: none holds there. @throws {AppError} */
+  profile(actor: Actor, query: MappingQuery): Promise<string | null>
+}
+
+export function createMetadataImport(deps: ImportDeps): MetadataImport {
+  const map: MapMetadata = async (actor, ids, query) => {
     assertSensible(query)
     if (query.mapping === undefined) return new Map()
     if (!actor) throw new AppError('InsufficientRights')
@@ -78,6 +84,10 @@ export function createMetadataImport(deps: ImportDeps): MapMetadata {
     })
     for (const end of ends) end()
     return objects
+  }
+  return {
+    map,
+    profile: async (actor, query) => (await chosenMapping(deps, actor, query))?.mapping.profile ?? null,
   }
 }
 

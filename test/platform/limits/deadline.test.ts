@@ -63,7 +63,6 @@ const withoutStatements = [
 
 /** Valid requests of operations that write, and log nothing: they ask first, change nothing, or only the working copy. */
 const withoutEvents = [
-  'beginIndexCheck',
   'cancelUpload',
   'changeFile',
   'confirmMessage',
@@ -239,6 +238,7 @@ suite('deadlines of requests', () => {
 
   test('after its time a statement is cancelled in PostgreSQL, and the answer is 503', async () => {
     await using hasty = await attachService(svc.dsn, {
+      dataDir: svc.config.dataDir,
       readTimeLimit: 0.2,
       writeTimeLimit: 0.2,
       lockTimeout: 60_000,

@@ -68,7 +68,8 @@ test('a full disk: writes are refused, the reason is told, and with space all is
       killed = performance.now()
     }
     return trouble.test(service.output.stdout)
-  }).catch(async (cause: Error) => {
+    // It is told after five attempts in vain, each of which takes seconds beside other work.
+  }, 300).catch(async (cause: Error) => {
     const log = join(dataDir, 'postgres', 'data', 'log')
     const lines = await Promise.all((await readdir(log)).map((name) => readFile(join(log, name), 'utf8')))
     throw new Error(`${service.output.stdout}\n${lines.join('').slice(-3000)}`, { cause })

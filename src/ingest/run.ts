@@ -1,0 +1,237 @@
+/** Saves what files become: new objects in one save, changed ones in another. */
+import type { CollectionService } from '../collections/service.ts'
+import type { EventLog, NewEvent } from '../events/service.ts'
+import type { ObjectService, ReadService, SavedHead, SaveOptions, WithSave } from '../objects/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Deadline } from '../platform/limits/deadline.ts'
+import type { Db, Tx } from '../platform/postgres/db.ts'
+import type { Group } from './group.ts'
+import type { IngestedFile, ReachedObject, Target } from './model.ts'
+import { createPayload, updatePayload, type Wire } from './payload.ts'
+import { inCollection, noteUploads } from './store.ts'
+
+/** What files say of themselves, as blocks of objects (mappings/import). */
+export interface MetadataSource {
+  wait(ids: readonly number[]): Promise<void>
+  map(actor: Actor, ids: readonly number[], query: MetadataQuery): Promise<ReadonlyMap<number, object>>
+  profile(actor: Actor, query: MetadataQuery): Promise<string | null>
+}
+
+interface MetadataQuery {
+  readonly mapping: string
+  readonly objecttype: string
+  readonly mask: string
+  readonly pool_id?: number
+}
+
+export interface GroupResult {
+  readonly group: Group
+  readonly object: ReachedObject | null
+  readonly error: AppError | null
+}
+
+export interface RunDeps {
+  readonly db: Db
+  readonly events: Pick<EventLog, 'append'>
+  readonly collections: Pick<CollectionService, 'lists'>
+  readonly objects: Pick<ObjectService, 'save'>
+  readonly read: Pick<ReadService, 'stream'>
+  readonly metadata: MetadataSource
+}
+
+interface RunOptions {
+  readonly actor: Actor
+  readonly target: Target
+  readonly awaitIndex: number
+  readonly deadline: Deadline
+}
+
+/** How objects are saved. */
+interface SaveAs {
+  /** Only what is sent changes. */
+  readonly partial: boolean
+  /** Of the mapping by which values came. */
+  readonly profile?: string | null
+  readonly dryRun?: boolean
+}
+
+/** A group and what it is sent as. */
+interface Ready {
+  readonly group: Group
+  readonly payload: Wire
+}
+
+/** Saves groups of files for one upload: the results in no certain order. */
+export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline }: RunOptions) {
+  const { events, collections, objects, read } = deps
+
+  /** What belongs to a save: the collection has the objects, the uploads are noted, the log tells them. */
+  const withSave =
+    (ready: readonly Ready[], profile: string | null): WithSave =>
+    async (tx, saved) => {
+      await joinCollection(tx, saved)
+      const uploads = ready.flatMap(({ group }, index) =>
+        group.files.map((file) => ({ file, object: saved[index] as SavedHead, created: group.objectId === null })),
+      )
+      await noteUploads(tx, target.collectionId, uploads)
+      await events.append(tx, [
+        ...uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
+        ...(profile === null ? [] : [mappingEvent(actor, target, ready, profile)]),
+      ])
+    }
+
+  async function joinCollection(tx: Tx, saved: readonly SavedHead[]): Promise<void> {
+    const ids = [...new Set(saved.map(({ systemObjectId }) => systemObjectId))]
+    const there = await inCollection(tx, target.collectionId, ids)
+    const missing = ids.filter((id) => !there.has(id))
+    if (missing.length > 0) await collections.lists.add(tx, actor, target.collectionId, missing, 'collection')
+  }
+
+  async function save(
+    ready: readonly Ready[],
+    { partial, profile = null, dryRun = false }: SaveAs,
+  ): Promise<readonly SavedHead[]> {
+    const options = { ...saveOptions, partial, dryRun, format: 'short' as const, awaitIndex }
+    const result = await objects.save(
+      actor,
+      target.table.name,
+      ready.map(({ payload }) => payload),
+      options,
+      deadline,
+      withSave(ready, profile),
+    )
+    if (result.kind === 'done') return result.objects
+    throw new AppError(
+      'UploadError',
+      {},
+      { message: 'A save of the object would ask a question; nobody can answer it.' },
+    )
+  }
+
+  /** All of them, or, where one fails, those that can be saved: halves are tried, until the one is found. */
+  async function saveEach(ready: readonly Ready[], as: SaveAs): Promise<GroupResult[]> {
+    if (ready.length === 0) return []
+    try {
+      const saved = await save(ready, as)
+      return ready.map(({ group }, index) => ({ group, object: saved[index] as SavedHead, error: null }))
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500 || error.status === 423) throw error
+      if (ready.length === 1) return ready.map(({ group }) => ({ group, object: null, error }))
+      const half = ready.length >> 1
+      return [...(await saveEach(ready.slice(0, half), as)), ...(await saveEach(ready.slice(half), as))]
+    }
+  }
+
+  /** New objects, with what their first files say of themselves. */
+  async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
+    const { mapping, table, mask, poolId } = target
+    const query = {
+      mapping: `${mapping}`,
+      objecttype: table.name,
+      mask: mask.name,
+      ...(poolId === null ? {} : { pool_id: poolId }),
+    }
+    const profile = mapping === null || groups.length === 0 ? null : await deps.metadata.profile(actor, query)
+    const firsts = groups.map(({ files }) => files[0]?.fileId as number)
+    if (profile !== null) await deps.metadata.wait(firsts)
+    const mapped = profile === null ? new Map<number, object>() : await deps.metadata.map(actor, firsts, query)
+    const fresh = groups.map((group, index): Ready => {
+      const object = (mapped.get(firsts[index] as number) ?? {}) as Wire
+      const { _pool: _, ...block } = (object[table.name] ?? {}) as Wire
+      return { group, payload: createPayload(target, group, block) }
+    })
+    return { fresh, profile }
+  }
+
+  async function updates(
+    groups: readonly Group[],
+    together: boolean,
+  ): Promise<{ ready: Ready[]; failed: GroupResult[] }> {
+    const ids = groups.map(({ objectId }) => objectId as number)
+    const stored = new Map<number, Wire>()
+    for await (const object of read.stream(actor, ids, { format: 'standard', mask: target.mask }, deadline)) {
+      stored.set(object._system_object_id as number, object)
+    }
+    const ready: Ready[] = []
+    const failed: GroupResult[] = []
+    for (const group of groups) {
+      try {
+        const object = stored.get(group.objectId as number)
+        if (!object) throw new AppError('CollectionUploadNoObjectFound', { file: group.files[0]?.name ?? '' })
+        ready.push({ group, payload: updatePayload(target, group, object) })
+      } catch (error) {
+        if (together || !(error instanceof AppError)) throw error
+        failed.push({ group, object: null, error })
+      }
+    }
+    return { ready, failed }
+  }
+
+  return async (groups: readonly Group[], together: boolean): Promise<GroupResult[]> => {
+    const { fresh, profile } = await creations(groups.filter(({ objectId }) => objectId === null))
+    const { ready, failed } = await updates(
+      groups.filter(({ objectId }) => objectId !== null),
+      together,
+    )
+    const [creating, updating]: readonly SaveAs[] = [{ partial: false, profile }, { partial: true }] as const
+    if (!together) return [...failed, ...(await saveEach(fresh, creating)), ...(await saveEach(ready, updating))]
+    // Two saves are two transactions: what the second would be refused for comes out before the first.
+    if (fresh.length > 0 && ready.length > 0) await save(ready, { ...updating, dryRun: true })
+    const results: GroupResult[] = []
+    for (const [list, as] of [
+      [fresh, creating],
+      [ready, updating],
+    ] as const) {
+      if (list.length === 0) continue
+      const saved = await save(list, as)
+      results.push(...list.map(({ group }, index) => ({ group, object: saved[index] as SavedHead, error: null })))
+    }
+    return results
+  }
+}
+
+export const wouldAsk = 'A save of the object would ask a question; nobody can answer it.'
+
+/** As a client saves who has nobody to ask. */
+export const saveOptions: Omit<SaveOptions, 'partial' | 'dryRun'> = {
+  strict: true,
+  skipReverseNested: true,
+  skipBidirectionalUpdate: false,
+  skipIndex: false,
+  skipConstraints: false,
+  skipPlugins: false,
+  skipEvents: false,
+  revoke: true,
+  confirmTransition: 'ALL',
+  collection: undefined,
+  collectionPolicy: 'setinvalid',
+  reversePoolChangedMode: undefined,
+}
+
+function uploadEvent(
+  actor: Actor,
+  { collectionId }: Target,
+  { file, object, index }: { file: IngestedFile; object: SavedHead; index: number },
+): NewEvent {
+  const info = {
+    path: file.path,
+    object_in_batch: index,
+    file_eas_id: file.fileId,
+    file: file.name,
+    filesize: file.bytes,
+    system_object_id: object.systemObjectId,
+  }
+  return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
+}
+
+/** One for all objects of a save whose values came by a mapping. */
+function mappingEvent(
+  actor: Actor,
+  { collectionId }: Target,
+  ready: readonly Ready[],
+  metadata_mapping_profile: string,
+): NewEvent {
+  const info = { path: ready[0]?.group.files[0]?.path ?? '', metadata_mapping_profile }
+  return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
+}

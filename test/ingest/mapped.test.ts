@@ -65,9 +65,7 @@ suite('uploads with a mapping', () => {
   })
 
   test('a mapping that is named fills what it names, and none fills nothing', async () => {
-    const own = await mapping(archive.svc, [
-      { name: 'title', native: [{ field: 'photo.headline' }] },
-    ])
+    const own = await mapping(archive.svc, [{ name: 'title', native: [{ field: 'photo.headline' }] }])
     const named = await collection({ mapping: own })
     const [one] = await sent([await photo('a.jpg', 'The lake')], named)
     assert.deepEqual([one?.headline, one?.city], ['The lake', undefined])

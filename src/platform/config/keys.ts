@@ -311,7 +311,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'svc.index.check.pause',
     'SVC_INDEX_CHECK_PAUSE',
     integer(0, 3600),
-    2,
+    20,
     'Seconds between two steps in which a hundred documents of the search index are compared with their objects; 0: none are.',
   ),
   indexCheckEvery: key(

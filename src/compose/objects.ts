@@ -307,7 +307,6 @@ export async function composeObjects(
     read,
     search,
     metadata: { wait: files.awaitMetadata, ...metadataImport },
-    lockTimeout: config.lockTimeout,
   })
   const drives = createDriveService({
     db,

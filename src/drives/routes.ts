@@ -53,7 +53,6 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
         method: [...names],
         url: address,
         exposeHeadRoute: false,
-        schema: { hide: true } as object,
         config: {
           access: 'public',
           writes,

@@ -4,7 +4,8 @@ import type { ReadService } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
-import type { Wire } from './payload.ts'
+import { type FileInColumn, filesIn, sendable } from './file-list.ts'
+import type { Wire } from './model.ts'
 
 /** Where a file is. */
 export interface FilePlace {
@@ -21,13 +22,6 @@ export interface Exchange {
   readonly payload: Wire
   /** How many files the column has afterwards, in all rows. */
   readonly left: number
-}
-
-interface FileInColumn {
-  readonly _id: number
-  readonly preferred?: boolean
-  readonly name?: string
-  readonly frontend_prefs?: unknown
 }
 
 /**
@@ -89,13 +83,9 @@ function exchanged(column: Column, block: Wire, fileId: number, by: number | nul
   return { block: { [table.wireKey]: after }, left }
 }
 
-function replaced(list: readonly FileInColumn[], fileId: number, by: number | null): FileInColumn[] {
-  return list.flatMap((file) => {
-    const { _id, preferred = false, name, frontend_prefs: prefs } = file
-    const about = { ...(name === undefined ? {} : { name }), ...(prefs === undefined ? {} : { frontend_prefs: prefs }) }
-    if (_id !== fileId) return [{ _id, preferred, ...about }]
-    return by === null ? [] : [{ _id: by, preferred, ...about }]
-  })
+function replaced(list: readonly FileInColumn[], fileId: number, by: number | null): Wire[] {
+  const left = by === null ? list.filter(({ _id }) => _id !== fileId) : list
+  return sendable(left.map((file) => (file._id === fileId && by !== null ? { ...file, _id: by } : file)))
 }
 
 /** Whether a row has no value any more. */
@@ -107,8 +97,4 @@ function isBare(row: Wire, { table }: Column): boolean {
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true
   return typeof value === 'object' && Object.keys(value).length === 0
-}
-
-function filesIn(value: unknown): readonly FileInColumn[] {
-  return Array.isArray(value) ? (value as FileInColumn[]) : []
 }

@@ -27,11 +27,10 @@ export interface Grouped {
 /** By which earlier uploads are recognized; null: the file stands alone. */
 export function groupKey(
   file: IngestedFile,
-  { recognizeSeries, recognizeVersion, rows }: Pick<Target, 'recognizeSeries' | 'recognizeVersion' | 'rows'>,
+  { recognizeSeries, recognizeVersion }: Pick<Target, 'recognizeSeries' | 'recognizeVersion'>,
 ): string | null {
   const { stem, series } = nameKeys(file.name)
-  // A series needs room for several files of their own.
-  if (recognizeSeries && rows && series !== null) return `s:${series}`
+  if (recognizeSeries && series !== null) return `s:${series}`
   return recognizeVersion ? `v:${stem}` : null
 }
 

@@ -4,9 +4,8 @@ import type { ReadService } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { SearchService } from '../search/service.ts'
-import type { IngestedFile, Target } from './model.ts'
+import type { IngestedFile, Target, Wire } from './model.ts'
 import { comparable, fieldNames, nameKeys } from './names.ts'
-import type { Wire } from './payload.ts'
 
 export interface MatchDeps {
   readonly search: Pick<SearchService, 'walk'>

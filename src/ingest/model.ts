@@ -55,3 +55,6 @@ export interface Outcome {
 
 /** Files of one request or one run. */
 export const mostIngested = 1000
+
+/** An object, or a part of one, as requests and answers have it. */
+export type Wire = Readonly<Record<string, unknown>>

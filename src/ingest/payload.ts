@@ -1,19 +1,9 @@
 /** Objects as `POST /db` and `PATCH /db` take them, with the files that come in. */
 import { AppError } from '../platform/errors.ts'
+import { type FileInColumn, filesIn, sendable } from './file-list.ts'
 import type { Group } from './group.ts'
-import type { IngestedFile, Target } from './model.ts'
+import type { IngestedFile, Target, Wire } from './model.ts'
 import { nameKeys } from './names.ts'
-
-export type Wire = Readonly<Record<string, unknown>>
-
-/** A file in a column, with its name, by which versions of it are found. */
-interface FileInColumn {
-  readonly _id: number
-  readonly preferred?: boolean
-  readonly name?: string
-  readonly frontend_prefs?: unknown
-  readonly original_filename?: string
-}
 
 const comment = 'Upload into a collection'
 
@@ -69,16 +59,6 @@ function valuesWith(
   return { [rows.wireKey]: list.map((row) => ({ ...row, [column.name]: sendable(filesIn(row[column.name])) })) }
 }
 
-/** What a save takes of files: the rest is theirs, not of the object. */
-function sendable(list: readonly FileInColumn[]): Wire[] {
-  return list.map(({ _id, preferred = false, name, frontend_prefs: prefs }) => ({
-    _id,
-    preferred,
-    ...(name === undefined ? {} : { name }),
-    ...(prefs === undefined ? {} : { frontend_prefs: prefs }),
-  }))
-}
-
 /** The row that has a version of the file. */
 function rowOfStem(list: readonly Wire[], column: string, file: IngestedFile): number {
   const { stem } = nameKeys(file.name)
@@ -97,10 +77,6 @@ function withFiles(there: readonly FileInColumn[], files: readonly IngestedFile[
 }
 
 const link = ({ fileId, name }: IngestedFile): FileInColumn => ({ _id: fileId, original_filename: name })
-
-function filesIn(value: unknown): readonly FileInColumn[] {
-  return Array.isArray(value) ? (value as FileInColumn[]) : []
-}
 
 function refusal(files: readonly IngestedFile[]): AppError {
   const file = files[0]?.name ?? ''

@@ -7,8 +7,8 @@ import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { Group } from './group.ts'
-import type { IngestedFile, ReachedObject, Target } from './model.ts'
-import { createPayload, updatePayload, type Wire } from './payload.ts'
+import type { IngestedFile, ReachedObject, Target, Wire } from './model.ts'
+import { createPayload, updatePayload } from './payload.ts'
 import { inCollection, noteUploads } from './store.ts'
 
 /** What files say of themselves, as blocks of objects (mappings/import). */

@@ -26,8 +26,6 @@ export interface IngestDeps extends RunDeps {
   readonly collections: Pick<CollectionService, 'uploads' | 'lists'>
   readonly objects: Pick<ObjectService, 'save' | 'delete'>
   readonly search: Pick<SearchService, 'walk'>
-  /** Milliseconds that an upload waits for the one before it in the same collection. */
-  readonly lockTimeout: number
 }
 
 export interface IngestOptions {
@@ -61,7 +59,6 @@ export function createIngestService(deps: IngestDeps) {
       const client = await db.connect()
       let broken = true
       try {
-        await client.query("select set_config('lock_timeout', $1, false)", [String(deps.lockTimeout)])
         await client.query("select pg_advisory_lock(hashtext('collection_upload'), hashint8($1))", [collectionId])
         const result = await work()
         await client.query("select pg_advisory_unlock(hashtext('collection_upload'), hashint8($1))", [collectionId])

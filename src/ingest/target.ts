@@ -23,6 +23,8 @@ interface Settings {
 const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
   ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
   ['plugin', (value) => value !== ''],
+  ['linked_pool_id', () => true],
+  ['linked_object_pools', (value) => Object.keys(value as object).length > 0],
   ['hierarchy_linked_object', (value) => Boolean((value as { field?: unknown }).field)],
 ]
 
@@ -47,6 +49,11 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
   if (!mask || mask.table !== table)
     throw new AppError('MaskNotFound', { objecttype: table.name, mask: given.mask_id ?? '' })
   const column = fileColumn(table, given.eas_field)
+  if (given.recognize_series && column.table === table) {
+    throw badRequest('create_object.recognize_series: a series needs a field in a nested table', {
+      name: 'recognize_series',
+    })
+  }
   return {
     collectionId: collection.id,
     table,

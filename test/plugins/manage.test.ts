@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { zip } from '../files/documents.ts'
 import type { Client, Json } from '../support/client.ts'
+import { assertNamed } from '../support/documented.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { archive, install, putArchive, remove, switched, uploadArchive } from './support.ts'
@@ -97,12 +98,18 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
   assert.equal((await root.get(`/plugin/manage/${id}`)).body.code, 'PluginNotFound')
 })
 
-test('READ-003 READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 what front ends load of plugins that are on', async () => {
+test('READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 what front ends load of plugins that are on', async () => {
   const other = {
-    'manifest.yml': named('another', { plugin: { name: 'another', l10n: 't.csv', webfrontend: { url: 'x.js' } } }),
+    'manifest.yml': named('another', {
+      plugin: { name: 'another', l10n: 't.csv', webfrontend: { url: 'x.js', css: 'x.css', html: 'x.html' } },
+    }),
     'x.js': 'two()',
+    'x.css': 'b{}',
+    'x.html': '<i>another</i>',
     't.csv': 'key,en-US\nanother.title,Another\n',
   }
+  // They take no parameters of their own; the page says what they answer.
+  assertNamed('plugins.md', ['bundle', 'plugins', 'javascript', 'css', 'html', 'l10n'])
   const whole = await install(svc, 'whole', wholeFiles)
   const another = await install(svc, 'another', other)
   const { bundle, plugins, ...rest } = (await root.get('/plugin')).body
@@ -122,8 +129,8 @@ test('READ-003 READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 wh
   const js = await get(bundle.javascript)
   assert.equal(js.body, 'two()\n;\none()\n;\n')
   assert.match(String(js.headers['content-type']), /^text\/javascript/)
-  assert.equal((await get(bundle.css)).body, 'a{}\n')
-  assert.equal((await get(bundle.html)).body, '<b>whole</b>\n')
+  assert.equal((await get(bundle.css)).body, 'b{}\na{}\n')
+  assert.equal((await get(bundle.html)).body, '<i>another</i>\n<b>whole</b>\n')
   const known = await get(bundle.javascript, { 'if-none-match': String(js.headers.etag) })
   assert.deepEqual([known.statusCode, known.body], [304, ''])
   assert.deepEqual((await get(`${bundle.l10n}/en-US.json`)).json(), {

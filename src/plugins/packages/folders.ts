@@ -130,7 +130,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
       return folder
     },
 
-    /** When the process starts: what an earlier one has left, and archives that nobody has any more. */
+    /** At the start of the process: revokes call tokens of an earlier process and removes unused archives. */
     async tidy(used: readonly Buffer[]): Promise<void> {
       const kept = new Set(used.map((sha256) => sha256.toString('hex')))
       const names = await readdir(place).catch(() => [])

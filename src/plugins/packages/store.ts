@@ -46,7 +46,7 @@ export async function* readPackage(from: Queryable, sha256: Buffer): AsyncGenera
   }
 }
 
-/** Archives that no plugin has any more. */
+/** Removes archives that no plugin uses. */
 export async function removeUnusedPackages(tx: Tx): Promise<void> {
   await tx.query(
     'delete from plugin_package k where not exists (select from plugin p where p.package = k.sha256)',

@@ -36,7 +36,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
     if (userId === rootUserId) requireRight(actor, { name: 'system.root' })
   }
 
-  /** Of a user that many act as, everybody has only the session they are in; null: any. */
+  /** The only session that a caller of a shared user (guests, links) may list and end; null: all of the user. */
   const onlyOwn = (actor: Actor): string | null => (isShared(actor) ? (actor.session?.id ?? '') : null)
 
   return {

@@ -130,7 +130,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
       return folder
     },
 
-    /** At the start of the process: revokes call tokens of an earlier process and removes unused archives. */
+    /** At the start of the process: removes unpacked archives that no plugin uses. */
     async tidy(used: readonly Buffer[]): Promise<void> {
       const kept = new Set(used.map((sha256) => sha256.toString('hex')))
       const names = await readdir(place).catch(() => [])

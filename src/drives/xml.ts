@@ -1,5 +1,6 @@
 /** XML of WebDAV (RFC 4918, 14): what clients ask for, and answers. */
 import { badRequest } from '../platform/errors.ts'
+import { escapeMarkup } from '../platform/values/markup.ts'
 import { createXmlReader, XmlError } from '../platform/xml/reader.ts'
 
 export const dav = 'DAV:'
@@ -128,14 +129,10 @@ function resolved(name: string, scope: ReadonlyMap<string, string>): PropertyNam
   return { namespace: namespace ?? '', name: name.slice(colon + 1) }
 }
 
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
 /** Text as it stands in XML. What XML cannot have is left out. */
 export function xmlText(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
-    .replaceAll(/[&<>"]/g, (character) => escapes[character] as string)
+  const known = text.toWellFormed().replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
+  return escapeMarkup(known)
 }
 
 /** An empty element of any namespace. */

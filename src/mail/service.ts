@@ -10,6 +10,7 @@ import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { withoutSecrets } from '../platform/secrets/secret-forms.ts'
 import { mailboxOf } from '../platform/values/mailbox.ts'
+import { escapeMarkup } from '../platform/values/markup.ts'
 import { createBatches, type FindReaders } from './batches.ts'
 import type { Mail, WrittenMail } from './model.ts'
 import { type Attachment, deliver } from './transport.ts'
@@ -194,6 +195,5 @@ function signatureIn(signature: Readonly<Record<string, string>>, languages: rea
 
 function htmlSignature(signature: string): string {
   if (signature === '') return ''
-  const escaped = signature.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  return `<p style="white-space: pre-line">-- \n${escaped}</p>`
+  return `<p style="white-space: pre-line">-- \n${escapeMarkup(signature)}</p>`
 }

@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../platform/values/markup.ts'
 import { inLanguages, type Wire } from '../masks/reader.ts'
 import { numberName } from '../standard/compute.ts'
 import type { Standard } from '../stored/content.ts'
@@ -54,19 +55,6 @@ function wireSlot(texts: Readonly<Record<string, string>>, { extended, languages
 
 function htmlOf(texts: Readonly<Record<string, string>>): Record<string, string> {
   const result: Record<string, string> = {}
-  for (const language in texts) result[language] = escapeHtml(texts[language] ?? '')
+  for (const language in texts) result[language] = escapeMarkup(texts[language] ?? '').replaceAll('\n', '<br>')
   return result
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-  '\n': '<br>',
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"'\n]/g, (character) => entities[character] ?? character)
 }

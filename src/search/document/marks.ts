@@ -1,4 +1,5 @@
 /** Where words stand in a text as it was written: what a search found of it is marked there. */
+import { escapeMarkup } from '../../platform/values/markup.ts'
 import { fold, wordsOfFolded } from './analyze.ts'
 
 /** A text and, for each of its folded characters, where it comes from. */
@@ -41,16 +42,6 @@ export function wordsIn({ text }: FoldedText): readonly { readonly at: number; r
   return wordsOfFolded(text)
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] as string)
-
 /** The text as HTML with these stretches in a tag; they ascend. What several share is marked once: `½` has two words. */
 export function marked(text: string, spans: readonly Span[], tag: string): string {
   let at = 0
@@ -58,8 +49,8 @@ export function marked(text: string, spans: readonly Span[], tag: string): strin
   for (const [from, to] of spans) {
     if (to <= at) continue
     const start = Math.max(at, from)
-    html += `${escapeHtml(text.slice(at, start))}<${tag}>${escapeHtml(text.slice(start, to))}</${tag}>`
+    html += `${escapeMarkup(text.slice(at, start))}<${tag}>${escapeMarkup(text.slice(start, to))}</${tag}>`
     at = to
   }
-  return html + escapeHtml(text.slice(at))
+  return html + escapeMarkup(text.slice(at))
 }

@@ -1,5 +1,6 @@
 /** Words, and whole values of `string` columns, that complete what was typed, with the objects that a search for them finds. */
-import { escapeHtml, foldedText, marked } from '../document/marks.ts'
+import { escapeMarkup } from '../../platform/values/markup.ts'
+import { foldedText, marked } from '../document/marks.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { SearchPlan } from '../plan/plan.ts'
 import { resolveName } from '../request/names.ts'
@@ -127,5 +128,5 @@ function rank({ term, typed: { partial } }: Candidate): number {
 
 function shown(term: string, { earlier, partial }: Typed): string {
   const span = typedSpan(foldedText(term), partial)
-  return [...earlier.map(escapeHtml), marked(term, span ? [span] : [], 'b')].join(' ')
+  return [...earlier.map(escapeMarkup), marked(term, span ? [span] : [], 'b')].join(' ')
 }

@@ -14,9 +14,10 @@ export function memberSql({ collections, objects }: Omit<Member, 'op'>, alias: s
   if (objects.size <= mostListed) {
     return `${alias}.id = any('{${objects.lists.map((ids) => ids.join()).join()}}'::bigint[])`
   }
-  // Texts name what is kept of them, so another list is another text.
+  // Texts name what is kept of them, so another list is another text. An object is in few collections: `+ 0` has these looked up by
+  // the object alone and compared with a hashed list, where the index would be asked once for each of 500 collections.
   return `exists (select from collection_object member where member.object_id = ${alias}.id
-    and member.collection_id = any('{${collections.map(Number)}}'::bigint[]) /* ${digestOf(objects)} */)`
+    and member.collection_id + 0 = any('{${collections.map(Number)}}'::bigint[]) /* ${digestOf(objects)} */)`
 }
 
 const digests = new WeakMap<ObjectSet, string>()

@@ -67,13 +67,13 @@ export function createDriveService(deps: DriveDeps) {
     return { actor: { ...actor, remoteAddr }, root: folderOf(root, '') }
   }
 
-  /** The uuid of a collection opens it only as long as no link for others tells it. */
+  /** The uuid of a collection opens it only as long as nobody but the owner is shown it. */
   async function rootOf(key: string): Promise<store.DriveRoot | null> {
     const address = await keys.read(key)
     const byKey = address && (await store.findRoot(db, { id: address.collectionId }))
     if (byKey) return byKey.generation === address.generation ? byKey : null
     const byUuid = await store.findRoot(db, { uuid: key.toLowerCase() })
-    return byUuid && !(await store.sharedOutside(db, byUuid.path)) ? byUuid : null
+    return byUuid && !(await store.isShared(db, byUuid)) ? byUuid : null
   }
 
   function folderOf({ id, path, createdAt, updatedAt }: store.DriveRoot, name: string): DriveFolder {

@@ -27,13 +27,12 @@ export async function findRoot(q: Queryable, by: { id: number } | { uuid: string
   return rows[0] ?? null
 }
 
-/** Whether somebody who comes by a link has a grant on the collection or above it: they know its uuid. */
-export async function sharedOutside(q: Queryable, path: readonly number[]): Promise<boolean> {
+/** Whether anybody but the owner has a grant on the collection or above it: grantees are shown its uuid. */
+export async function isShared(q: Queryable, { path, ownerId }: Pick<DriveRoot, 'path' | 'ownerId'>): Promise<boolean> {
   const { rows } = await q.query<{ shared: boolean }>(
     `select exists (select from collection c cross join lateral jsonb_array_elements(c.acl) as g (value)
-       join "user" u on g.value->>'who' = 'u' || u.id
-       where c.id = any($1::bigint[]) and u.type in ('collection', 'email')) as shared`,
-    [numbersText(path)],
+       where c.id = any($1::bigint[]) and g.value->>'who' not in ('owner', $2)) as shared`,
+    [numbersText(path), `u${ownerId}`],
     'drives-shared',
   )
   return rows[0]?.shared ?? false

@@ -454,6 +454,22 @@ suite('WebDAV', () => {
     assert.equal((await ask(fresh, 'PROPFIND', { depth: '0' })).status, 207)
   })
 
+  test('the uuid of a collection opens it until somebody else has a grant on it or above it', async () => {
+    const { url, id, collection } = await drive()
+    const below = await svc.as('editor').post('/collection', { collection: { _id_parent: id } })
+    assert.equal(below.status, 200, JSON.stringify(below.body))
+    const opened = async ({ uuid }: Json): Promise<number> =>
+      (await ask(url.replace(/[^/]+\/$/, `${uuid}/`), 'PROPFIND', { depth: '0' })).status
+    assert.deepEqual([await opened(collection.collection), await opened(below.body.collection)], [207, 207])
+    const shared = await root().post(`/collection/${id}`, {
+      collection: { _id: id, _version: collection.collection._version },
+      _acl: [wireGrant(toUser(ids.reader as number), 'bag_read')],
+    })
+    assert.equal(shared.status, 200, JSON.stringify(shared.body))
+    assert.deepEqual([await opened(collection.collection), await opened(below.body.collection)], [404, 404])
+    assert.equal((await ask(url, 'PROPFIND', { depth: '0' })).status, 207)
+  })
+
   test('hostile paths and bodies are refused, and nothing is a 500', async () => {
     const { url } = await drive()
     for (const path of ['a%2Fb.jpg', 'a%00.jpg', '%FF.jpg', 'a%5Cb', 'con', 'a:b', 'x.', `${'y'.repeat(300)}.jpg`]) {

@@ -274,6 +274,7 @@ export async function composeObjects(
     alike: files.alike,
     collectionsSeen,
     poolOf: pools.byId,
+    poolByReference: (reference) => pools.byReference(reference)?.id,
     tagName: (id) => tags.snapshot().get(id)?.displayname,
     keepers: {
       pool: poolService.records,

@@ -37,6 +37,7 @@ import { createPoints, type PointPage, type PointQuotas, type ShownPoint } from 
 import { beginRound, type CheckState, readState } from './queue/check-store.ts'
 import { type MovedObject, mostLookedAt, readMoved } from './queue/moved.ts'
 import { blockTopic, isBlocked, type Reindexing } from './queue/reindex.ts'
+import type { PoolByReference } from './request/clauses.ts'
 import { namesCollections } from './request/collections.ts'
 import { type CompiledSearch, compileSearch } from './request/compile.ts'
 import { costOf, isHeavy } from './request/cost.ts'
@@ -76,6 +77,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly world: () => World
   /** Versions of files that rights do not name: `image.small`. */
   readonly freeVersions: () => readonly string[]
+  readonly poolByReference: PoolByReference
   /** The collections that the actor may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
   readonly collectionsSeen: (q: Queryable, actor: Actor) => Promise<SeenCollections>
   /** Pictures that look like the files, the most similar first. @throws {AppError} for one that the actor may not see. */
@@ -195,6 +197,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       ...seen,
       databaseName: deps.databaseName,
       synonyms: deps.synonyms(),
+      poolByReference: deps.poolByReference,
       collections: namesCollections(request as Fields) ? await deps.collectionsSeen(db, actor) : [],
       alike: pictures.length > 0 ? await deps.alike(actor, pictures) : noPictures,
       isSortValue: engine.isSortValue,

@@ -267,6 +267,11 @@ describe('in elements', () => {
     assert.equal((await among('_pool', [1])).length, 0)
     assert.equal((await among('_pool', [1], { include_path: true })).length, 5)
     assert.equal((await among('_pool.pool._id', [scene.pool, null])).length, 5)
+    assert.equal((await among('_pool.pool.reference', ['system:standard', 'nobody has this'])).length, 5)
+    assert.equal((await among('work._pool.pool.reference', ['system:standard'])).length, 5)
+    assert.equal((await among('_pool.pool.reference', ['system:root'])).length, 0)
+    assert.equal((await among('_pool.pool.reference', ['system:root'], { include_path: true })).length, 5)
+    assert.equal((await among('_pool.pool.reference', ['nobody has this'], { include_path: true })).length, 0)
     assert.equal((await among('_owner.user._id', [1])).length, 5)
     assert.equal((await among('_tags', [1])).length, 0)
     assert.equal(

@@ -384,6 +384,7 @@ const planOf = (request: object) =>
     alike: new Map(),
     synonyms: [],
     collections: null,
+    poolByReference: () => undefined,
     databaseName: 'test',
     isSortValue: small.isSortValue,
     moment: null,

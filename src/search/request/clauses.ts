@@ -7,6 +7,9 @@ import type { Fields } from './read.ts'
 import type { AlikeFiles } from './similar.ts'
 import type { LanguageSynonyms } from './synonyms.ts'
 
+/** The id of the pool that has the reference. */
+export type PoolByReference = (reference: string) => number | undefined
+
 export interface ElementContext {
   readonly fields: FieldCatalogue
   /** Object types that are searched. */
@@ -28,6 +31,7 @@ export interface ElementContext {
   readonly scopeOf: (target: Table, where: Clause) => SearchScope
   /** The collections that the caller may see; empty where the request names none. */
   readonly collections: SeenCollections
+  readonly poolByReference: PoolByReference
   /** Steps through links of the whole request, so far. */
   readonly links: { count: number }
 }

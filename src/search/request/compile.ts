@@ -5,7 +5,7 @@ import type { FieldVisibility } from '../plan/field-visibility.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { SearchEngine, SearchPlan, SearchScope, SeenCollections } from '../plan/plan.ts'
 import { type AggregationRequest, aggregationRequests } from './aggregations.ts'
-import type { ElementContext } from './clauses.ts'
+import type { ElementContext, PoolByReference } from './clauses.ts'
 import { elementsClause } from './elements.ts'
 import { type FieldRequest, fieldRequests } from './fields.ts'
 import { ignoredNames } from './known.ts'
@@ -30,6 +30,7 @@ export interface CompileContext {
   readonly synonyms: readonly LanguageSynonyms[]
   /** The collections that the caller may see, where the request names some (`namesCollections`). */
   readonly collections: SeenCollections
+  readonly poolByReference: PoolByReference
   readonly isSortValue: SearchEngine['isSortValue']
   readonly moment: SearchPlan['moment']
 }
@@ -118,6 +119,7 @@ function elementContext(
     }),
     links: context.links,
     collections: context.collections,
+    poolByReference: context.poolByReference,
   }
   return own
 }

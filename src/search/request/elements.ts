@@ -228,6 +228,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
       zone: context.zone,
       databaseName: context.databaseName,
       collections: context.collections,
+      poolByReference: context.poolByReference,
       inRows: (field, clause) => inRows(context, [{ field }], clause),
     })
   })

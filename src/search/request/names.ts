@@ -12,6 +12,7 @@ export type SystemName =
   | '_uuid'
   | '_objecttype'
   | '_pool'
+  | '_pool.reference'
   | '_tags'
   | '_owner'
   | '_created'
@@ -29,6 +30,8 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   _pool: '_pool',
   '_pool.pool._id': '_pool',
   '_pool._id': '_pool',
+  '_pool.reference': '_pool.reference',
+  '_pool.pool.reference': '_pool.reference',
   _tags: '_tags',
   '_tags._id': '_tags',
   _owner: '_owner',

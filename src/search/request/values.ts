@@ -2,7 +2,7 @@
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 import type { Clause, SeenCollections } from '../plan/plan.ts'
-import { or } from './clauses.ts'
+import { or, type PoolByReference } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
 import { integerOf, wrong } from './read.ts'
@@ -16,6 +16,7 @@ interface ValueContext {
   /** The second half of the global ids of this instance. */
   readonly databaseName: string
   readonly collections: SeenCollections
+  readonly poolByReference: PoolByReference
   /** What is known of rows only asks for a row that has one of the values. */
   readonly inRows: (field: SearchField, clause: Clause) => Clause
 }
@@ -93,7 +94,7 @@ function systemClause(
   { name, written }: { name: SystemName; written: string },
   values: readonly unknown[],
   withNull: boolean,
-  { below, place, fields, databaseName, collections: seen }: ValueContext,
+  { below, place, fields, databaseName, collections: seen, poolByReference }: ValueContext,
 ): Clause {
   switch (name) {
     case '_collections': {
@@ -113,6 +114,10 @@ function systemClause(
       return { is: 'objecttype', ids: texts(values, place).map((type) => objecttypeId(fields, type, place)) }
     case '_pool':
       return { is: 'pool', ids: integers(values, place), below, none: withNull }
+    case '_pool.reference': {
+      const ids = texts(values, place).flatMap((reference) => poolByReference(reference) ?? [])
+      return { is: 'pool', ids, below, none: withNull }
+    }
     case '_tags':
       return { is: 'tag', ids: integers(values, place) }
     case '_owner': {

@@ -19,6 +19,7 @@ import { createListService, type FoundEntry, type ListDeps } from './entries/ser
 import { collectionEvent } from './events.ts'
 import type { Collection, CreateObject, Localized } from './model.ts'
 import type { Pins } from './pins/service.ts'
+import { assertWithinQuotas } from './quotas.ts'
 import { compiledOf, renderCollections, type UploadAddress } from './render.ts'
 import { type SavedCollection, saveCollections } from './save.ts'
 import type { CollectionInput, CollectionOutput } from './schema.ts'
@@ -154,6 +155,11 @@ export function createCollectionService(deps: CollectionDeps) {
       },
       inputs,
       placeOf,
+    )
+    await assertWithinQuotas(
+      tx,
+      deps.quotas,
+      saved.filter(({ created, moved }) => created || moved).map(({ ownerId }) => ownerId),
     )
     await deps.shares.settle(tx, saved, made)
     await deps.shareMails.send(

@@ -344,3 +344,19 @@ export async function moveCollections(tx: Tx, moved: readonly Written[]): Promis
 export async function deleteCollections(tx: Tx, ids: readonly number[]): Promise<void> {
   await tx.query('delete from collection where id = any($1::bigint[])', [numbersText(ids)], 'collections-delete')
 }
+
+export interface Owned {
+  readonly collections: number
+  readonly entries: number
+}
+
+/** What belongs to each of these users. */
+export async function ownedBy(tx: Tx, userIds: readonly number[]): Promise<Owned[]> {
+  const { rows } = await tx.query<Owned>(
+    `select count(*)::int as collections, sum(object_count)::float8 as entries from collection
+     where owner_user = any($1::bigint[]) group by owner_user`,
+    [numbersText(userIds)],
+    'collections-owned',
+  )
+  return rows
+}

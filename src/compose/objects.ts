@@ -128,6 +128,7 @@ export async function composeObjects(
     languages,
     databaseName: config.databaseName,
     clock,
+    quotas: { collections: config.quotaCollections, entries: config.quotaCollectionEntries },
     uploadAddresses: async (collectionId, generation) =>
       baseConfig.get().webdav.read_write_access
         ? [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Answer, Json } from '../support/client.ts'
+import { attachService } from '../support/service.ts'
 import { statementsOf } from '../support/statements.ts'
 import {
   assertInvariants,
@@ -559,5 +560,29 @@ describe('the interface', () => {
       [[...ids]],
     )
     assert.deepEqual(rows.map(({ id }) => id).toSorted(), [...ids].toSorted())
+  })
+
+  test('so many collections, and entries in them, belong to one user', async () => {
+    const notes = await createNotes(it.root, it.pool, 3, 'quota')
+    const [{ user }] = ok(await it.root.post('/user', [{ user: { login: 'collector', _password: 'collects a lot' } }]))
+    // With the top collection, two.
+    await using other = await attachService(it.svc.dsn, { quotaCollections: 2, quotaCollectionEntries: 2 })
+    const top = await it.svc.db.query<{ id: number }>('select id from collection where owner_user = $1', [user._id])
+    const _id_parent = top.rows[0]?.id
+    const over = (answer: Answer) => [answer.status, answer.body.code, answer.body.parameters.quota]
+    const root = other.as('root')
+    const list = ok(await root.post('/collection', { collection: { _id_parent } })).collection
+    const add = (ids: readonly number[]) =>
+      root.post(`/collection/push/${list._id}`, { objects: entriesOf(it.svc, ids) })
+    const tooMany = [429, 'QuotaExceeded', 'svc.quotas.collections']
+    assert.deepEqual(over(await root.post('/collection', { collection: { _id_parent } })), tooMany)
+    const moved = await createCollection(it.root)
+    const move = { collection: { _id: moved._id, _version: moved._version, _id_parent } }
+    assert.deepEqual(over(await root.post(`/collection/${moved._id}`, move)), tooMany)
+    ok(await add(notes.slice(0, 2)))
+    assert.deepEqual(over(await add(notes.slice(2))), [429, 'QuotaExceeded', 'svc.quotas.collectionEntries'])
+    // What is there moves to the end.
+    assert.equal(ok(await add(notes.slice(0, 1))).count, 2)
+    assert.equal(ok(await root.get(`/collection/${list._id}`))._count, 2)
   })
 })

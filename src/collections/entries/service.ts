@@ -12,6 +12,7 @@ import type { CallerRights, ShareOptions } from '../../rights/service.ts'
 import { type Access, accessTo, notFound, requireCollection } from '../access.ts'
 import { collectionEvent } from '../events.ts'
 import type { Collection } from '../model.ts'
+import { assertWithinQuotas, type CollectionQuotas } from '../quotas.ts'
 import { type ListChanged, type ListInput, type ListOutput, mostEntries } from '../schema.ts'
 import type { ShareCheck } from '../sharing/check.ts'
 import type { KeptShares } from '../sharing/snapshot.ts'
@@ -43,6 +44,7 @@ export interface ListDeps {
   readonly sharing: Pick<KeptShares, 'get' | 'changed'>
   readonly check: Pick<ShareCheck, 'settle' | 'requirePassing'>
   readonly clock: () => Date
+  readonly quotas: CollectionQuotas
 }
 
 /** An entry of a request, with the object that it names. */
@@ -165,6 +167,12 @@ export function createListService(deps: ListDeps) {
         objects: added.length - gone.length,
         remote: remote(added) - remote(gone),
       })),
+    )
+    const longer = changes.filter(({ changed }) => changed.added.length > changed.removed.length)
+    await assertWithinQuotas(
+      tx,
+      deps.quotas,
+      longer.map(({ list }) => list.ownerId),
     )
     await settleShares(tx, actor, changes, options)
     return counts

@@ -75,6 +75,10 @@ export interface Config extends LaneSettings {
   readonly quotaMails: number
   /** Share links of one user. */
   readonly quotaShareLinks: number
+  /** Collections of one user. */
+  readonly quotaCollections: number
+  /** Entries of all collections of one user. */
+  readonly quotaCollectionEntries: number
   /** Users whom one user makes by grants within an hour. */
   readonly quotaShares: number
   /** Sessions of one user. */

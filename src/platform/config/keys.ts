@@ -265,6 +265,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     1000,
     'Share links (short addresses) that one user may have; a further one is answered 429.',
   ),
+  quotaCollections: key(
+    'svc.quotas.collections',
+    'SVC_QUOTA_COLLECTIONS',
+    integer(1, 10_000_000),
+    10_000,
+    'Collections that may belong to one user; a further one is answered 429.',
+  ),
+  quotaCollectionEntries: key(
+    'svc.quotas.collectionEntries',
+    'SVC_QUOTA_COLLECTION_ENTRIES',
+    integer(1, 1_000_000_000),
+    5_000_000,
+    'Entries in the lists of all collections of one user; what would be more is answered 429.',
+  ),
   quotaShares: key(
     'svc.quotas.shares',
     'SVC_QUOTA_SHARES',

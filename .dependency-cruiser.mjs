@@ -43,7 +43,19 @@ if (unlisted.length > 0) throw new Error(`give src/${unlisted[0]} its place in t
 
 /** The same within a folder: its sub-folders in the order of their imports. */
 const inside = {
-  platform: ['values', 'xml', 'memory', 'secrets', 'config', 'limits', 'process', 'outgoing', 'postgres', 'http'],
+  platform: [
+    'values',
+    'xml',
+    'memory',
+    'secrets',
+    'config',
+    'limits',
+    'process',
+    'tracing',
+    'outgoing',
+    'postgres',
+    'http',
+  ],
   files: [
     'blobs',
     'addresses',

@@ -18,7 +18,8 @@ RUN apt-get update && apt-get install --yes --no-install-recommends $PROGRAMS &&
 COPY --from=build /tmp/strongroom-*.tgz /tmp/
 # The packages that the service takes where they are installed: S3, passkeys, SAML, PDF, HEIC, metadata. They go beside it.
 RUN npm install --global --omit=dev --no-audit --no-fund /tmp/strongroom-*.tgz @aws-sdk/client-s3@^3 @aws-sdk/lib-storage@^3 \
-    @simplewebauthn/server@^14 @node-saml/node-saml@^5 @hyzyla/pdfium@^2 libheif-js@^1 exiftool-vendored@^38 \
+    @opentelemetry/api@^1 @opentelemetry/sdk-trace@^3 @opentelemetry/resources@^3 \
+    @opentelemetry/exporter-trace-otlp-http@^0.301 @simplewebauthn/server@^14 @node-saml/node-saml@^5 @hyzyla/pdfium@^2 libheif-js@^1 exiftool-vendored@^38 \
   && rm -rf /tmp/* /root/.npm \
   && mkdir /data && chown node:node /data
 USER node

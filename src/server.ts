@@ -14,6 +14,8 @@ import { assertSameInstance, noteInstance } from './platform/postgres/instance-i
 import { migrate } from './platform/postgres/migrate.ts'
 import { databaseName } from './platform/postgres/own-database.ts'
 import { createLog } from './platform/process/log.ts'
+import { startTracing } from './platform/tracing/start.ts'
+import { version } from './platform/version.ts'
 
 export interface RunningService {
   /** Address on which the service listens. */
@@ -75,6 +77,16 @@ async function start(
   assertMemory(config.memory)
   await checkDataFolder(config.dataDir)
   const log = createLog(config)
+  if (config.tracingEndpoint !== null) {
+    const tracing = {
+      endpoint: config.tracingEndpoint,
+      ratio: config.tracingPercent / 100,
+      version,
+      onTrouble: (reason: string) => log.warn({ reason }, 'traces are lost'),
+    }
+    closers.add(await startTracing(tracing))
+    onStep(`traces go to ${config.tracingEndpoint}`)
+  }
   const dsn = config.dbDsn ? await useExternal(config.dbDsn, onStep) : await useEmbedded(config, onStep, closers)
   await assertSameInstance(dsn, config.dataDir)
   const applied = await migrate(dsn, (text) => onStep(`to be looked at: ${text}`), onStep)

@@ -4,6 +4,7 @@ import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents, t
 import type { Logger } from 'pino'
 import { takeCause, withCause } from '../platform/cause.ts'
 import type { Db } from '../platform/postgres/db.ts'
+import { traced } from '../platform/tracing/spans.ts'
 import { keepLiveness, type Liveness } from './liveness.ts'
 import type { JobHandler } from './model.ts'
 import { queuePool } from './queue.ts'
@@ -196,7 +197,14 @@ function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logge
           isLastAttempt: attempts >= maxAttempts,
           signal: helpers.abortSignal ?? new AbortController().signal,
         }
-        await withCause(cause, () => handler(payload, context))
+        await traced(
+          () => ({
+            name: `job ${name}`,
+            kind: 'consumer',
+            attributes: { 'svc.job.id': jobId, 'svc.job.attempt': attempts },
+          }),
+          () => withCause(cause, async () => handler(payload, context)),
+        )
       } catch (error) {
         log.warn({ err: error, job: name, jobId, attempt: attempts, maxAttempts }, 'job failed')
         throw error

@@ -84,6 +84,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaSignIns: 1000,
     quotaMails: 500,
     quotaShareLinks: 1000,
+    tracingEndpoint: null,
+    tracingPercent: 100,
     quotaCollections: 10_000,
     quotaCollectionEntries: 5_000_000,
     quotaShares: 100,

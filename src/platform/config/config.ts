@@ -73,6 +73,10 @@ export interface Config extends LaneSettings {
   readonly quotaSignIns: number
   /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
   readonly quotaMails: number
+  /** Address of a collector of traces; null: nothing is traced. */
+  readonly tracingEndpoint: string | null
+  /** Traces of a hundred that are kept. */
+  readonly tracingPercent: number
   /** Share links of one user. */
   readonly quotaShareLinks: number
   /** Collections of one user. */

@@ -556,6 +556,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'Bytes of an answer of another server that is read as a whole (OpenID providers, metadata of SAML, LDAP, webhooks, mail servers); a longer one is a failure. Contents of files have limits of their own. At most what `SVC_MEMORY` has for the work on requests.',
     { share: 'work', isDefault: false },
   ),
+  tracingEndpoint: key(
+    'svc.tracing.endpoint',
+    'SVC_TRACING_ENDPOINT',
+    nullable(url()),
+    null,
+    'Address of a collector of traces, which takes OTLP over HTTP (`http://localhost:4318`): requests, statements, jobs and outgoing calls are sent to it as spans, without parameters and addresses. Needs the packages of OpenTelemetry (docs/operations.md). Without it nothing is traced.',
+  ),
+  tracingPercent: key(
+    'svc.tracing.percent',
+    'SVC_TRACING_PERCENT',
+    integer(1, 100),
+    100,
+    'How many of a hundred traces are kept.',
+  ),
   outgoingTimeout: key(
     'svc.outgoing.timeout',
     'SVC_OUTGOING_TIMEOUT',

@@ -22,6 +22,7 @@ import { acceptedRequestId, pathOf, responseLogger } from './request-log.ts'
 import { useLazyCompilers } from './schema-compilers.ts'
 import { securityHeaders } from './security-headers.ts'
 import type { ParameterRules, Surface } from './surface.ts'
+import { traceRequests } from './tracing.ts'
 import { trackTraffic } from './traffic.ts'
 import { trustedProxies } from './trusted-proxies.ts'
 import { methodsAt, unknownAddress } from './unknown-address.ts'
@@ -101,6 +102,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addContentTypeParser('*', bodies.other)
   app.decorateRequest('actor', null)
   app.decorateRequest('deadline')
+  traceRequests(app, trustedProxies(options.trustedProxies))
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
     const { read, write } = options.timeLimits

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { type SpanFacts, traced } from '../tracing/spans.ts'
 import { type AddressRules, checkedAddresses, pinnedLookup } from './addresses.ts'
 
 export interface Asked {
@@ -20,14 +21,35 @@ export interface Asked {
  * @throws {RefusedAddress} before anything is sent; any other error when nothing answers, the reason of the signal among them.
  */
 export async function ask(url: URL, request: Asked): Promise<IncomingMessage> {
+  return traced(
+    () => outgoingFacts(request.method, url),
+    async (span) => {
+      const answer = await send(url, request)
+      span?.set({ 'http.response.status_code': answer.statusCode ?? 0 })
+      return answer
+    },
+  )
+}
+
+/** Without its path, which may be a secret. */
+export function outgoingFacts(method: string, { hostname, port }: URL): SpanFacts {
+  const attributes = {
+    'http.request.method': method,
+    'server.address': hostname,
+    ...(port ? { 'server.port': Number(port) } : {}),
+  }
+  return { name: method, kind: 'client', attributes }
+}
+
+async function send(url: URL, request: Asked): Promise<IncomingMessage> {
   const { method, rules, signal, patience } = request
   const addresses = await checkedAddresses(url, rules)
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  const open = url.protocol === 'https:' ? httpsRequest : httpRequest
   const body = request.body === undefined ? undefined : Buffer.from(request.body)
   const headers = { ...request.headers, ...(body ? { 'content-length': String(body.byteLength) } : {}) }
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   // A connection of its own: one that is kept open was checked for another name.
-  const sent = send(url, { method, headers, lookup: pinnedLookup(addresses), agent: false, signal }, resolve)
+  const sent = open(url, { method, headers, lookup: pinnedLookup(addresses), agent: false, signal }, resolve)
   const late = setTimeout(() => sent.destroy(new Error(`no answer within ${patience} ms`)), patience ?? 2 ** 31 - 1)
   sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
   sent.end(body)

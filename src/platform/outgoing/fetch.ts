@@ -1,3 +1,5 @@
+import { traced } from '../tracing/spans.ts'
+import { outgoingFacts } from './ask.ts'
 import { bytesWithin, type OutgoingLimits } from './limits.ts'
 
 /** As `fetch`, for servers that are configured. */
@@ -12,13 +14,23 @@ const withoutBody = [101, 103, 204, 205, 304]
  * @throws {AnswerTooLong} or what `fetch` throws, also when the time is over
  */
 export function createOutgoingFetch(limits: OutgoingLimits): OutgoingFetch {
-  return async (address, init = {}) => {
-    const given = init.signal ? [init.signal] : []
-    const signal = AbortSignal.any([AbortSignal.timeout(limits.time), ...given])
-    const redirect = init.redirect === 'manual' ? 'manual' : 'error'
-    const response = await fetch(address, { ...init, redirect, signal })
-    const { status, statusText, headers, body } = response
-    const read = body === null ? null : await bytesWithin(body, limits.answer)
-    return new Response(withoutBody.includes(status) ? null : read, { status, statusText, headers })
-  }
+  return async (address, init = {}) =>
+    traced(
+      () => outgoingFacts(init.method ?? 'GET', new URL(address)),
+      async (span) => {
+        const response = await fetchWithin(limits, address, init)
+        span?.set({ 'http.response.status_code': response.status })
+        return response
+      },
+    )
+}
+
+async function fetchWithin(limits: OutgoingLimits, address: string, init: RequestInit): Promise<Response> {
+  const given = init.signal ? [init.signal] : []
+  const signal = AbortSignal.any([AbortSignal.timeout(limits.time), ...given])
+  const redirect = init.redirect === 'manual' ? 'manual' : 'error'
+  const response = await fetch(address, { ...init, redirect, signal })
+  const { status, statusText, headers, body } = response
+  const read = body === null ? null : await bytesWithin(body, limits.answer)
+  return new Response(withoutBody.includes(status) ? null : read, { status, statusText, headers })
 }

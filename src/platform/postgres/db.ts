@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { currentDeadline, type Deadline, outsideDeadlines } from '../limits/deadline.ts'
+import { isTracing, type SpanFacts, traced } from '../tracing/spans.ts'
 import { cancelStatement } from './cancel-statement.ts'
 import { type ConnectionWatch, connectPatience, createConnectionWatch, giveUp } from './connection-watch.ts'
 import {
@@ -252,13 +253,31 @@ async function run<T extends object>(
 ): Promise<QueryResult<T> & { command: string }> {
   for (const listener of statementListeners) listener(text)
   try {
-    const result = await send<T>(target, { text, values: values as unknown[], ...(name ? { name } : {}) })
+    const config = { text, values: values as unknown[], ...(name ? { name } : {}) }
+    const result = await (isTracing()
+      ? traced(
+          () => factsOf(text, name),
+          () => send<T>(target, config),
+        )
+      : send<T>(target, config))
     return { rows: result.rows, rowCount: result.rowCount ?? 0, command: result.command }
   } catch (error) {
     // What leads here says more than the way on which the answer came.
     if (error instanceof pg.DatabaseError) Error.captureStackTrace(error)
     throw translate(error)
   }
+}
+
+/** Of a text without its parameters. */
+function factsOf(text: string, name: string | undefined): SpanFacts {
+  const words = text.trimStart().split(/\s+/, 3)
+  const summary = name ?? words.slice(0, 2).join(' ').slice(0, 60)
+  const attributes = {
+    'db.system.name': 'postgresql',
+    'db.query.summary': summary,
+    'db.query.text': text.slice(0, 4000),
+  }
+  return { name: summary, kind: 'client', attributes }
 }
 
 /**

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify'
+import { beginSpan, isTracing, type OpenSpan, withinSpan } from '../tracing/spans.ts'
+import type { HttpApp } from './http.ts'
+
+/** Header of a trace that a request belongs to (W3C Trace Context, 3.2). */
+const parentHeader = 'traceparent'
+
+/** A span for each request, by the pattern of its route: addresses may have secrets in them. */
+export function traceRequests(app: HttpApp, isProxy: (address: string) => boolean): void {
+  const open = new WeakMap<FastifyRequest, OpenSpan>()
+  app.addHook('onRequest', (request, _reply, done) => {
+    const span = isTracing() ? beginSpan(() => factsOf(request)) : undefined
+    if (!span) return done()
+    open.set(request, span)
+    withinSpan(span, done)
+  })
+  // A body that is read in between leaves what was set before it.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const span = open.get(request)
+    if (span) withinSpan(span, done)
+    else done()
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const span = open.get(request)
+    if (!span) return
+    span.set({ 'http.response.status_code': reply.statusCode })
+    if (reply.statusCode >= 500) span.fail(`${reply.statusCode}`)
+    span.end()
+  })
+
+  function factsOf(request: FastifyRequest) {
+    const route = request.routeOptions.url ?? 'none'
+    const header = request.headers[parentHeader]
+    return {
+      name: `${request.method} ${route}`,
+      kind: 'server' as const,
+      attributes: { 'http.request.method': request.method, 'http.route': route, 'svc.request_id': request.id },
+      caller: typeof header === 'string' && isProxy(request.socket.remoteAddress ?? '') ? header : undefined,
+    }
+  }
+}

@@ -9,6 +9,7 @@ import { divideMemory } from '../platform/memory/shares.ts'
 import { createBus } from '../platform/postgres/bus.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { openPipelinedReads } from '../platform/postgres/pipelined-reads.ts'
+import { watchSlowStatements } from '../platform/postgres/slow-statements.ts'
 import { createSnapshots } from '../platform/postgres/snapshot.ts'
 import { createStandstill } from '../platform/postgres/standstill.ts'
 import { createSignal } from '../platform/process/signal.ts'
@@ -48,6 +49,8 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
   opened.defer(() => snapshots.close())
   const standstill = await createStandstill({ db, bus, log, whenCurrent: snapshots.whenCurrent })
   opened.defer(() => standstill.close())
+  const slowStatements = watchSlowStatements({ db, log, from: config.slowStatement })
+  opened.defer(() => slowStatements.close())
   return {
     memory: divideMemory(config.memory),
     bus,
@@ -66,6 +69,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
       concurrency: config.heavyRequests,
       waitingOfCaller: config.quotaHeavyRequests,
     }),
+    slowStatements,
     /** Something for the index is committed. */
     queued: createSignal(),
   }

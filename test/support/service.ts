@@ -84,6 +84,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaSignIns: 1000,
     quotaMails: 500,
     quotaShareLinks: 1000,
+    slowStatement: 0,
     tracingEndpoint: null,
     tracingPercent: 100,
     quotaCollections: 10_000,

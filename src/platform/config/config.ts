@@ -73,6 +73,8 @@ export interface Config extends LaneSettings {
   readonly quotaSignIns: number
   /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
   readonly quotaMails: number
+  /** Milliseconds from which a statement is slow; 0: none is. */
+  readonly slowStatement: number
   /** Address of a collector of traces; null: nothing is traced. */
   readonly tracingEndpoint: string | null
   /** Traces of a hundred that are kept. */

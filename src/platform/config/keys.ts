@@ -107,6 +107,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'info',
     'How much the log says.',
   ),
+  slowStatement: key(
+    'svc.slowStatement',
+    'SVC_SLOW_STATEMENT',
+    integer(0, 3_600_000),
+    1000,
+    'Milliseconds from which a statement of the database is told in the log, the first time with its plan, never with its parameters; 0: never.',
+  ),
   identifierAliases: key(
     'svc.identifierAliases',
     'SVC_IDENTIFIER_ALIASES',

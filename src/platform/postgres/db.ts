@@ -129,6 +129,22 @@ export function onStatement(listener: StatementListener): () => void {
   return () => statementListeners.delete(listener)
 }
 
+/** A statement that has come to its end, whether it failed or not. */
+export interface EndedStatement {
+  readonly text: string
+  readonly name: string | undefined
+  /** Milliseconds from here to the database and back. */
+  readonly duration: number
+}
+
+const endListeners = new Set<(statement: EndedStatement) => void>()
+
+/** Calls `listener` behind each statement of this process, until the returned function is called. */
+export function onStatementEnd(listener: (statement: EndedStatement) => void): () => void {
+  endListeners.add(listener)
+  return () => endListeners.delete(listener)
+}
+
 /** What runs inside a transaction of a guarded database, for as long as that is open. */
 const insideTransaction = new AsyncLocalStorage<{ open: boolean }>()
 
@@ -254,11 +270,8 @@ async function run<T extends object>(
   for (const listener of statementListeners) listener(text)
   try {
     const config = { text, values: values as unknown[], ...(name ? { name } : {}) }
-    const result = await (isTracing()
-      ? traced(
-          () => factsOf(text, name),
-          () => send<T>(target, config),
-        )
+    const result = await (isTracing() || endListeners.size > 0
+      ? watched(text, name, () => send<T>(target, config))
       : send<T>(target, config))
     return { rows: result.rows, rowCount: result.rowCount ?? 0, command: result.command }
   } catch (error) {
@@ -268,10 +281,22 @@ async function run<T extends object>(
   }
 }
 
+async function watched<T>(text: string, name: string | undefined, work: () => Promise<T>): Promise<T> {
+  const begun = performance.now()
+  try {
+    return await traced(() => factsOf(text, name), work)
+  } finally {
+    const duration = performance.now() - begun
+    for (const listener of endListeners) listener({ text, name, duration })
+  }
+}
+
+/** What a statement is called that has no name. */
+export const summaryOf = (text: string): string => text.trimStart().split(/\s+/, 2).join(' ').slice(0, 60)
+
 /** Of a text without its parameters. */
 function factsOf(text: string, name: string | undefined): SpanFacts {
-  const words = text.trimStart().split(/\s+/, 3)
-  const summary = name ?? words.slice(0, 2).join(' ').slice(0, 60)
+  const summary = name ?? summaryOf(text)
   const attributes = {
     'db.system.name': 'postgresql',
     'db.query.summary': summary,

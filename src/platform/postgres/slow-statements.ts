@@ -1,0 +1,99 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Logger } from 'pino'
+import { type Db, type EndedStatement, onStatementEnd, summaryOf } from './db.ts'
+
+export interface SlowStatement {
+  /** UTC. */
+  readonly at: string
+  readonly name: string
+  /** Without parameters. */
+  readonly text: string
+  readonly milliseconds: number
+  /** As PostgreSQL would carry it out whatever the parameters are; null: it was told before, or cannot be told. */
+  readonly plan: string | null
+}
+
+export interface SlowStatements {
+  /** The last ones, the latest first. */
+  list(): readonly SlowStatement[]
+  close(): Promise<void>
+}
+
+interface Options {
+  readonly db: Db
+  readonly log: Pick<Logger, 'warn'>
+  /** Milliseconds from which a statement counts as slow; 0: none does. */
+  readonly from: number
+}
+
+/** Slow statements that are kept in memory. */
+const mostKept = 50
+/** Characters of a text, and of a plan. */
+const longest = 10_000
+/** Statements whose plan was told: it is told again when others have taken their place. */
+const mostTold = 500
+/** Only these have a plan. */
+const planned = /^\s*(?:select|insert|update|delete|merge|with|values)\b/i
+
+/**
+ * Tells slow statements in the log, the first time with their plan: never with their parameters, which are what people have
+ * stored. Plans are asked for one after the other, so that a database that is slow is not asked for more.
+ */
+export function watchSlowStatements({ db, log, from }: Options): SlowStatements {
+  if (from === 0) return { list: () => [], close: async () => {} }
+  const kept: SlowStatement[] = []
+  const told = new Set<string>()
+  let telling: Promise<void> | null = null
+  let closed = false
+  // What is slow may be within a transaction and a deadline, and its plan is not.
+  const outside = AsyncLocalStorage.snapshot()
+
+  const stop = onStatementEnd((statement) => {
+    if (closed || statement.duration < from || statement.text.startsWith(explain)) return
+    const at = new Date().toISOString()
+    if (told.has(statement.text) || telling || !planned.test(statement.text)) return keep(at, statement, null)
+    told.add(statement.text)
+    for (const text of told) if (told.size > mostTold) told.delete(text)
+    telling = outside(() => planOf(statement.text))
+      .then((plan) => keep(at, statement, plan))
+      .finally(() => {
+        telling = null
+      })
+  })
+
+  function keep(at: string, { text, name, duration }: EndedStatement, plan: string | null): void {
+    const one = {
+      at,
+      name: name ?? summaryOf(text),
+      text: text.slice(0, longest),
+      milliseconds: Math.round(duration),
+      plan,
+    }
+    kept.unshift(one)
+    if (kept.length > mostKept) kept.pop()
+    log.warn(one, 'a slow statement')
+  }
+
+  /** Of a connection of its own, which waits for no lock of others for long. */
+  async function planOf(text: string): Promise<string | null> {
+    try {
+      const { rows } = await db.query<{ 'QUERY PLAN': string }>(`${explain}${text}`)
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      return plan.slice(0, longest)
+    } catch {
+      // A text that needs its parameters to be understood, or a database that is busy.
+      return null
+    }
+  }
+
+  return {
+    list: () => kept,
+    async close() {
+      closed = true
+      stop()
+      await telling
+    },
+  }
+}
+
+const explain = 'explain (generic_plan) '

@@ -4,8 +4,8 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { bodyBytes } from '../platform/http/body/drain.ts'
 import { streamedBody } from '../platform/http/body/streamed.ts'
 import type { HttpApp } from '../platform/http/http.ts'
-import { html, joined } from '../platform/values/html.ts'
 import { holdsIf, tokenAddress, tokenOf } from './if-header.ts'
+import { indexPage } from './index-page.ts'
 import type { DriveEntry, DriveFolder, Place } from './model.ts'
 import { etagOf, lockDiscovery, multistatus, patched, type Shown } from './properties.ts'
 import {
@@ -98,15 +98,8 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
   }
 
   async function sendIndex({ reply, drive, steps }: Asked, folder: DriveFolder): Promise<FastifyReply> {
-    const entries = await drives.entriesOf(drive, folder)
-    const rows = entries.map(({ name, kind }) => {
-      const shown = kind === 'folder' ? `${name}/` : name
-      return html`<li><a href="./${encodeURIComponent(name)}${kind === 'folder' ? '/' : ''}">${shown}</a></li>`
-    })
-    const up = steps.length > 0 ? html`<li><a href="../">../</a></li>` : html``
-    const title = steps.at(-1) ?? 'WebDAV'
-    const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>${title}</title></head><body><h1>${title}</h1><ul>${up}${joined(rows)}</ul></body></html>`
-    return reply.type('text/html; charset=utf-8').header('Referrer-Policy', 'no-referrer').send(page.toString())
+    const page = indexPage(steps.at(-1) ?? 'WebDAV', await drives.entriesOf(drive, folder), steps.length > 0)
+    return reply.type('text/html; charset=utf-8').header('Referrer-Policy', 'no-referrer').send(page)
   }
 
   async function put(asked: Asked): Promise<FastifyReply> {

@@ -14,6 +14,8 @@ import { assertName, distinctNames, nameKey } from './names.ts'
 import { openRoot, type RootDeps } from './roots.ts'
 import * as store from './store.ts'
 
+export { createCrawler } from './hotfolder/crawler.ts'
+export { createHotfolderService, hotfolderPath } from './hotfolder/service.ts'
 export { createUploadKeys } from './keys.ts'
 
 export const drivePath = '/api/v1/WebDAV'

@@ -1,6 +1,7 @@
 import { registerCollectionRoutes } from '../collections/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
+import { registerHotfolderRoutes } from '../drives/hotfolder/routes.ts'
 import { registerDriveRoutes } from '../drives/routes.ts'
 import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
@@ -60,6 +61,7 @@ export async function composeHttp(
     info,
     ingest,
     drives,
+    hotfolder,
     invalid,
     nameInObject,
     mapMetadata,
@@ -157,6 +159,9 @@ export async function composeHttp(
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
   })
-  await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))
+  await onSurface(http, driveSurface(api), async (scope) => {
+    registerDriveRoutes(scope, { drives })
+    registerHotfolderRoutes(scope, { hotfolder })
+  })
   return http
 }

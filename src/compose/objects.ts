@@ -1,5 +1,13 @@
+import { join } from 'node:path'
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
-import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
+import {
+  createCrawler,
+  createDriveService,
+  createHotfolderService,
+  createUploadKeys,
+  drivePath,
+  hotfolderPath,
+} from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
@@ -129,15 +137,15 @@ export async function composeObjects(
     databaseName: config.databaseName,
     clock,
     quotas: { collections: config.quotaCollections, entries: config.quotaCollectionEntries },
-    uploadAddresses: async (collectionId, generation) =>
-      baseConfig.get().webdav.read_write_access
-        ? [
-            {
-              type: 'webdav',
-              url: `${config.externalUrl}${drivePath}/${await keys.keyOf({ collectionId, generation })}/`,
-            },
-          ]
-        : [],
+    uploadAddresses: async (collectionId, generation) => {
+      const { read_write_access, hotfolder: drops } = baseConfig.get().webdav
+      const key = read_write_access || drops ? await keys.keyOf({ collectionId, generation }) : ''
+      const urlOf = (path: string): string => `${config.externalUrl}${path}/${key}/`
+      return [
+        ...(read_write_access ? [{ type: 'webdav' as const, url: urlOf(drivePath) }] : []),
+        ...(drops ? [{ type: 'webdav-hotfolder' as const, url: urlOf(hotfolderPath) }] : []),
+      ]
+    },
     pins,
     shares,
     shareMails,
@@ -320,6 +328,32 @@ export async function composeObjects(
     collections,
     languages,
   })
+  const hotfolderRoot = config.hotfolderPath || join(config.dataDir, 'hotfolder')
+  const hotfolder = createHotfolderService({
+    db,
+    keys,
+    root: hotfolderRoot,
+    settings: () => baseConfig.get().webdav,
+    actorsOf: signIn.actorsOf,
+    files,
+    ingest,
+    limits: {
+      files: config.quotaHotfolderFiles,
+      bytes: config.quotaHotfolderBytes,
+      reserve: config.hotfolderReserve * 1_000_000,
+    },
+  })
+  const crawler = createCrawler({
+    db,
+    root: hotfolderRoot,
+    log,
+    settings: () => baseConfig.get().webdav,
+    readOnly: () => config.readOnly,
+    actorsOf: signIn.actorsOf,
+    files,
+    ingest,
+  })
+  opened.defer(() => crawler.close())
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
@@ -329,6 +363,7 @@ export async function composeObjects(
     objects,
     ingest,
     drives,
+    hotfolder,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -1,4 +1,5 @@
 /** Names of files and folders that every file system takes (decision 57). */
+import { AppError } from '../platform/errors.ts'
 import { composed } from '../platform/values/text.ts'
 
 const longest = 200
@@ -51,4 +52,11 @@ function shortened(name: string): string {
 function extensionAt(name: string): number {
   const dot = name.lastIndexOf('.')
   return dot > 0 && name.length - dot <= 17 ? dot : name.length
+}
+
+/** @throws {AppError} for a name that drives would show otherwise */
+export function assertName(name: string): void {
+  if (name.startsWith('.')) throw new AppError('DotFilenameNotAllowed', { filename: name.slice(0, 255) })
+  if (safeName(name) !== name.normalize('NFC'))
+    throw new AppError('EasInvalidFilename', { filename: name.slice(0, 255) })
 }

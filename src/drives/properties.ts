@@ -1,18 +1,30 @@
 /** Properties of what a drive has (RFC 4918, 15). */
 
+import type { StagedFile } from './hotfolder/model.ts'
 import { tokenAddress } from './if-header.ts'
 import type { Lock } from './locks.ts'
-import type { DriveEntry } from './model.ts'
+import type { DriveFile, DriveFolder, Placeholder } from './model.ts'
 import { type Asked, dav, emptyElement, type PropertyName, xmlHeader, xmlText } from './xml.ts'
+
+/** An entry of a share, whichever it is. */
+export type ShownEntry =
+  | Pick<DriveFolder, 'kind' | 'name' | 'createdAt' | 'modifiedAt'>
+  | DriveFile
+  | Placeholder
+  | StagedFile
 
 export interface Shown {
   readonly href: string
-  readonly entry: DriveEntry
+  readonly entry: ShownEntry
   readonly locks: readonly Lock[]
 }
 
-export const etagOf = (entry: DriveEntry): string | null =>
-  entry.kind === 'file' ? `"${entry.sha256}"` : entry.kind === 'placeholder' ? '"empty"' : null
+/** null: folders have none. */
+export function etagOf(entry: ShownEntry): string | null {
+  if (entry.kind === 'folder') return null
+  if (entry.kind === 'staged') return entry.etag
+  return entry.kind === 'file' ? `"${entry.sha256}"` : '"empty"'
+}
 
 type Property = (shown: Shown) => string | null
 
@@ -20,7 +32,10 @@ type Property = (shown: Shown) => string | null
 const properties: Readonly<Record<string, Property>> = {
   creationdate: ({ entry }) => entry.createdAt.toISOString().replace(/\.\d+Z$/, 'Z'),
   displayname: ({ entry }) => xmlText(entry.name),
-  getcontentlength: ({ entry }) => (entry.kind === 'folder' ? null : String(entry.kind === 'file' ? entry.bytes : 0)),
+  getcontentlength: ({ entry }) => {
+    if (entry.kind === 'folder') return null
+    return String(entry.kind === 'placeholder' ? 0 : entry.bytes)
+  },
   getcontenttype: ({ entry }) => {
     if (entry.kind === 'folder') return 'httpd/unix-directory'
     return entry.kind === 'file' ? xmlText(entry.mimeType) : 'application/octet-stream'
@@ -29,7 +44,7 @@ const properties: Readonly<Record<string, Property>> = {
     const tag = etagOf(entry)
     return tag === null ? null : xmlText(tag)
   },
-  getlastmodified: ({ entry }) => (entry.kind === 'folder' ? entry.modifiedAt : entry.createdAt).toUTCString(),
+  getlastmodified: ({ entry }) => ('modifiedAt' in entry ? entry.modifiedAt : entry.createdAt).toUTCString(),
   lockdiscovery: ({ locks, href }) => locks.map((lock) => activeLock(lock, href)).join(''),
   resourcetype: ({ entry }) => (entry.kind === 'folder' ? '<D:collection/>' : ''),
   supportedlock: () =>

@@ -4,11 +4,21 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { bodyBytes } from '../platform/http/body/drain.ts'
 import { streamedBody } from '../platform/http/body/streamed.ts'
 import type { HttpApp } from '../platform/http/http.ts'
-import { html, joined } from '../platform/values/html.ts'
-import { holdsIf, type IfHeader, readIf, tokenAddress, tokenOf } from './if-header.ts'
-import { longestLock } from './locks.ts'
+import { holdsIf, tokenAddress, tokenOf } from './if-header.ts'
+import { indexPage } from './index-page.ts'
 import type { DriveEntry, DriveFolder, Place } from './model.ts'
 import { etagOf, lockDiscovery, multistatus, patched, type Shown } from './properties.ts'
+import {
+  assertTags,
+  beginningOf,
+  destinationOf,
+  hrefOf,
+  ifOf,
+  secondsOf,
+  sendXml,
+  stepsOf,
+  textOf,
+} from './requests.ts'
 import { type Drive, type DriveService, drivePath } from './service.ts'
 import { readLockInfo, readPropfind, readProppatch } from './xml.ts'
 
@@ -16,9 +26,6 @@ const url = `${drivePath}/:key/*`
 const rootUrl = `${drivePath}/:key`
 
 const methods = 'OPTIONS, GET, HEAD, POST, PUT, DELETE, PROPFIND, PROPPATCH, MKCOL, MOVE, COPY, LOCK, UNLOCK'
-/** Bytes of an XML body. */
-const longestBody = 65_536
-
 interface Asked {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -91,15 +98,8 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
   }
 
   async function sendIndex({ reply, drive, steps }: Asked, folder: DriveFolder): Promise<FastifyReply> {
-    const entries = await drives.entriesOf(drive, folder)
-    const rows = entries.map(({ name, kind }) => {
-      const shown = kind === 'folder' ? `${name}/` : name
-      return html`<li><a href="./${encodeURIComponent(name)}${kind === 'folder' ? '/' : ''}">${shown}</a></li>`
-    })
-    const up = steps.length > 0 ? html`<li><a href="../">../</a></li>` : html``
-    const title = steps.at(-1) ?? 'WebDAV'
-    const page = html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>${title}</title></head><body><h1>${title}</h1><ul>${up}${joined(rows)}</ul></body></html>`
-    return reply.type('text/html; charset=utf-8').header('Referrer-Policy', 'no-referrer').send(page.toString())
+    const page = indexPage(steps.at(-1) ?? 'WebDAV', await drives.entriesOf(drive, folder), steps.length > 0)
+    return reply.type('text/html; charset=utf-8').header('Referrer-Policy', 'no-referrer').send(page)
   }
 
   async function put(asked: Asked): Promise<FastifyReply> {
@@ -141,7 +141,7 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
       throw badRequest('The header Depth must be 0 or 1.', { header: 'Depth', got: depth ?? '' })
     const wanted = readPropfind(await textOf(request))
     const place = await found(asked)
-    const base = hrefOf(request, steps, place.entry)
+    const base = hrefOf(request, drivePath, steps, place.entry?.kind === 'folder')
     const own: Shown = { href: base, entry: place.entry, locks: await drives.locks.at(drives.lockable(place)) }
     const below = depth === '1' && place.entry.kind === 'folder' ? await drives.entriesOf(drive, place.entry) : []
     const shown = below.map((entry): Shown => {
@@ -158,7 +158,10 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
     await assertMayWrite(asked, place)
     return sendXml(
       reply.status(207),
-      patched({ href: hrefOf(request, steps, place.entry), entry: place.entry, locks: [] }, names),
+      patched(
+        { href: hrefOf(request, drivePath, steps, place.entry?.kind === 'folder'), entry: place.entry, locks: [] },
+        names,
+      ),
     )
   }
 
@@ -173,7 +176,7 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
 
   async function move(asked: Asked): Promise<FastifyReply> {
     const { request, reply, drive, steps } = asked
-    const [from, to] = [await drives.find(drive, steps), await drives.find(drive, destinationOf(request))]
+    const [from, to] = [await drives.find(drive, steps), await drives.find(drive, destinationOf(request, drivePath))]
     if (from?.entry?.kind !== 'folder') throw new AppError('PathConflict')
     await assertMayWrite(asked, from)
     if (to) await drives.assertFree(to, ifOf(request).tokens)
@@ -194,7 +197,7 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
     const body = await textOf(request)
     const place = await drives.find(drive, steps)
     if (!place) throw new AppError('PathConflict')
-    const href = hrefOf(request, steps, place.entry)
+    const href = hrefOf(request, drivePath, steps, place.entry?.kind === 'folder')
     if (body.trim() === '') {
       const refreshed = await drives.locks.refresh(drives.lockable(place), ifOf(request).tokens, seconds)
       if (!refreshed) throw new AppError('PreconditionFailed', { header: 'If' })
@@ -236,88 +239,3 @@ export function registerDriveRoutes(http: HttpApp, { drives }: { drives: DriveSe
     await drives.assertFree(place, header.tokens)
   }
 }
-
-/** `If-Match` and `If-None-Match` (RFC 9110, 13.1). */
-function assertTags({ headers }: FastifyRequest, etag: string | null): void {
-  const listed = (header: string | undefined): boolean | null =>
-    header === undefined ? null : header.split(',').some((one) => ['*', etag].includes(one.trim()) && etag !== null)
-  if (listed(headers['if-match']) === false || listed(headers['if-none-match']) === true) {
-    throw new AppError('PreconditionFailed', { etag: etag ?? '' })
-  }
-}
-
-const ifOf = ({ headers }: FastifyRequest): IfHeader => readIf(headers.if as string | undefined)
-
-/** `Second-600`; the longest where nothing that can be read is said. */
-function secondsOf(header: string | string[] | undefined): number {
-  const seconds = Number(/^\s*Second-(\d{1,9})/.exec(String(header ?? ''))?.[1] ?? longestLock)
-  return Math.max(1, Math.min(seconds, longestLock))
-}
-
-/** @throws {AppError} for a path that no drive has: empty steps, `..`, slashes and NUL within a step */
-function stepsOf(address: string, key: string): string[] {
-  const path = address.split('?', 1)[0] ?? ''
-  const below = path.slice(path.indexOf(key) + key.length)
-  const steps = below.split('/').slice(1)
-  if (steps.at(-1) === '') steps.pop()
-  return steps.map((step) => {
-    let name: string
-    try {
-      name = decodeURIComponent(step)
-    } catch {
-      throw badRequest('The path cannot be read.', {})
-    }
-    if (name === '' || name === '.' || name === '..' || /[/\\\0]/.test(name))
-      throw badRequest('The path cannot be read.', {})
-    return name
-  })
-}
-
-/** Where a MOVE goes to, within the same drive. @throws {AppError} */
-function destinationOf(request: FastifyRequest): string[] {
-  const header = request.headers.destination
-  if (typeof header !== 'string') throw badRequest('MOVE needs the header Destination.', { header: 'Destination' })
-  const { key } = request.params as { readonly key: string }
-  const at = header.indexOf(`${drivePath}/${key}/`)
-  if (at < 0) throw new AppError('PathConflict')
-  return stepsOf(header.slice(at), key)
-}
-
-/** The address of an entry as a path; that of a folder ends with a slash. */
-function hrefOf({ params }: FastifyRequest, steps: readonly string[], entry: DriveEntry | null): string {
-  const { key } = params as { readonly key: string }
-  const path = [drivePath, key, ...steps.map(encodeURIComponent)].join('/')
-  return entry?.kind === 'folder' ? `${path}/` : path
-}
-
-/** The same bytes, of which the first have come; null: there are none. Many clients send a name first and its content later. */
-async function beginningOf(body: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer> | null> {
-  for (;;) {
-    const first = await body.next()
-    if (first.done) return null
-    if (first.value.length > 0) return withFirst(first.value, body)
-  }
-}
-
-async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  yield first
-  yield* rest
-}
-
-async function textOf(request: FastifyRequest): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of streamedBody(request)) {
-    bytes += piece.length
-    if (bytes > longestBody) throw new AppError('PayloadTooLarge', { bytes: longestBody })
-    pieces.push(piece)
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces))
-  } catch {
-    throw badRequest('The body is not UTF-8.', {})
-  }
-}
-
-const sendXml = (reply: FastifyReply, text: string): FastifyReply =>
-  reply.type('application/xml; charset=utf-8').send(text)

@@ -8,23 +8,20 @@ import type { IngestService, Target } from '../ingest/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
-import type { Db } from '../platform/postgres/db.ts'
-import type { UploadKeys } from './keys.ts'
 import { createLocks, type Lockable } from './locks.ts'
 import type { DriveEntry, DriveFile, DriveFolder, Place, Placeholder } from './model.ts'
-import { distinctNames, nameKey, safeName } from './names.ts'
+import { assertName, distinctNames, nameKey } from './names.ts'
+import { openRoot, type RootDeps } from './roots.ts'
 import * as store from './store.ts'
 
+export { createCrawler } from './hotfolder/crawler.ts'
+export { createHotfolderService, hotfolderPath } from './hotfolder/service.ts'
 export { createUploadKeys } from './keys.ts'
 
 export const drivePath = '/api/v1/WebDAV'
 
-export interface DriveDeps {
-  readonly db: Db
-  readonly keys: UploadKeys
+export interface DriveDeps extends RootDeps {
   readonly settings: () => { readonly read_write_access: boolean }
-  /** Who of them may act now. */
-  readonly actorsOf: (from: Db, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
   readonly files: Pick<FileService, 'permission' | 'put' | 'download' | 'downloadable'>
   readonly ingest: Pick<IngestService, 'target' | 'ingest' | 'replace' | 'remove'>
   readonly collections: Pick<CollectionService, 'save' | 'rename' | 'remove'>
@@ -55,25 +52,15 @@ export type DriveService = ReturnType<typeof createDriveService>
 const [mostSteps, mostPlaceholders] = [100, 1000]
 
 export function createDriveService(deps: DriveDeps) {
-  const { db, keys, files, ingest, languages } = deps
+  const { db, files, ingest, languages } = deps
   const locks = createLocks(db)
 
   /** @throws {AppError} `WebdavNotEnabled`, `ResourceNotFound` */
   async function open(key: string, remoteAddr: string): Promise<Drive> {
     if (!deps.settings().read_write_access) throw new AppError('WebdavNotEnabled')
-    const root = await rootOf(key)
-    const actor = root && (await deps.actorsOf(db, [root.ownerId])).get(root.ownerId)
-    if (!root || !actor) throw new AppError('ResourceNotFound')
-    return { actor: { ...actor, remoteAddr }, root: folderOf(root, '') }
-  }
-
-  /** The uuid of a collection opens it only as long as nobody but the owner is shown it. */
-  async function rootOf(key: string): Promise<store.DriveRoot | null> {
-    const address = await keys.read(key)
-    const byKey = address && (await store.findRoot(db, { id: address.collectionId }))
-    if (byKey) return byKey.generation === address.generation ? byKey : null
-    const byUuid = await store.findRoot(db, { uuid: key.toLowerCase() })
-    return byUuid && !(await store.isShared(db, byUuid)) ? byUuid : null
+    const opened = await openRoot(deps, key, remoteAddr)
+    if (!opened) throw new AppError('ResourceNotFound')
+    return { actor: opened.actor, root: folderOf(opened.root, '') }
   }
 
   function folderOf({ id, path, createdAt, updatedAt }: store.DriveRoot, name: string): DriveFolder {
@@ -271,13 +258,6 @@ export function createDriveService(deps: DriveDeps) {
   function named(name: string): Record<string, string> {
     return Object.fromEntries(languages().map((language) => [language, name]))
   }
-}
-
-/** @throws {AppError} for a name that drives would show otherwise */
-function assertName(name: string): void {
-  if (name.startsWith('.')) throw new AppError('DotFilenameNotAllowed', { filename: name.slice(0, 255) })
-  if (safeName(name) !== name.normalize('NFC'))
-    throw new AppError('EasInvalidFilename', { filename: name.slice(0, 255) })
 }
 
 async function* one<T>(file: T): AsyncGenerator<T> {

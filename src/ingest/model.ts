@@ -51,6 +51,8 @@ export interface Outcome {
   readonly objects: readonly ReachedObject[]
   /** Why the file is in no object. */
   readonly error: AppError | null
+  /** What plugins have said of the file. */
+  readonly messages: readonly string[]
 }
 
 /** Files of one request or one run. */

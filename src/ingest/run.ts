@@ -45,6 +45,8 @@ interface RunOptions {
   readonly target: Target
   readonly awaitIndex: number
   readonly deadline: Deadline
+  /** Done in each transaction that puts some of the files into objects. */
+  readonly alsoInSave: (tx: Tx, files: readonly IngestedFile[]) => Promise<void>
 }
 
 /** How objects are saved. */
@@ -63,7 +65,7 @@ interface Ready {
 }
 
 /** Saves groups of files for one upload: the results in no certain order. */
-export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline }: RunOptions) {
+export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, alsoInSave }: RunOptions) {
   const { events, collections, objects, read } = deps
 
   /** What belongs to a save: the collection has the objects, the uploads are noted, the log tells them. */
@@ -75,6 +77,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline }
         group.files.map((file) => ({ file, object: saved[index] as SavedHead, created: group.objectId === null })),
       )
       await noteUploads(tx, target.collectionId, uploads)
+      await alsoInSave(tx, [...new Set(uploads.map(({ file }) => file))])
       await events.append(tx, [
         ...uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
         ...(profile === null ? [] : [mappingEvent(actor, target, ready, profile)]),

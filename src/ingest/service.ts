@@ -10,6 +10,7 @@ import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import { createRequestLimiter } from '../platform/limits/request-limiter.ts'
+import type { Tx } from '../platform/postgres/db.ts'
 import type { SearchService } from '../search/service.ts'
 import { type Exchange, exchangeFile, type FilePlace } from './exchange.ts'
 import { groupFiles, groupKey } from './group.ts'
@@ -20,6 +21,7 @@ import { uploadedBefore } from './store.ts'
 import { resolveTarget } from './target.ts'
 
 export type { IngestedFile, Outcome, Target } from './model.ts'
+export { comparable, withoutExtension } from './names.ts'
 
 export interface IngestDeps extends RunDeps {
   readonly datamodel: { current(): Model }
@@ -33,9 +35,13 @@ export interface IngestOptions {
   readonly together: boolean
   readonly awaitIndex?: number
   readonly deadline?: Deadline
+  /** Done in each transaction that puts some of the files into objects. */
+  readonly alsoInSave?: (tx: Tx, files: readonly IngestedFile[]) => Promise<void>
 }
 
 export type IngestService = ReturnType<typeof createIngestService>
+
+const nothingElse = async (): Promise<void> => {}
 
 /** Uploads that hold the lock of a collection have a connection of their own. */
 const atATime = 4
@@ -85,7 +91,7 @@ export function createIngestService(deps: IngestDeps) {
       actor: Actor,
       target: Target,
       files: readonly IngestedFile[],
-      { together, awaitIndex = 0, deadline = noDeadline }: IngestOptions,
+      { together, awaitIndex = 0, deadline = noDeadline, alsoInSave = nothingElse }: IngestOptions,
     ): Promise<Outcome[]> {
       if (files.length > mostIngested) throw new RangeError(`${files.length} files at once`)
       const keys = [...new Set(files.flatMap((file) => groupKey(file, target) ?? []))]
@@ -97,7 +103,7 @@ export function createIngestService(deps: IngestDeps) {
         })
         const [refusal] = grouped.refused.values()
         if (together && refusal) throw refusal
-        const run = createRun(deps, { actor, target, awaitIndex, deadline })
+        const run = createRun(deps, { actor, target, awaitIndex, deadline, alsoInSave })
         const results = await run(grouped.groups, together)
         return files.map((file) => outcomeOf(file, results, grouped.refused.get(file)))
       })
@@ -159,7 +165,7 @@ function outcomeOf(file: IngestedFile, results: readonly GroupResult[], refusal:
   const own = results.filter(({ group }) => group.files.includes(file))
   const objects = own.flatMap(({ object }) => object ?? [])
   const error = refusal ?? own.find(({ error }) => error !== null)?.error ?? null
-  return { file, objects, error: objects.length > 0 ? null : error }
+  return { file, objects, error: objects.length > 0 ? null : error, messages: [] }
 }
 
 function isLockTimeout(error: unknown): boolean {

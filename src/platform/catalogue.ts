@@ -121,6 +121,7 @@ export const catalogue = {
   GroupTypeChangeNotAllowed: { package: 'acl', status: 400, text: 'The type of a group cannot be changed.' },
   GroupTypeNotAllowed: { package: 'acl', status: 400, text: 'Groups of this type cannot be made.' },
   HierarchyCycle: { package: 'objects', status: 400, text: 'The parent would make the object its own ancestor.' },
+  HotfolderFull: { package: 'api', status: 507, text: 'There is no room for more files in the shared folder now.' },
   IllegalPathForPool: { package: 'pool', status: 400, text: 'A pool cannot lie in itself or below itself.' },
   InheritanceNotSupported: { package: 'datamodel', status: 400, text: 'This object type cannot inherit.' },
   InsufficientRights: { package: 'api', status: 403, text: 'A right is missing.' },

@@ -13,8 +13,10 @@ export const addresses = {
   webdav: section('access', 'user', {
     /** Collections can be mounted as drives by their upload addresses, for reading and writing. */
     read_write_access: bool(false),
-    hotfolder: waiting(bool(false), 'there is no hotfolder yet'),
-    hotfolder_wait_sec: waiting(int(15, { min: 1, max: 3600 }), 'there is no hotfolder yet'),
+    /** Files that are dropped into the hotfolder are imported into collections. */
+    hotfolder: bool(false),
+    /** Seconds for which nothing about a dropped file has changed before it is imported. */
+    hotfolder_wait_sec: int(15, { min: 1, max: 3600 }),
   }),
 
   file_url_expire: section(

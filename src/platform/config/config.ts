@@ -122,6 +122,13 @@ export interface Config extends LaneSettings {
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
+  /** Folder that files are dropped into; empty: `hotfolder` in the data folder. */
+  readonly hotfolderPath: string
+  /** Bytes that stay free on the disk of the hotfolder. */
+  readonly hotfolderReserve: number
+  /** Files and bytes that clients may have dropped for one collection and that lie there. */
+  readonly quotaHotfolderFiles: number
+  readonly quotaHotfolderBytes: number
   /** Fetches files from private addresses too (tests, closed networks). */
   readonly allowPrivateFiles: boolean
   /** Names, addresses and networks from which no file is fetched. */

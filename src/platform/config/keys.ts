@@ -230,6 +230,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2 ** 40,
     'Bytes that these uploads of one user may announce together; the same. Nobody announces more than there is room for.',
   ),
+  quotaHotfolderFiles: key(
+    'svc.quotas.hotfolderFiles',
+    'SVC_QUOTA_HOTFOLDER_FILES',
+    integer(1, 1_000_000),
+    20_000,
+    'Files that clients may have dropped for one collection and that still lie in the hotfolder; a further one is answered 507.',
+  ),
+  quotaHotfolderBytes: key(
+    'svc.quotas.hotfolderBytes',
+    'SVC_QUOTA_HOTFOLDER_BYTES',
+    integer(1024, Number.MAX_SAFE_INTEGER),
+    100 * 2 ** 30,
+    'Bytes of these files together; the same.',
+  ),
   quotaPointsInTime: key(
     'svc.quotas.pointsInTime',
     'SVC_QUOTA_POINTS_IN_TIME',
@@ -418,6 +432,20 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     folders(),
     [],
     'Absolute folders, besides the data folder, in which locations of files may lie.',
+  ),
+  hotfolderPath: key(
+    'svc.hotfolder.path',
+    'SVC_HOTFOLDER_PATH',
+    text(),
+    '',
+    'Folder into which files are dropped that are imported into collections, one folder below it for each collection; `hotfolder` in the data folder when not set. Several processes on one database share it.',
+  ),
+  hotfolderReserve: key(
+    'svc.hotfolder.reserve',
+    'SVC_HOTFOLDER_RESERVE',
+    integer(0, 1_000_000),
+    1000,
+    'Megabytes that stay free on the disk of the hotfolder: what clients send beyond that is answered 507.',
   ),
   mappingPaths: key(
     'svc.mappings.paths',

@@ -58,7 +58,7 @@ export type Allows = (
 /** What an action would have done, and whoever has set it may not do. */
 export interface Withheld {
   readonly transition: Transition
-  readonly action: LocalAction['type'] | AskingAction['type']
+  readonly action: LocalAction['type']
 }
 
 /** An action that asks before the change is written, by its position in the transition's list. */
@@ -66,6 +66,8 @@ export interface Ask {
   readonly transition: Transition
   readonly index: number
   readonly action: AskingAction
+  /** Whoever has set the transition may change the object. */
+  readonly mayChange: boolean
 }
 
 export interface ObjectPlan {
@@ -195,8 +197,8 @@ function fire(
   let next = state
   for (const [index, action] of transition.actions.entries()) {
     if (isAsking(action)) {
-      if (allows?.(transition, action, object, next) === false) withheld.push({ transition, action: action.type })
-      else asks.push({ transition, index, action })
+      // It may refuse whatever becomes of whoever has set it.
+      asks.push({ transition, index, action, mayChange: allows?.(transition, action, object, next) !== false })
     }
     if (action.type !== 'set_tags' && action.type !== 'change_owner') continue
     const changed = applyAction(tags, next, action)

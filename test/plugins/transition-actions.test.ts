@@ -422,12 +422,27 @@ test('who may not see all may let nobody be asked of all: that webhook is for ro
   const refused = await tagger.post('/transitions', list(asking))
   assert.deepEqual([refused.status, refused.body.code], [403, 'SystemRightRequired'])
   assert.equal((await tagger.post('/transitions', list(gate))).status, 200)
-  // A plugin is asked in the name of whoever has set the action, who may not change these objects.
+  // A plugin is asked all the same, and may refuse; it changes nothing that whoever has set the action may not change.
   await told()
   await saved()
-  assert.deepEqual(await names(), ['step'])
-  const { rows } = await museum.svc.db.query<{ info: Json }>(
-    `select info from event where type = 'TRANSITION_WITHHELD' order by id desc limit 1`,
-  )
-  assert.deepEqual([rows[0]?.info.action, rows[0]?.info.reason], ['plugin', 'right'])
+  assert.deepEqual(await names(), ['step', 'gate'])
+  await behave({ gate: changing(`block.note = 'changed'`) })
+  const changed = await save([work()])
+  assert.equal(outcome(changed), '400 DbPreSaveFailed')
+  assert.match(changed.body.message, /flow:gate: whoever has set the transition may not change the object/)
+  // A receiver is asked for as long as whoever has set that is root.
+  await behave({})
+  const give = async (_system_rights: object): Promise<void> => {
+    const [{ user }] = (await root.get(`/user/${made.body[0].user._id}`)).body
+    const answer = await root.post('/user', [{ user: { _id: user._id, _version: user._version }, _system_rights }])
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  await give({ 'system.root': {} })
+  assert.equal((await tagger.post('/transitions', list(asking))).status, 200)
+  assert.equal(outcome(await save([work()])), '200 stored')
+  await give(rights)
+  const calls = receiver.calls.length
+  const untold = await save([work()])
+  assert.deepEqual([outcome(untold), receiver.calls.length], ['400 DbPreSaveFailed', calls])
+  assert.match(untold.body.message, /whoever has set the transition/)
 })

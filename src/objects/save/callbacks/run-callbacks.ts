@@ -62,7 +62,7 @@ export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<Ca
     const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
     if (objects.length === 0) continue
     change.deadline.check()
-    const answer = await answerOf(callback, change, objects)
+    const answer = await answerOf(callback, change, objects, nothingFixed)
     if (answer.length === 0) continue
     callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
     // The next one sees what has become of them.
@@ -94,10 +94,24 @@ async function askTransitions(
     const objects = next.shown.filter(({ item }) => !asked.has(askedKey(next.action, item)))
     for (const { item } of objects) asked.add(askedKey(next.action, item))
     change.deadline.check()
+    if (next.action.action.type === 'webhook') assertTold(next.action.action.name, objects, next.fixed)
     const callback = deps.callbacks.ofAction(next.action.action)
-    const answer = await answerOf(callback, change, objects)
+    const answer = await answerOf(callback, change, objects, next.fixed)
     callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
   }
+}
+
+const nothingFixed: ReadonlySet<Item> = new Set()
+
+/** A receiver is told all of the objects, so whoever lets it be asked has to see and change them all. */
+function assertTold(name: string, objects: readonly Shown[], fixed: ReadonlySet<Item>): void {
+  if (!objects.some(({ item }) => fixed.has(item))) return
+  const reason = 'whoever has set the transition may not let it be asked'
+  throw new AppError(
+    'DbPreSaveFailed',
+    { callback: `webhook ${name}`, reason },
+    { message: `webhook ${name}: ${reason}` },
+  )
 }
 
 function askedKey({ key }: AskedOf, { place }: Item): string {
@@ -126,7 +140,12 @@ interface Look {
   readonly callbackOutcome: CallbackOutcome
   readonly shown: readonly Shown[]
   /** What transitions would ask, and of which of the objects. */
-  readonly asks: readonly { readonly action: AskedOf; readonly shown: readonly Shown[] }[]
+  readonly asks: readonly {
+    readonly action: AskedOf
+    readonly shown: readonly Shown[]
+    /** What the answer may not change. */
+    readonly fixed: ReadonlySet<Item>
+  }[]
 }
 
 async function lookAt(
@@ -141,11 +160,13 @@ async function lookAt(
     const yielder = createYielder(() => deadline.check())
     const current = Promise.resolve()
     const context = newContext({ deps, tx, model, current, locks: false, actor, rights, yielder })
-    const asks: { action: AskedOf; items: ReadonlySet<Item> }[] = []
+    const asks: { action: AskedOf; items: ReadonlySet<Item>; fixed: ReadonlySet<Item> }[] = []
     const items = await look(context, callbackOutcome, async (considered) => {
       if (!askingKinds.has(kind) || !deps.transitionAsks.asks()) return
       for (const action of await deps.transitionAsks.asksFor(tx, actor, considered, trigger)) {
-        asks.push({ action, items: new Set(action.items.flatMap((index) => considered[index] ?? [])) })
+        const itemsAt = (places: Iterable<number>): ReadonlySet<Item> =>
+          new Set(Array.from(places).flatMap((index) => considered[index] ?? []))
+        asks.push({ action, items: itemsAt(action.items), fixed: itemsAt(action.fixed) })
       }
     })
     assertAsSeen(context, items, callbackOutcome)
@@ -162,7 +183,7 @@ async function lookAt(
     return {
       callbackOutcome: callbackOutcome.seen ? callbackOutcome : { ...callbackOutcome, ...seenIn(model, items) },
       shown,
-      asks: asks.map(({ action, items: of }) => ({ action, shown: shown.filter(({ item }) => of.has(item)) })),
+      asks: asks.map(({ items: of, ...ask }) => ({ ...ask, shown: shown.filter(({ item }) => of.has(item)) })),
     }
   })
 }
@@ -232,6 +253,7 @@ async function answerOf(
   callback: SaveCallback,
   { kind, actor, dryRun, deadline, facts }: Change,
   shown: readonly Shown[],
+  fixed: ReadonlySet<Item>,
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
   const yielder = createYielder()
@@ -244,7 +266,7 @@ async function answerOf(
       operation: item.mode,
       objecttype: item.table.name,
       mask: item.mask.name,
-      replaceable: isReplaceable(kind, item),
+      replaceable: isReplaceable(kind, item) && !fixed.has(item),
       // Theirs to work with.
       object: structuredClone(object),
       current: structuredClone(current),
@@ -264,6 +286,7 @@ async function answerOf(
     if (!object) throw failed(callback, 'its answer names an object that it was not given')
     if (given.has(replacement.key)) throw failed(callback, 'its answer has an object twice')
     if (!isReplaceable(kind, object.item)) throw failed(callback, 'its answer has an object that stays as it is')
+    if (fixed.has(object.item)) throw failed(callback, 'whoever has set the transition may not change the object')
     given.add(replacement.key)
     return { shown: object, replacement }
   })

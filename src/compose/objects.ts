@@ -182,9 +182,11 @@ export async function composeObjects(
     },
     findOwners: (tx, actor, refs) => findOwners(principals, tx, actor, refs),
     runTransitions: transitions.runOnItems,
+    transitionAsks: transitions,
     afterRefusal: transitions.afterFailure,
     callbacks: {
       list: () => [...saveCallbacks(), ...plugins.saveCallbacks()],
+      ofAction: plugins.ofAction,
       viewer: signIn.systemActor,
       show: saved.showPending,
     },

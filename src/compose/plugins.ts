@@ -13,7 +13,7 @@ export async function composePlugins(
   { bus }: Ground,
   { baseConfig, datamodel, events, keptPlugins }: Readers,
   { signIn }: People,
-  { files, pluginSettings }: Workflow,
+  { files, pluginSettings, webhooks }: Workflow,
   opened: AsyncDisposableStack,
 ) {
   let address: () => AddressInfo | string | null = () => null
@@ -24,6 +24,7 @@ export async function composePlugins(
     events,
     log,
     settings: config,
+    webhooks,
     openFile: files.openOriginal,
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,

@@ -122,6 +122,15 @@ export async function composeWorkflow(
     layers: {
       pools: pools.transitionLayers,
       objecttype: objecttypes.transitionLayer,
+      some: (so) =>
+        pools
+          .snapshot()
+          .values()
+          .some((pool) => pool.transitions.some(so)) ||
+        datamodel
+          .current()
+          .objecttypes.values()
+          .some(({ id }) => objecttypes.settings(id).transitions.some(so)),
       all: () => [
         ...[...pools.snapshot().values()].flatMap((pool) => pool.transitions),
         ...[...datamodel.current().objecttypes.values()].flatMap(({ id }) => objecttypes.settings(id).transitions),
@@ -130,6 +139,7 @@ export async function composeWorkflow(
     contactOf: (id) => pools.byId(id)?.contact ?? null,
     objecttypes: () => ({ has: (id) => datamodel.current().tablesById.get(id)?.kind === 'object' }),
     webhooks: webhooks.names,
+    callbacks: keptPlugins.transitionCallbacks,
     actorsOf: signIn.actorsOf,
     conventionOf,
   })

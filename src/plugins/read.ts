@@ -49,6 +49,14 @@ export async function openPlugins({
       return new Map(rights.map((right) => [right.name, right]))
     },
 
+    /** Callbacks of transitions of the plugins that are on, as transitions name them. */
+    transitionCallbacks: (): ReadonlySet<string> =>
+      new Set(
+        snapshot
+          .get()
+          .enabled.flatMap(({ name, manifest }) => [...manifest.transitions.keys()].map((one) => `${name}:${one}`)),
+      ),
+
     /** A type of events that an enabled plugin declares. */
     eventType(name: string): EventTypeDefinition | undefined {
       for (const { manifest } of snapshot.get().enabled) {

@@ -14,10 +14,12 @@ import type { Db, Tx } from '../platform/postgres/db.ts'
 import { createBrowserFiles } from './browser/files.ts'
 import type { TableOf } from './callbacks/payload.ts'
 import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
+import { createTransitionActions } from './callbacks/transition-actions.ts'
+import { createWebhookAsking, type WebhookOptions } from './callbacks/webhook.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
 import { findOnDisk, registerFound } from './manage/disk.ts'
 import { createPluginManagement } from './manage/service.ts'
-import type { Program } from './manifest/model.ts'
+import type { Manifest, Program } from './manifest/model.ts'
 import type { Plugin, PluginSnapshot } from './model.ts'
 import { createFolders, type PluginFolder } from './packages/folders.ts'
 import type { KeptPlugins } from './read.ts'
@@ -55,6 +57,7 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
     | 'slowGrace'
     | 'leastRate'
   >
+  readonly webhooks: WebhookOptions['webhooks']
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
@@ -133,6 +136,19 @@ export async function createPluginService(options: PluginOptions) {
     mostOutput: settings.pluginOutput * 1_000_000,
     tableOf: options.tableOf,
   })
+  const ofAction = createTransitionActions({
+    plugins: plugins.get,
+    ask: callbacks.ask,
+    askWebhook: createWebhookAsking({
+      webhooks: options.webhooks,
+      tokens: options.tokens,
+      apiUrl: options.apiUrl,
+      externalUrl: settings.externalUrl,
+      places: settings.pluginPlaces,
+      mostOutput: settings.pluginOutput * 1_000_000,
+      tableOf: options.tableOf,
+    }),
+  })
   const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
   const manage = createPluginManagement({
     db,
@@ -150,7 +166,7 @@ export async function createPluginService(options: PluginOptions) {
     mayInstall: settings.allowPluginInstall,
     readOnly: settings.readOnly,
     async problemOf({ manifest }) {
-      const programs = [...manifest.preSave.values(), ...manifest.extensions.values()]
+      const programs = programsOf(manifest)
       const problems = await Promise.all(programs.map(services.problemOf))
       return problems.find((problem) => problem !== null) ?? null
     },
@@ -173,6 +189,9 @@ export async function createPluginService(options: PluginOptions) {
       if (steps?.of !== now) steps = { of: now, callbacks: now.enabled.flatMap(callbacks.stepsOf) }
       return steps.callbacks
     },
+
+    /** What an action of a transition asks before the write. */
+    ofAction,
 
     /** Asks first whether the plugin is on, then who calls. @throws {AppError} */
     async extension(
@@ -197,8 +216,11 @@ export async function createPluginService(options: PluginOptions) {
   }
 }
 
+/** All programs of a plugin that the service runs. */
+function programsOf({ preSave, transitions, extensions }: Manifest): Program[] {
+  return [...preSave.values(), ...transitions.values(), ...extensions.values()]
+}
+
 function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {
-  return new Set(
-    enabled.flatMap((plugin) => [...plugin.manifest.preSave.values()].map((program) => keptKey(plugin, program))),
-  )
+  return new Set(enabled.flatMap((plugin) => programsOf(plugin.manifest).map((program) => keptKey(plugin, program))))
 }

@@ -1,7 +1,17 @@
 import type { Actor } from '../platform/actor.ts'
 import { isCaller, type Person, type Principal } from '../rights/service.ts'
 import { matchesTagFilter, type TagSnapshot, withTag } from '../tags/service.ts'
-import { isExit, type LocalAction, type Operation, type RemoteAction, type Transition, verdictOf } from './model.ts'
+import {
+  type AskingAction,
+  isAsking,
+  isExit,
+  isRemote,
+  type LocalAction,
+  type Operation,
+  type RemoteAction,
+  type Transition,
+  verdictOf,
+} from './model.ts'
 
 /** What starts the evaluation: a save or delete, or one transition run by somebody or for an event. */
 export type PlanTrigger =
@@ -38,7 +48,12 @@ export interface PlanRequest {
   readonly allows?: Allows
 }
 
-export type Allows = (transition: Transition, action: LocalAction, object: PlanObject, state: State) => boolean
+export type Allows = (
+  transition: Transition,
+  action: LocalAction | AskingAction,
+  object: PlanObject,
+  state: State,
+) => boolean
 
 /** What an action would have done, and whoever has set it may not do. */
 export interface Withheld {
@@ -46,11 +61,22 @@ export interface Withheld {
   readonly action: LocalAction['type']
 }
 
+/** An action that asks before the change is written, by its position in the transition's list. */
+export interface Ask {
+  readonly transition: Transition
+  readonly index: number
+  readonly action: AskingAction
+  /** Whoever has set the transition may change the object. */
+  readonly mayChange: boolean
+}
+
 export interface ObjectPlan {
   readonly object: PlanObject
   readonly tagsAfter: readonly number[]
   readonly owner: Person | null
   readonly fired: readonly Transition[]
+  /** Who is to be asked of it before it is written, in order. */
+  readonly asks: readonly Ask[]
   /** Actions that were left out. */
   readonly withheld: readonly Withheld[]
   /** The transition that had the last word and refused the change. */
@@ -106,6 +132,7 @@ export function planTransitions(
 export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan {
   let state: State = { tags: object.tagsAfter, owner: object.owner }
   const fired: Transition[] = []
+  const asks: Ask[] = []
   const withheld: Withheld[] = []
   let rejectedBy: Transition | null = null
   let ran = request.trigger.kind === 'save'
@@ -118,13 +145,14 @@ export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan
     }
     if (chosen) ran = true
     state = next.state
+    asks.push(...next.asks)
     withheld.push(...next.withheld)
     fired.push(transition)
     const verdict = verdictOf(transition.type)
     if (verdict !== null) rejectedBy = verdict === 'reject' ? transition : null
     if (isExit(transition.type)) break
   }
-  return { object, tagsAfter: state.tags, owner: state.owner, fired, withheld, rejectedBy, inapplicable: !ran }
+  return { object, tagsAfter: state.tags, owner: state.owner, fired, asks, withheld, rejectedBy, inapplicable: !ran }
 }
 
 /** An object on its way through the transitions. */
@@ -145,6 +173,12 @@ function isChosen(trigger: PlanTrigger, transition: Transition): boolean {
   return trigger.kind !== 'save' && transition.trigger === trigger.kind && transition.id === trigger.transitionId
 }
 
+interface Fired {
+  readonly state: State
+  readonly asks: readonly Ask[]
+  readonly withheld: readonly Withheld[]
+}
+
 /** The state after the transition's actions, and which were left out; null when it does not fire. */
 function fire(
   { actor, tags, trigger, allows }: PlanRequest,
@@ -152,15 +186,20 @@ function fire(
   transition: Transition,
   state: State,
   chosen: boolean,
-): { readonly state: State; readonly withheld: readonly Withheld[] } | null {
+): Fired | null {
   if (!chosen && !transition.operations.includes(object.operation)) return null
   if (transition.objecttypeIds.length > 0 && !transition.objecttypeIds.includes(object.objecttypeId)) return null
   if (trigger.kind !== 'event' && !concerns(transition, actor, object)) return null
   const change = { before: object.tagsBefore, after: state.tags }
   if (!matchesTagFilter(transition.before, change, 'before')) return null
   const withheld: Withheld[] = []
+  const asks: Ask[] = []
   let next = state
-  for (const action of transition.actions) {
+  for (const [index, action] of transition.actions.entries()) {
+    if (isAsking(action)) {
+      // It may refuse whatever becomes of whoever has set it.
+      asks.push({ transition, index, action, mayChange: allows?.(transition, action, object, next) !== false })
+    }
     if (action.type !== 'set_tags' && action.type !== 'change_owner') continue
     const changed = applyAction(tags, next, action)
     if (changed === next) continue
@@ -169,7 +208,7 @@ function fire(
   }
   // A transition that is run brings about the state that it asks for; one that is considered finds it.
   const reached = trigger.kind === 'manual' && chosen ? { before: object.tagsBefore, after: next.tags } : change
-  return matchesTagFilter(transition.after, reached, 'after') ? { state: next, withheld } : null
+  return matchesTagFilter(transition.after, reached, 'after') ? { state: next, asks, withheld } : null
 }
 
 /** The same state where the action changes nothing. */
@@ -203,7 +242,7 @@ function collectEffects(plans: readonly ObjectPlan[], wanted: (transition: Trans
     for (const transition of fired) {
       if (!wanted(transition)) continue
       transition.actions.forEach((action, index) => {
-        if (action.type !== 'email' && action.type !== 'webhook') return
+        if (!isRemote(action)) return
         const key = `${transition.id}:${index}`
         const effect = effects.get(key) ?? { transition, index, action, objects: [] }
         effect.objects.push({ ...object, owner })

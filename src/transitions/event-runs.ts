@@ -6,7 +6,7 @@ import { type Cause, currentCause, joinCauses, withCause } from '../platform/cau
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { effectJobs } from './effects.ts'
 import type { Effect } from './engine.ts'
-import type { Transition } from './model.ts'
+import { isRemote, type Transition } from './model.ts'
 import type { RunOnObjects } from './run.ts'
 import type { SetterDeps } from './setters.ts'
 import * as store from './store.ts'
@@ -107,7 +107,7 @@ export function createEventRuns(options: EventRunOptions) {
     const { before, after, objecttypeIds, actions } = transition
     if (events.length === 0 || before !== null || after !== null || objecttypeIds.length > 0) return
     const effects = actions.flatMap((action, index): Effect[] =>
-      action.type === 'email' || action.type === 'webhook' ? [{ transition, index, action, objects: [] }] : [],
+      isRemote(action) ? [{ transition, index, action, objects: [] }] : [],
     )
     await db.transaction((tx) =>
       jobs.enqueueAll(

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { TProperties, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { type EventType, eventTypes } from '../events/service.ts'
+import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type VersionConvention } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
@@ -22,6 +23,8 @@ export interface Found {
   readonly tags: { has(id: number): boolean }
   readonly objecttypes: { has(id: number): boolean }
   readonly webhooks: { has(name: string): boolean }
+  /** Callbacks of plugins that are on, as `<plugin>:<callback>`. */
+  readonly callbacks: { has(name: string): boolean }
 }
 
 /** A list whose shape is right, with what it refers to. */
@@ -74,6 +77,16 @@ function collect(body: TransitionBody, place: string, wanted: Wanted): void {
   })
 }
 
+/** A callback of a plugin: `<plugin>:<callback>`. */
+const pluginAction = /^[a-z][a-z0-9_-]*:./
+
+function unknownAction(type: string, place: string): AppError {
+  return badRequest(`${place}.type is no known action, and no callback of a plugin that is on`, {
+    path: `${place}.type`,
+    value: type,
+  })
+}
+
 type ActionBody = NonNullable<TransitionBody['actions']>[number]
 
 function collectAction({ type, info }: ActionBody, place: string, wanted: Wanted): void {
@@ -93,7 +106,7 @@ function collectAction({ type, info }: ActionBody, place: string, wanted: Wanted
     case 'webhook':
       return
     default:
-      throw badRequest(`${place}.type is no known action`, { path: `${place}.type`, value: type })
+      if (!pluginAction.test(type)) throw unknownAction(type, place)
   }
 }
 
@@ -113,7 +126,7 @@ export function readList(
   draft: Draft,
   found: Found,
   stored: readonly Transition[],
-  { convention, setBy }: { readonly convention: VersionConvention; readonly setBy: number },
+  { convention, setter }: { readonly convention: VersionConvention; readonly setter: Pick<Actor, 'userId' | 'isRoot'> },
 ): ReadTransition[] {
   const storedById = new Map(stored.map((transition) => [transition.id, transition]))
   const who = found.who.values()
@@ -128,11 +141,26 @@ export function readList(
     if (body._id && !before) throw badRequest(`${place}: there is no transition ${body._id}`, { path: `${place}._id` })
     if (before && body._version) assertVersion(body._version, before.version, convention, { path: place })
     const settings = readSettings(body, place, found, next, before)
-    if (!before) return { transition: { ...settings, id: 0, version: 1, setBy }, change: 'insert' }
+    const setBy = setter.userId
+    if (!before) {
+      assertMayAsk(settings, setter, place)
+      return { transition: { ...settings, id: 0, version: 1, setBy }, change: 'insert' }
+    }
     const { id, version, setBy: _, ...previous } = before
     if (isDeepStrictEqual(settings, previous)) return { transition: before, change: 'none' }
+    assertMayAsk(settings, setter, place)
     return { transition: { ...settings, id, version: version + 1, setBy }, change: 'update' }
   })
+}
+
+/**
+ * A receiver that is asked before the write is told all of the objects, whoever saves them, and changes them: that is for root
+ * to give.
+ */
+function assertMayAsk({ actions }: TransitionSettings, { isRoot }: Pick<Actor, 'isRoot'>, place: string): void {
+  const index = actions.findIndex((action) => action.type === 'webhook' && action.preSave)
+  if (index === -1 || isRoot) return
+  throw new AppError('SystemRightRequired', { right: 'system.root', path: `${place}.actions[${index}].info.callback` })
 }
 
 function readSettings(
@@ -162,7 +190,9 @@ function readSettings(
     objecttypeIds: [...new Set(body.objecttype_ids ?? [])],
     before: filter('before'),
     after: filter('after'),
-    actions: (body.actions ?? []).map((action, index) => readAction(action, `${place}.actions[${index}]`, found, next)),
+    actions: (body.actions ?? []).map((action, index) =>
+      readAction(action, `${place}.actions[${index}]`, found, next, before),
+    ),
   }
   assertConsistent(settings, place)
   for (const id of settings.objecttypeIds) {
@@ -189,7 +219,13 @@ function assertConsistent({ trigger, type, eventTypes: types, confirm }: Transit
   if (unknown) throw new AppError('EventTypeNotAllowed', { path: `${place}.event_types`, type: unknown })
 }
 
-function readAction({ type, info }: ActionBody, place: string, found: Found, next: () => Principal): Action {
+function readAction(
+  { type, info }: ActionBody,
+  place: string,
+  found: Found,
+  next: () => Principal,
+  before: Transition | undefined,
+): Action {
   switch (type) {
     case 'set_tags':
       return { type, tags: readTags(checked(checkSetTags, info, `${place}.info`).tags, `${place}.info.tags`, found) }
@@ -206,8 +242,10 @@ function readAction({ type, info }: ActionBody, place: string, found: Found, nex
         recipients: email.recipients.map(next),
       }
     }
+    case 'webhook':
+      return readWebhook(info, place, found)
     default:
-      return { type: 'webhook', name: webhookName(info, place, found) }
+      return readPluginAction(type, info, place, found, before)
   }
 }
 
@@ -221,15 +259,33 @@ function readTags(tags: readonly { _id: number; set: boolean }[], place: string,
   })
 }
 
-/** Webhooks are called after the commit. Calls that may change the objects (`pre_save`) come with plugins. */
-function webhookName(info: Readonly<Record<string, unknown>>, place: string, found: Found): string {
+/** What is set already stays while its plugin is off; then it refuses what it would be asked of. */
+function readPluginAction(
+  type: string,
+  info: Readonly<Record<string, unknown>>,
+  place: string,
+  found: Found,
+  before: Transition | undefined,
+): Action {
+  const colon = type.indexOf(':')
+  const [plugin, callback] = [type.slice(0, colon), type.slice(colon + 1)]
+  const known = before?.actions.some(
+    (action) => action.type === 'plugin' && action.plugin === plugin && action.callback === callback,
+  )
+  if (!known && !found.callbacks.has(type)) throw unknownAction(type, place)
+  return { type: 'plugin', plugin, callback, info }
+}
+
+/** Webhooks are told after the commit, or asked before the write. */
+function readWebhook(info: Readonly<Record<string, unknown>>, place: string, found: Found): Action {
   const { name, callback } = info
   if (typeof name !== 'string' || name === '') throw new AppError('WebhookNotSelected', { path: `${place}.info.name` })
   if (!found.webhooks.has(name)) throw new AppError('WebhookUnknown', { path: `${place}.info.name`, name })
+  if (callback === 'pre_save') return { type: 'webhook', name, preSave: true }
   if (callback !== undefined && callback !== 'after_commit_async') {
     throw new AppError('WebhookCallbackUnknown', { path: `${place}.info.callback`, callback })
   }
-  return name
+  return { type: 'webhook', name }
 }
 
 function nonEmpty(texts: Readonly<Record<string, string>>): Record<string, string> {

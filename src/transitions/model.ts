@@ -28,13 +28,44 @@ export type Action =
       /** `owner` and `contact` are those of each object. */
       readonly recipients: readonly Principal[]
     }
-  | { readonly type: 'webhook'; readonly name: string }
+  | {
+      readonly type: 'webhook'
+      readonly name: string
+      /** It is asked before the change is written; otherwise it is told behind it. */
+      readonly preSave?: true
+    }
+  | {
+      readonly type: 'plugin'
+      readonly plugin: string
+      readonly callback: string
+      /** What the callback is told besides. */
+      readonly info: Readonly<Record<string, unknown>>
+    }
 
 /** Actions that change the object itself. */
 export type LocalAction = Extract<Action, { type: 'set_tags' | 'change_owner' }>
 
 /** Actions that work outside the database, after the commit. */
 export type RemoteAction = Extract<Action, { type: 'email' | 'webhook' }>
+
+/** Actions that are asked before the change is written: a program of a plugin, or a webhook with `callback: pre_save`. */
+export type AskingAction =
+  | Extract<Action, { type: 'plugin' }>
+  | (Extract<Action, { type: 'webhook' }> & { readonly preSave: true })
+
+export function isAsking(action: Action): action is AskingAction {
+  return action.type === 'plugin' || (action.type === 'webhook' && action.preSave === true)
+}
+
+/** Whether a transition asks somebody before the write. */
+export function asksBefore({ actions }: TransitionSettings): boolean {
+  return actions.some(isAsking)
+}
+
+/** Whether somebody is told of the change behind the commit. */
+export function isRemote(action: Action): action is RemoteAction {
+  return !isAsking(action) && (action.type === 'email' || action.type === 'webhook')
+}
 
 /** The user root, who runs the service: has set what there was before it was known who had, and may do everything. */
 export const rootUserId = 1

@@ -22,11 +22,15 @@ export function renderTransition(transition: Transition, names: WhoNames) {
     objecttype_ids: transition.objecttypeIds,
     ...(transition.before ? { 'tagfilter:before': renderTagFilter(transition.before) } : {}),
     ...(transition.after ? { 'tagfilter:after': renderTagFilter(transition.after) } : {}),
-    actions: transition.actions.map((action) => ({ type: action.type, info: renderInfo(action, names) })),
+    actions: transition.actions.map((action) => ({ type: typeOf(action), info: renderInfo(action, names) })),
   }
 }
 
-function renderInfo(action: Action, names: WhoNames): Record<string, unknown> {
+function typeOf(action: Action): string {
+  return action.type === 'plugin' ? `${action.plugin}:${action.callback}` : action.type
+}
+
+function renderInfo(action: Action, names: WhoNames): Readonly<Record<string, unknown>> {
   switch (action.type) {
     case 'set_tags':
       return { tags: action.tags.map(({ id, set }) => ({ _id: id, set })) }
@@ -40,7 +44,9 @@ function renderInfo(action: Action, names: WhoNames): Record<string, unknown> {
         recipients: action.recipients.map((who) => renderWho(who, names)),
       }
     case 'webhook':
-      return { name: action.name, callback: 'after_commit_async' }
+      return { name: action.name, callback: action.preSave ? 'pre_save' : 'after_commit_async' }
+    case 'plugin':
+      return action.info
   }
 }
 

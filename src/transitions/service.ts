@@ -18,6 +18,7 @@ import type { Seal } from '../platform/secrets/seal.ts'
 import { type Person, type RightsService, requireGivingEverywhere } from '../rights/service.ts'
 import { type KeptTags, requireTagManager, type TagUse } from '../tags/service.ts'
 import { applicableTransitions, type TransitionLayer } from './applicable.ts'
+import { type AskedOf, asksOf } from './asks.ts'
 import { type Confirmation, confirmationOf, textIn } from './confirm.ts'
 import { type EffectEvent, effectJobs, type WrittenObject } from './effects.ts'
 import {
@@ -30,7 +31,7 @@ import {
 } from './engine.ts'
 import { parseList, readList } from './input.ts'
 import { applyPlan, type ChangingItem, markChanged, planObjects, writtenObjects } from './items.ts'
-import type { Transition } from './model.ts'
+import { asksBefore, type Transition } from './model.ts'
 import { principalsOf, renderTransition } from './render.ts'
 import { allowsOf, changesObjects, findSetters, type SetterDeps } from './setters.ts'
 import * as store from './store.ts'
@@ -39,12 +40,13 @@ import { type WithheldAction, withheldEvents } from './withheld.ts'
 
 export { type ActionObjects, registerTransitionActions } from './actions.ts'
 export type { TransitionLayer } from './applicable.ts'
+export type { AskedOf } from './asks.ts'
 export type { Confirmation } from './confirm.ts'
 export type { EffectEvent, WrittenObject } from './effects.ts'
 export type { ObjectPlan, Plan, PlanObject, PlanTrigger } from './engine.ts'
 export { createEventRuns, type EventRuns } from './event-runs.ts'
 export type { ChangingItem } from './items.ts'
-export type { Operation, Transition } from './model.ts'
+export type { AskingAction, Operation, Transition } from './model.ts'
 export type { RunObject, RunOnObjects, RunRequest, RunResult } from './run.ts'
 
 export type TransitionService = Awaited<ReturnType<typeof createTransitionService>>
@@ -66,6 +68,8 @@ export interface TransitionServiceOptions {
     objecttype(objecttypeId: number): TransitionLayer
     /** All transitions of all pools and object types. */
     all(): readonly Transition[]
+    /** Whether one of all pools and object types is so. */
+    some(so: (transition: Transition) => boolean): boolean
   }
   /** Contact of a pool. */
   contactOf: (poolId: number) => Person | null
@@ -73,6 +77,8 @@ export interface TransitionServiceOptions {
   objecttypes: () => { has(id: number): boolean }
   /** Names of the webhooks in the base configuration. */
   webhooks: () => { has(name: string): boolean }
+  /** Callbacks of plugins that are on, as `<plugin>:<callback>`. */
+  callbacks: () => { has(name: string): boolean }
   conventionOf: ConventionOf
 }
 
@@ -87,6 +93,8 @@ export interface ListChange {
 /** What the transitions of a batch ask for. */
 export interface ItemsOutcome {
   readonly confirmation: Confirmation | null
+  /** Who is asked of which items before they are written, in order. */
+  readonly asked: readonly AskedOf[]
   /** Queues mails and webhooks in the transaction, after the items are written. */
   enqueue(tx: Tx, events?: readonly EffectEvent[]): Promise<void>
 }
@@ -130,13 +138,14 @@ export async function createTransitionService(options: TransitionServiceOptions)
       tags: tagIds.length === 0 ? new Set<number>() : await tags.existing(tx, tagIds),
       objecttypes: options.objecttypes(),
       webhooks: options.webhooks(),
+      callbacks: options.callbacks(),
     }
     const lists = drafts.map((draft, index) =>
       readList(
         draft,
         { ...found, who: draft.wanted.who.map(() => who.next().value!) },
         changes[index]?.previous ?? [],
-        { convention: options.conventionOf(actor), setBy: actor.userId },
+        { convention: options.conventionOf(actor), setter: actor },
       ),
     )
     const added = lists.flat().filter(({ change }) => change === 'insert').length
@@ -298,7 +307,19 @@ export async function createTransitionService(options: TransitionServiceOptions)
       const confirmation = settle(made, given)
       if (trigger.kind !== 'save') markChanged(items, made)
       applyPlan(made, items)
-      return { confirmation, enqueue: (last, reasons) => enqueue(last, made, writtenObjects(items), reasons) }
+      return {
+        confirmation,
+        asked: asksOf(made),
+        enqueue: (last, reasons) => enqueue(last, made, writtenObjects(items), reasons),
+      }
+    },
+
+    /** Whether a transition asks somebody before the write. */
+    asks: (): boolean => instance.get().some(asksBefore) || layers.some(asksBefore),
+
+    /** Who is to be asked of items before they are written, in order; nothing is changed. */
+    async asksFor(tx: Tx, actor: Actor, items: readonly ChangingItem[], trigger: PlanTrigger = { kind: 'save' }) {
+      return asksOf(await plan(tx, { actor, trigger, objects: planObjects(items, options.contactOf) }, items))
     },
 
     /**

@@ -4,7 +4,7 @@ import type { Queryable } from '../platform/postgres/db.ts'
 import type { CallerRights, Guarded, Person, RightsService } from '../rights/service.ts'
 import { manageTags, mayTag, type TagSnapshot, tagCaller } from '../tags/service.ts'
 import type { Allows, State } from './engine.ts'
-import { type LocalAction, rootUserId, type Transition } from './model.ts'
+import { type Action, isAsking, rootUserId, type Transition } from './model.ts'
 
 /** Whoever has set a transition, with the rights of this moment. */
 interface Setter {
@@ -60,7 +60,9 @@ export function allowsOf(
     const object = guardAt(item, state)
     const right = action.type === 'change_owner' ? 'change_owner' : 'write'
     if (!setter.rights.may(right, object) && !mayGrant(setter, object)) return false
-    return action.type === 'change_owner' || mayChangeTags(setter, action, state, tags, at)
+    // Receivers of webhooks are told all of an object, whatever fields the setter may see.
+    if (action.type === 'webhook') return false
+    return action.type !== 'set_tags' || mayChangeTags(setter, action, state, tags, at)
   }
 }
 
@@ -91,7 +93,7 @@ function mayGrant({ actor, rights }: Setter, { poolId }: Guarded): boolean {
 /** Who manages tags says for whom they are. */
 function mayChangeTags(
   { actor }: Setter,
-  action: Extract<LocalAction, { type: 'set_tags' }>,
+  action: Extract<Action, { type: 'set_tags' }>,
   state: State,
   tags: TagSnapshot,
   at: number,
@@ -104,7 +106,7 @@ function mayChangeTags(
   })
 }
 
-/** Transitions of which it matters who has set them: the others do nothing to objects by themselves. */
+/** Transitions of which it matters who has set them: the others do nothing to objects before the commit. */
 export function changesObjects({ actions }: Transition): boolean {
-  return actions.some(({ type }) => type === 'set_tags' || type === 'change_owner')
+  return actions.some((action) => action.type === 'set_tags' || action.type === 'change_owner' || isAsking(action))
 }

@@ -38,6 +38,16 @@ export interface WebhookCall {
   readonly signal?: AbortSignal
 }
 
+/** A question to a receiver, whose answer somebody waits for. */
+export interface WebhookQuestion extends Omit<WebhookCall, 'payload' | 'userId'> {
+  /** The body, given the token of the caller where it goes with it. */
+  readonly body: (token: string | null) => Promise<string>
+  /** The token of the caller; null: there is none. */
+  readonly token: string | null
+  /** Bytes of an answer. */
+  readonly mostAnswer: number
+}
+
 /** `done`: accepted by the receiver; `failed`: may be tried again; `refused`: trying again cannot help. */
 export type WebhookOutcome = 'done' | 'failed' | 'refused'
 
@@ -67,10 +77,19 @@ export function createWebhookService({
     await events.append(db, [{ type: error === undefined ? 'WEBHOOK' : 'WEBHOOK_ERROR', actor: null, info }])
   }
 
-  async function send(webhook: Webhook, call: WebhookCall, token: string | null): Promise<OutgoingResponse> {
+  async function tell(webhook: Webhook, call: WebhookCall, token: string | null): Promise<OutgoingResponse> {
     const { info, objects } = call.payload
     const withToken = webhook.include_access_token && token !== null ? { ...info, api_user_access_token: token } : info
-    const body = JSON.stringify({ info: withToken, objects })
+    return send(webhook, call, JSON.stringify({ info: withToken, objects }), token, longestResponse)
+  }
+
+  async function send(
+    webhook: Webhook,
+    call: Pick<WebhookCall, 'id' | 'signal'>,
+    body: string,
+    token: string | null,
+    mostAnswer: number,
+  ): Promise<OutgoingResponse> {
     return sendOutgoing({
       url: opened(webhook.url, 'The address of the webhook'),
       method: webhook.method,
@@ -83,7 +102,7 @@ export function createWebhookService({
       },
       body,
       timeout: Math.min(webhook.timeout > 0 ? webhook.timeout * 1000 : defaultTimeout, limits.time),
-      maxResponse: Math.min(limits.answer, longestResponse),
+      maxResponse: Math.min(limits.answer, mostAnswer),
       allowPrivate,
       ...(call.signal ? { signal: call.signal } : {}),
     })
@@ -100,6 +119,37 @@ export function createWebhookService({
       return receivers.enter(host ?? name, signal)
     },
 
+    /** Whether the receiver is to have a token of the caller; null: there is no such webhook. */
+    wantsToken(name: string): boolean | null {
+      const webhook = find(name)
+      return webhook ? webhook.send_authorization_header || webhook.include_access_token : null
+    },
+
+    /**
+     * Asks a receiver, and logs the outcome like that of a call. Any answer is given back, whatever its status.
+     * @throws {Error} in words that go on from the name of the webhook, when there is none.
+     */
+    async ask(question: WebhookQuestion): Promise<OutgoingResponse> {
+      const { name, token, mostAnswer } = question
+      const webhook = find(name)
+      if (!webhook) throw new Error('is not in the base configuration')
+      const shown = { name, url: shownUrl(webhook.url), method: webhook.method }
+      const clean = withoutSecrets(secretsOf(webhook, token))
+      const body = await question.body(webhook.include_access_token ? token : null)
+      let response: OutgoingResponse
+      try {
+        response = await send(webhook, question, body, token, mostAnswer)
+      } catch (error) {
+        const reason = clean(error instanceof Error ? error.message : String(error))
+        await log(shown, {}, reason)
+        throw new Error(`has not answered: ${reason}`, { cause: error })
+      }
+      const answer = loggedAnswer(response.body, (text) => scrubText(clean(text)))
+      const accepted = response.status >= 200 && response.status < 300
+      await log(shown, answer, accepted ? undefined : `the receiver answered with status ${response.status}`)
+      return response
+    },
+
     /** Calls a webhook once and logs the outcome (`WEBHOOK`, `WEBHOOK_ERROR`). */
     async call(call: WebhookCall): Promise<WebhookOutcome> {
       const webhook = find(call.name)
@@ -113,7 +163,7 @@ export function createWebhookService({
       const clean = withoutSecrets(secretsOf(webhook, token))
       let response: OutgoingResponse
       try {
-        response = await send(webhook, call, token)
+        response = await tell(webhook, call, token)
       } catch (error) {
         await log(shown, {}, clean(error instanceof Error ? error.message : String(error)))
         return error instanceof RefusedAddress ? 'refused' : 'failed'

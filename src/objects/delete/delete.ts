@@ -7,7 +7,13 @@ import { createYielder, eachYielding, mapYielding } from '../../platform/process
 import { confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import type { Confirmation } from '../../transitions/service.ts'
 import { invalidValue } from '../content/values.ts'
-import { assertAsSeen, type CallbackOutcome, nothingSaid, runCallbacks } from '../save/callbacks/run-callbacks.ts'
+import {
+  assertAsSeen,
+  type CallbackOutcome,
+  type Change,
+  nothingSaid,
+  runCallbacks,
+} from '../save/callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../save/context.ts'
 import { exists, guarded } from '../save/disclosure.ts'
 import { finishChange } from '../save/finish-change.ts'
@@ -68,9 +74,11 @@ export async function runDeleteCallbacks(
   if (policy === undefined || policy === 'create_collection') return nothingSaid
   const kind = policy === 'undelete' || policy === 'purge' ? policy : 'remove'
   const triples = body.map(parseTriple)
-  const look = async (context: SaveContext): Promise<readonly Item[]> => {
+  const look: Change['look'] = async (context, _said, consider) => {
     const { deleted, cleared } = await prepare(context, await findNamed(context, objecttype, triples, policy), policy)
-    return [...deleted, ...cleared]
+    const items = [...deleted, ...cleared]
+    await consider(items)
+    return items
   }
   return runCallbacks(deps, { kind, actor, dryRun, objects: body.length, deadline, look })
 }

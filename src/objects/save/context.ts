@@ -51,6 +51,9 @@ export type ValidateAcls = (
 /** The transitions of a change (transitions engine): tags and owners are changed in the items. */
 export type RunTransitions = TransitionService['runOnItems']
 
+/** Actions of transitions that ask somebody before the write. */
+export type TransitionAsks = Pick<TransitionService, 'asks' | 'asksFor'>
+
 /** Sends what a rejecting transition wants sent; after the rollback, with the error that ended the save. */
 export type AfterRefusal = (error: unknown) => Promise<void>
 
@@ -121,6 +124,7 @@ export interface ObjectDeps {
   readonly collections: Collections
   readonly findOwners: FindOwners
   readonly runTransitions: RunTransitions
+  readonly transitionAsks: TransitionAsks
   readonly afterRefusal: AfterRefusal
   /** Who is asked before a change is written. */
   readonly callbacks: Callbacks

@@ -1,6 +1,6 @@
 import type { Task } from '../../platform/values/tasks.ts'
 import type { Confirmation, RunRequest } from '../../transitions/service.ts'
-import { assertAsSeen, type CallbackOutcome } from './callbacks/run-callbacks.ts'
+import { assertAsked, assertAsSeen, type CallbackOutcome } from './callbacks/run-callbacks.ts'
 import type { SaveContext } from './context.ts'
 import type { Item } from './item.ts'
 import { type WriteOptions, writeAll } from './write/all.ts'
@@ -31,6 +31,7 @@ export async function finishChange(
 ): Promise<readonly Task[]> {
   assertAsSeen(context, items, callbackOutcome)
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, confirmTransition, trigger)
+  assertAsked(items, transitions.asked, callbackOutcome)
   await check?.()
   // Those that came to it besides.
   assertAsSeen(context, items, callbackOutcome)

@@ -4,7 +4,7 @@ import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
-import { type CallbackOutcome, runCallbacks } from './callbacks/run-callbacks.ts'
+import { type CallbackOutcome, type Change, runCallbacks } from './callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
 import { exists, guarded } from './disclosure.ts'
 import { finishChange } from './finish-change.ts'
@@ -22,12 +22,17 @@ import { lockObjects } from './write/store.ts'
 export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
   const deadline = currentDeadline()
   const objects = run.objects.length
-  const look = (context: SaveContext): Promise<Item[]> => prepare(context, run)
+  const look: Change['look'] = async (context, _said, consider) => {
+    const items = await prepare(context, run)
+    await consider(items)
+    return items
+  }
   const callbackOutcome = await runCallbacks(deps, {
     kind: 'transition',
     actor,
     dryRun: false,
     objects,
+    trigger: run.trigger,
     deadline,
     look,
   })

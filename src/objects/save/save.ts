@@ -100,8 +100,9 @@ export async function runSaveCallbacks(
     objects: body.length,
     deadline,
     facts: request.facts,
-    async look(context, said) {
+    async look(context, said, consider) {
       const { items, kept } = await prepare(context, request, said)
+      await consider(items)
       const { move } = followers(await poolMoves(items, kept, context.yielder), options)
       if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
       movePools(items, move)
@@ -158,7 +159,7 @@ async function prepare(
   const { items, linkers } = await prepareItems(context, [...drafts, ...made], { below: !options.skipReverseNested })
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
-  await assertAccess(context, items)
+  await assertAccess(context, items, said.replaced)
   // It compares with what is stored, so it comes after the rights.
   const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)
@@ -187,7 +188,7 @@ async function save(context: SaveContext, request: SaveRequest, callbackOutcome:
       if (!options.skipConstraints) await checkConstraints(items, yielder)
       await assertNoCycles(context, items)
       movePools(items, move)
-      await assertSaveRights(context, items)
+      await assertSaveRights(context, items, callbackOutcome.replaced)
     },
     async ask(confirmation) {
       shares = await sharesOf(context, items, sent, options)

@@ -52,6 +52,7 @@ export async function readAnswer(bytes: Buffer): Promise<unknown> {
 
 /** The objects of an answer by their hashes. @throws {Error} in words that go on from the name of the callback. */
 export function replacementsIn(body: unknown, tableOf: TableOf): Replacement[] {
+  if (isObject(body) && isObject(body.error)) throw new CallbackFailed('its error has no code')
   if (!isObject(body) || !Array.isArray(body.objects)) throw new CallbackFailed('its answer has no list objects')
   return body.objects.map((object: unknown, index) => {
     const context = isObject(object) ? object._callback_context : undefined

@@ -5,16 +5,14 @@ import {
   type Replacement,
   type SaveCallback,
 } from '../../objects/service.ts'
-import { AppError } from '../../platform/errors.ts'
-import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Program } from '../manifest/model.ts'
-import { isObject } from '../manifest/reader.ts'
 import type { Plugin } from '../model.ts'
 import { refusalError, refusalIn } from '../run/answer.ts'
 import type { Call, Caller } from '../run/call.ts'
 import { collect, execute } from '../run/execute.ts'
 import type { KeptProcesses } from '../run/keep.ts'
 import type { Services } from '../run/programs.ts'
+import { signalOf } from './caller-signal.ts'
 import { payloadOf, readAnswer, replacementsIn, type TableOf } from './payload.ts'
 
 export interface PreSaveOptions {
@@ -94,7 +92,6 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     )
     const refusal = refusalIn(answered.body, answered.failed)
     if (refusal) throw refusalError(refusal)
-    if (isObject(answered.body) && isObject(answered.body.error)) throw new CallbackFailed('its error has no code')
     return replacementsIn(answered.body, tableOf)
   }
 
@@ -120,13 +117,4 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
 /** Kept processes serve one version of a plugin. */
 export function keptKey(plugin: Plugin, { path }: Program): string {
   return `${plugin.name} ${plugin.package?.toString('hex') ?? plugin.path} ${path}`
-}
-
-/** Ends when nobody waits any more. */
-function signalOf(deadline: Deadline): Disposable & { readonly signal: AbortSignal } {
-  const stop = new AbortController()
-  const gone = (): Error => deadline.over ?? new AppError('ClientClosedRequest')
-  if (deadline.over) stop.abort(gone())
-  const forget = deadline.onOver(() => stop.abort(gone()))
-  return { signal: stop.signal, [Symbol.dispose]: forget }
 }

@@ -9,7 +9,7 @@ const longestName = 100
 
 /** Parts that are kept for what is to come, and told of. */
 const notYet = ['custom_types', 'fas_config']
-const laterCallbacks = ['export', 'export_transport', 'transition_db_pre_save']
+const laterCallbacks = ['export', 'export_transport']
 
 /**
  * What a manifest says, checked. Parts that have no effect here are kept and named in `unsupported`, so that plugins of other
@@ -30,7 +30,7 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
   )
   const name = readName(plugin.at('name'))
   const callbacks = root.at('callbacks')
-  callbacks.knows('db_pre_save', ...laterCallbacks)
+  callbacks.knows('db_pre_save', 'transition_db_pre_save', ...laterCallbacks)
   for (const part of laterCallbacks) if (!callbacks.at(part).absent) ignored.add(callbacks.at(part).path)
   const preSave = callbacks.at('db_pre_save')
   preSave.knows('steps', 'callbacks')

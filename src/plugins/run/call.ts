@@ -60,7 +60,7 @@ export interface Call {
 }
 
 /** Calls of one plugin that may wait for a place. */
-const mostWaiting = 200
+export const mostWaiting = 200
 /** Seconds for which tokens hold beyond the time of the program. */
 const afterwards = 5
 

@@ -2,6 +2,7 @@ import type { Actor } from '../../../platform/actor.ts'
 import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
+import type { AskingAction } from '../../../transitions/service.ts'
 import type { Wire } from '../../masks/reader.ts'
 import type { Loaded } from '../../stored/rows.ts'
 
@@ -71,6 +72,8 @@ export interface Replacement {
 export interface Callbacks {
   /** Those that are on now, in the order in which they are asked: looked up once for each change. */
   readonly list: () => readonly SaveCallback[]
+  /** Whoever an action of a transition asks: behind all of the list, of the objects for which the transition fires. */
+  readonly ofAction: (action: AskingAction) => SaveCallback
   /** Somebody who may see everything. */
   readonly viewer: () => Promise<Actor>
   /** The objects as callbacks are shown them. */

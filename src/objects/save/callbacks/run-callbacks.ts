@@ -5,6 +5,7 @@ import { AppError } from '../../../platform/errors.ts'
 import type { RequestFacts } from '../../../platform/http/request-facts.ts'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
 import { createYielder, mapYielding } from '../../../platform/process/cooperative-yield.ts'
+import type { AskedOf, PlanTrigger } from '../../../transitions/service.ts'
 import type { Wire } from '../../masks/reader.ts'
 import { guardOf } from '../../stored/rows.ts'
 import { newContext, type ObjectDeps, type SaveContext } from '../context.ts'
@@ -22,39 +23,109 @@ export interface Change {
   readonly dryRun: boolean
   /** How many objects the request names. */
   readonly objects: number
+  /** A transition is run; otherwise those that concern the change are looked for. */
+  readonly trigger?: PlanTrigger
   readonly deadline: Deadline
   /** The request that it is part of. */
   readonly facts?: (() => RequestFacts) | undefined
-  /** All that would change: finds, decides and merges, just as it is done for the write. */
-  look(context: SaveContext, said: CallbackReplacements): Promise<readonly Item[]>
+  /**
+   * All that would change: finds, decides and merges, just as it is done for the write. `consider` is called with the items for
+   * which transitions are considered, in the state in which these meet them.
+   */
+  look(context: SaveContext, said: CallbackReplacements, consider: Consider): Promise<readonly Item[]>
 }
+
+export type Consider = (items: readonly Item[]) => Promise<void>
 
 /** What callbacks have said, and what they have said it of. */
 export interface CallbackOutcome extends CallbackReplacements {
   readonly seen: { readonly model: Model; readonly versions: ReadonlyMap<number, number> } | null
+  /** Actions of transitions that were asked of objects, by `askedKey`; null: none is to be asked. */
+  readonly asked: ReadonlySet<string> | null
 }
 
-export const nothingSaid: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), seen: null }
+const nobodyAsked: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), seen: null, asked: new Set() }
+
+/** Nobody is to be asked of the change at all. */
+export const nothingSaid: CallbackOutcome = { ...nobodyAsked, asked: null }
 
 /** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
   const callbacks = deps.callbacks.list().filter(({ kinds }) => kinds.includes(change.kind))
-  if (callbacks.length === 0) return nothingSaid
+  const asks = askingKinds.has(change.kind) && deps.transitionAsks.asks()
+  if (callbacks.length === 0 && !asks) return nobodyAsked
   const viewer = await deps.callbacks.viewer()
-  let callbackOutcome = nothingSaid
+  let callbackOutcome = nobodyAsked
   let shown: readonly Shown[] | null = null
   for (const callback of callbacks) {
     if (!shown) ({ callbackOutcome, shown } = await lookAt(deps, change, callbackOutcome, viewer))
     const objects = shown.filter(({ item }) => callback.objecttypes?.includes(item.table.name) ?? true)
     if (objects.length === 0) continue
     change.deadline.check()
-    const answer = await answerOf(callback, change, objects)
+    const answer = await answerOf(callback, change, objects, nothingFixed)
     if (answer.length === 0) continue
     callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
     // The next one sees what has become of them.
     shown = null
   }
-  return callbackOutcome
+  return asks ? askTransitions(deps, change, callbackOutcome, viewer) : callbackOutcome
+}
+
+/** Changes that transitions are considered for. */
+const askingKinds: ReadonlySet<ChangeKind> = new Set(['save', 'remove', 'transition'])
+
+/**
+ * Asks for the transitions that fire, in their order: each action once of each object. They are considered anew behind every
+ * answer, since that may be another object for them.
+ */
+async function askTransitions(
+  deps: ObjectDeps,
+  change: Change,
+  before: CallbackOutcome,
+  viewer: Actor,
+): Promise<CallbackOutcome> {
+  const asked = new Set<string>()
+  let callbackOutcome: CallbackOutcome = { ...before, asked }
+  for (;;) {
+    const found = await lookAt(deps, change, callbackOutcome, viewer)
+    callbackOutcome = found.callbackOutcome
+    const next = found.asks.find(({ action, shown }) => shown.some(({ item }) => !asked.has(askedKey(action, item))))
+    if (!next) return callbackOutcome
+    const objects = next.shown.filter(({ item }) => !asked.has(askedKey(next.action, item)))
+    for (const { item } of objects) asked.add(askedKey(next.action, item))
+    change.deadline.check()
+    if (next.action.action.type === 'webhook') assertTold(next.action.action.name, objects, next.fixed)
+    const callback = deps.callbacks.ofAction(next.action.action)
+    const answer = await answerOf(callback, change, objects, next.fixed)
+    callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
+  }
+}
+
+const nothingFixed: ReadonlySet<Item> = new Set()
+
+/** A receiver is told all of the objects, so whoever lets it be asked has to see and change them all. */
+function assertTold(name: string, objects: readonly Shown[], fixed: ReadonlySet<Item>): void {
+  if (!objects.some(({ item }) => fixed.has(item))) return
+  const reason = 'whoever has set the transition may not let it be asked'
+  throw new AppError(
+    'DbPreSaveFailed',
+    { callback: `webhook ${name}`, reason },
+    { message: `webhook ${name}: ${reason}` },
+  )
+}
+
+function askedKey({ key }: AskedOf, { place }: Item): string {
+  return `${key} ${place}`
+}
+
+/**
+ * All that transitions want asked was asked: somebody may have set another one meanwhile.
+ * @throws {AppError} `DatabaseLockError`
+ */
+export function assertAsked(items: readonly Item[], asks: readonly AskedOf[], { asked }: CallbackOutcome): void {
+  if (!asked) return
+  const missed = asks.some((ask) => ask.items.some((index) => !asked.has(askedKey(ask, items[index] as Item))))
+  if (missed) throw new AppError('DatabaseLockError', { name: 'transitions' })
 }
 
 /** An object as callbacks are shown it. */
@@ -64,19 +135,40 @@ interface Shown {
   readonly current: Wire | null
 }
 
+/** What is about to happen, as it looks now. */
+interface Look {
+  readonly callbackOutcome: CallbackOutcome
+  readonly shown: readonly Shown[]
+  /** What transitions would ask, and of which of the objects. */
+  readonly asks: readonly {
+    readonly action: AskedOf
+    readonly shown: readonly Shown[]
+    /** What the answer may not change. */
+    readonly fixed: ReadonlySet<Item>
+  }[]
+}
+
 async function lookAt(
   deps: ObjectDeps,
-  { actor, objects, deadline, look }: Change,
+  { kind, actor, objects, deadline, trigger, look }: Change,
   callbackOutcome: CallbackOutcome,
   viewer: Actor,
-): Promise<{ callbackOutcome: CallbackOutcome; shown: readonly Shown[] }> {
+): Promise<Look> {
   return inTransaction(deps, { ending: 'look', objects, deadline }, async (tx) => {
     const model = deps.datamodel.current()
     const rights = await deps.rights.forActor(actor)
     const yielder = createYielder(() => deadline.check())
     const current = Promise.resolve()
     const context = newContext({ deps, tx, model, current, locks: false, actor, rights, yielder })
-    const items = await look(context, callbackOutcome)
+    const asks: { action: AskedOf; items: ReadonlySet<Item>; fixed: ReadonlySet<Item> }[] = []
+    const items = await look(context, callbackOutcome, async (considered) => {
+      if (!askingKinds.has(kind) || !deps.transitionAsks.asks()) return
+      for (const action of await deps.transitionAsks.asksFor(tx, actor, considered, trigger)) {
+        const itemsAt = (places: Iterable<number>): ReadonlySet<Item> =>
+          new Set(Array.from(places).flatMap((index) => considered[index] ?? []))
+        asks.push({ action, items: itemsAt(action.items), fixed: itemsAt(action.fixed) })
+      }
+    })
     assertAsSeen(context, items, callbackOutcome)
     await applyStandards(context, items)
     const changed = items.filter((item) => item.changed)
@@ -91,6 +183,7 @@ async function lookAt(
     return {
       callbackOutcome: callbackOutcome.seen ? callbackOutcome : { ...callbackOutcome, ...seenIn(model, items) },
       shown,
+      asks: asks.map(({ items: of, ...ask }) => ({ ...ask, shown: shown.filter(({ item }) => of.has(item)) })),
     }
   })
 }
@@ -160,6 +253,7 @@ async function answerOf(
   callback: SaveCallback,
   { kind, actor, dryRun, deadline, facts }: Change,
   shown: readonly Shown[],
+  fixed: ReadonlySet<Item>,
 ): Promise<readonly Answered[]> {
   const byKey = new Map<string, Shown>()
   const yielder = createYielder()
@@ -172,7 +266,7 @@ async function answerOf(
       operation: item.mode,
       objecttype: item.table.name,
       mask: item.mask.name,
-      replaceable: isReplaceable(kind, item),
+      replaceable: isReplaceable(kind, item) && !fixed.has(item),
       // Theirs to work with.
       object: structuredClone(object),
       current: structuredClone(current),
@@ -192,6 +286,7 @@ async function answerOf(
     if (!object) throw failed(callback, 'its answer names an object that it was not given')
     if (given.has(replacement.key)) throw failed(callback, 'its answer has an object twice')
     if (!isReplaceable(kind, object.item)) throw failed(callback, 'its answer has an object that stays as it is')
+    if (fixed.has(object.item)) throw failed(callback, 'whoever has set the transition may not change the object')
     given.add(replacement.key)
     return { shown: object, replacement }
   })

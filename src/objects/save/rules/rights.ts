@@ -10,11 +10,17 @@ import { guardAfter, guardBefore, type Item } from '../item.ts'
 import { unknownTarget } from '../prepare.ts'
 import { grantsChanged } from '../system-fields.ts'
 
-/** First check of a save: may the caller create or change these objects at all, and with these masks? */
-export async function assertAccess(context: SaveContext, items: readonly Item[]): Promise<void> {
+/** Drafts that callbacks have replaced, by their places. */
+type Replaced = Pick<ReadonlyMap<string, unknown>, 'has'>
+
+/**
+ * First check of a save: may the caller create or change these objects at all, and with these masks? Callbacks are asked behind
+ * it, so of a new object it looks at what was sent; what they made of it comes last (`assertSaveRights`).
+ */
+export async function assertAccess(context: SaveContext, items: readonly Item[], replaced: Replaced): Promise<void> {
   if (context.rights.root) return
   const check = (item: Item): void => {
-    if (!item.draft) return
+    if (!item.draft || (item.mode === 'create' && replaced.has(item.place))) return
     if (item.mode === 'create') assertCreate(context, item)
     else assertMay(context, 'write', item, guarded(guardBefore(item)))
     assertMask(context, item)
@@ -101,12 +107,17 @@ function trashedTarget(item: Item, field: string, to: number): AppError {
  * Last check before the write, on what the save comes to: new pools, grants, owners, tags, deletions of reverse-nested
  * objects, and changes of objects that were not sent.
  */
-export async function assertSaveRights(context: SaveContext, items: readonly Item[]): Promise<void> {
+export async function assertSaveRights(
+  context: SaveContext,
+  items: readonly Item[],
+  replaced: Replaced,
+): Promise<void> {
   if (context.rights.root) return
   const check = (item: Item): void => {
     if (!item.changed) return
     if (!item.current) {
       assertCreate(context, item)
+      if (replaced.has(item.place)) assertMask(context, item)
       return
     }
     if (!item.draft) assertMayOther(context, item.mode === 'delete' ? 'delete' : 'write', item)

@@ -1,0 +1,11 @@
+import { AppError } from '../../platform/errors.ts'
+import type { Deadline } from '../../platform/limits/deadline.ts'
+
+/** Ends when nobody waits any more. */
+export function signalOf(deadline: Deadline): Disposable & { readonly signal: AbortSignal } {
+  const stop = new AbortController()
+  const gone = (): Error => deadline.over ?? new AppError('ClientClosedRequest')
+  if (deadline.over) stop.abort(gone())
+  const forget = deadline.onOver(() => stop.abort(gone()))
+  return { signal: stop.signal, [Symbol.dispose]: forget }
+}

@@ -20,10 +20,12 @@ import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { createAddresses } from './addresses/addresses.ts'
 import { createSignatures } from './addresses/signatures.ts'
 import { openSigningKeys } from './addresses/signing-keys.ts'
+import { createAssets } from './delivery/assets.ts'
 import { createDelivery } from './delivery/service.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
 import { createJanitor, type JanitorOptions } from './janitor.ts'
+import { createKeptContents } from './kept/service.ts'
 import { createLocations } from './locations/service.ts'
 import { originalOf } from './model.ts'
 import { createMoves } from './moves/service.ts'
@@ -40,9 +42,14 @@ import { filesForIndex } from './shown/for-index.ts'
 import { createRecords, type RecordOptions } from './shown/service.ts'
 import { createUploads } from './upload/service.ts'
 
-export { deliver } from './delivery/deliver.ts'
+export type { WantedAsset } from './delivery/assets.ts'
+export { type Delivery, deliver } from './delivery/deliver.ts'
+export { contentHeaders, disposition } from './delivery/headers.ts'
+export { nameFrom } from './delivery/file-names.ts'
+export type { MetadataInObject } from './delivery/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
+export type { ArrivedContent, KeptContents } from './kept/service.ts'
 export {
   type BackupContent,
   type BackupLocation,
@@ -264,6 +271,8 @@ export async function createFileService(options: FileOptions) {
     forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
+    assets: createAssets({ download: delivery.download, presets: () => settings().custom_version_presets.value.presets }),
+    kept: createKeptContents({ db, locations }),
     downloadWithin: delivery.downloadWithin,
 
     /** Pictures that downloads may ask for by a name. */

@@ -1,3 +1,4 @@
+import { composeExports } from './compose/exports.ts'
 import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeObjects } from './compose/objects.ts'
@@ -58,7 +59,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const workflow = await composeWorkflow(given, ground, readers, people, opened)
   const plugins = await composePlugins(given, ground, readers, people, workflow, opened)
   const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
-  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects)
+  const exports = composeExports(given, ground, readers, people, workflow, objects, opened)
+  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects, exports)
   plugins.servedBy(http.server)
   const { jobs } = ground
   const { signIn } = people
@@ -80,6 +82,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   opened.defer(() => jobs.close())
   await workflow.files.renditions.wake()
   await workflow.files.moves.wake()
+  await exports.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()
@@ -107,6 +110,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await search.cleanPoints()
       await plugins.plugins.manage.lookForUpdates(at)
       await emptyTrash(at)
+      await exports.beginDue(at)
+      await exports.clean(at)
       await workflow.files.tidy(at)
     },
     close: () => opened.disposeAsync(),

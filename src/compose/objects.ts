@@ -1,6 +1,7 @@
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { readableExports } from '../exports/service.ts'
 import { createFormatService } from '../formats/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
@@ -230,6 +231,7 @@ export async function composeObjects(
     groups: groups.readable,
     messages: messages.readable,
     collections: collections.readable,
+    exports: (ids) => readableExports(db, ids),
   }
   const eventService = createEventService({
     db,

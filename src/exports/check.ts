@@ -123,20 +123,25 @@ const said = ['standard', 'keep', 'remove']
 
 /** The mapping that it names, which is still to be looked for. */
 function checkVersion(deps: CheckDeps, version: ExportVersion, path: string): NamedMapping[] {
-  const fail = (member: string, problem: string) => badRequest(`${path}.${member} ${problem}`, { path: `${path}.${member}` })
+  const fail = (member: string, problem: string) =>
+    badRequest(`${path}.${member} ${problem}`, { path: `${path}.${member}` })
   const { type = 'original', metadata, custom, custom_version_preset: preset } = version
   if (type === 'version' && !version.version) throw fail('version', 'is required')
   if (type !== 'version' && version.version) throw fail('version', `says nothing beside the type ${type}`)
-  if (type !== 'custom' && (custom || preset)) throw fail(custom ? 'custom' : 'custom_version_preset', 'needs the type custom')
+  if (type !== 'custom' && (custom || preset))
+    throw fail(custom ? 'custom' : 'custom_version_preset', 'needs the type custom')
   if (type === 'custom') {
     if (custom && preset) throw fail('custom', 'and custom_version_preset exclude each other')
     if (!custom && !preset) throw fail('custom', 'is required')
     if (custom) readCustomVersion(custom, `${path}.custom`)
-    if (preset && !deps.presets().some(({ name }) => name === preset)) throw fail('custom_version_preset', 'is not known')
-    if (metadata === 'keep') throw fail('metadata', 'cannot be keep: a picture that is made for an export says nothing of itself')
+    if (preset && !deps.presets().some(({ name }) => name === preset))
+      throw fail('custom_version_preset', 'is not known')
+    if (metadata === 'keep')
+      throw fail('metadata', 'cannot be keep: a picture that is made for an export says nothing of itself')
   }
   if (metadata === undefined || said.includes(`${metadata}`)) return []
   const id = Number(metadata)
-  if (!Number.isSafeInteger(id) || id < 1) throw fail('metadata', 'must be standard, keep, remove, or the id of a mapping')
+  if (!Number.isSafeInteger(id) || id < 1)
+    throw fail('metadata', 'must be standard, keep, remove, or the id of a mapping')
   return [{ id, path: `${path}.metadata` }]
 }

@@ -3,8 +3,10 @@ import { badRequest } from '../platform/errors.ts'
 
 /** System fields of objects that can be asked for by themselves. */
 const systemFields: ReadonlySet<string> = new Set(
-  ('_system_object_id _global_object_id _uuid _objecttype _mask _tags _pool _owner _created _last_modified _standard ' +
-    '_has_children _path _parents _changelog _collections _acl _published _latest_version _version _id').split(' '),
+  (
+    '_system_object_id _global_object_id _uuid _objecttype _mask _tags _pool _owner _created _last_modified _standard ' +
+    '_has_children _path _parents _changelog _collections _acl _published _latest_version _version _id'
+  ).split(' '),
 )
 
 /**
@@ -18,8 +20,9 @@ export function readField(model: Model, name: string, depth: number): void {
     badRequest(`export.fields: ${name.slice(0, 200)} ${problem}`, { path: 'export.fields', value: name.slice(0, 500) })
   const [first = '', ...steps] = name.split('.')
   if (systemFields.has(first) && steps.length === 0) return
-  let table = model.objecttypes.get(first)
-  if (!table) throw fail('begins with no object type')
+  const root = model.objecttypes.get(first)
+  if (!root) throw fail('begins with no object type')
+  let table: Table = root
   let links = 0
   while (steps.length > 0) {
     const step = steps.shift() as string
@@ -29,7 +32,7 @@ export function readField(model: Model, name: string, depth: number): void {
       table = nested
       continue
     }
-    const reverse = table.reverses.find((column) => `_reverse_nested:${column.table.name}:${column.name}` === step)
+    const reverse: Column | undefined = table.reverses.find((column) => `_reverse_nested:${column.table.name}:${column.name}` === step)
     if (reverse) {
       table = reverse.table
       continue

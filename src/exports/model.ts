@@ -1,3 +1,4 @@
+import type { VersionPreset } from '../config/service.ts'
 import type { Schedule } from '../platform/values/schedule.ts'
 import type { ExportBody } from './schema.ts'
 
@@ -53,12 +54,15 @@ export interface AssetSource {
   readonly fileId: number
   readonly hash: string
   readonly version: string
+  readonly extension: string
   readonly objUuid: string
+  /** Full name of the column that has the file. */
+  readonly field: string
   readonly metadata: string
   /** A preset of the base configuration, by its name. */
   readonly preset?: string
   /** The settings of a picture that the export itself has. */
-  readonly custom?: Readonly<Record<string, unknown>>
+  readonly custom?: VersionPreset['custom']
 }
 
 export interface ExportFile {

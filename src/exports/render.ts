@@ -20,7 +20,7 @@ export function renderExport(stored: StoredExport, around: Around): ExportOutput
   const { id, version, name, type, body, schedules, transports } = stored
   return {
     _basetype: 'export',
-    export: { _id: id, _version: version, type, name, ...body, csv: body.csv ?? false, xlsx: body.xlsx ?? false },
+    export: { _id: id, _version: version, type, name, ...body, csv: body.csv ?? false, xlsx: body.xlsx ?? false } as ExportOutput['export'],
     _user: renderWho(`u${stored.userId}`, around.names),
     _date_created: stored.createdAt.toISOString(),
     _last_updated_at: stored.updatedAt.toISOString(),
@@ -30,16 +30,16 @@ export function renderExport(stored: StoredExport, around: Around): ExportOutput
     ...moment('_next_run_at', stored.nextRunAt),
     _state: stored.state,
     ...progressOf(stored, around.run),
-    _plugin_log: stored.pluginLog,
+    _plugin_log: [...stored.pluginLog],
     _files: around.files.map((file) => ({
       path: pathOf(file),
       ...(file.size === null ? {} : { size: file.size }),
       date_created: file.createdAt.toISOString(),
     })),
     _files_count: around.filesCount,
-    _log: around.log,
+    _log: [...around.log],
     _transports: transports.map((transport) => renderTransport(id, transport, around)),
-    _schedules: schedules,
+    _schedules: schedules.map((schedule) => ({ ...schedule })) as ExportOutput['_schedules'],
   }
 }
 

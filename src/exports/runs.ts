@@ -38,17 +38,19 @@ export async function findRuns(from: Queryable, ids: readonly number[]): Promise
   return rows
 }
 
-/** A new run of an export, in place of the one before, which is given up. */
-export async function beginRun(tx: Tx, exportId: number): Promise<number> {
+/** New runs of exports, in place of those before, which are given up; their ids. */
+export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
-    `with made as (insert into export_run (export_id) values ($1) returning id), former as (
-       update export_run set export_id = null where export_id = $1
+    `with former as (
+       update export_run set export_id = null where export_id = any($1::bigint[])
+     ), made as (
+       insert into export_run (export_id) select unnest($1::bigint[]) returning id, export_id
      )
-     update export set run_id = made.id, state = 'pending' from made where export.id = $1 returning made.id`,
-    [exportId],
-    'export-run-begin',
+     update export set run_id = made.id, state = 'pending' from made where export.id = made.export_id returning made.id`,
+    [exportIds],
+    'export-runs-begin',
   )
-  return rows[0]?.id as number
+  return rows.map(({ id }) => id)
 }
 
 /** Whether the run goes on: its export has this one, in that state, and nobody else changes it until the end of the transaction. */
@@ -61,13 +63,106 @@ export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<R
   return rows[0] ?? null
 }
 
+export interface ExportOfRun {
+  readonly id: number
+  readonly version: number
+  readonly userId: number
+  readonly state: ExportState
+}
+
+/** The export whose latest run it is. */
+export async function exportOfRun(from: Queryable, runId: number): Promise<ExportOfRun | null> {
+  const { rows } = await from.query<ExportOfRun>(
+    'select id, version, user_id as "userId", state from export where run_id = $1',
+    [runId],
+    'export-of-run',
+  )
+  return rows[0] ?? null
+}
+
+export async function countProcessing(tx: Tx, userId: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::int as count from export where user_id = $1 and state = 'processing'`,
+    [userId],
+    'export-runs-processing',
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** Runs of a user that wait, the oldest first. */
+export async function pendingRuns(tx: Tx, userId: number, most: number): Promise<number[]> {
+  const { rows } = await tx.query<{ id: number }>(
+    `select run_id as id from export where user_id = $1 and state = 'pending' and run_id is not null order by run_id limit $2`,
+    [userId, most],
+    'export-runs-pending',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Runs that go on, and those that wait. */
+export async function activeRuns(from: Queryable): Promise<number[]> {
+  const { rows } = await from.query<{ id: number }>(
+    `select run_id as id from export where state in ('pending', 'processing') and run_id is not null order by run_id limit 10000`,
+    [],
+    'export-runs-active',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** A run begins, and what the plugins of the last one have said is forgotten; answers the moment. */
+export async function setProcessing(tx: Tx, id: number): Promise<Date> {
+  const { rows } = await tx.query<{ at: Date }>(
+    `update export set state = 'processing', last_run_at = now(), plugin_log = '{}' where id = $1 returning last_run_at as at`,
+    [id],
+    'export-processing',
+  )
+  return rows[0]?.at as Date
+}
+
+export async function setFinished(
+  tx: Tx,
+  id: number,
+  {
+    state,
+    changed,
+    followed,
+  }: { readonly state: ExportState; readonly changed: number; readonly followed: object | null },
+): Promise<void> {
+  await tx.query(
+    `with over as (
+       update export_run r set finished_at = now() from export e where e.id = $1 and r.id = e.run_id
+     )
+     update export set state = $2, last_relevant_count = $3, followed = coalesce($4::jsonb, followed),
+       last_relevant_run_at = case when $3::int > 0 then last_run_at else last_relevant_run_at end
+     where id = $1`,
+    [id, state, changed, followed === null ? null : JSON.stringify(followed)],
+    'export-finished',
+  )
+}
+
+export async function setFailed(tx: Tx, id: number): Promise<void> {
+  await tx.query(
+    `with over as (
+       update export_run r set finished_at = now() from export e where e.id = $1 and r.id = e.run_id
+     )
+     update export set state = 'failed' where id = $1`,
+    [id],
+    'export-failed',
+  )
+}
+
 export async function advance(
   tx: Tx,
   id: number,
-  { step, position, total, facts }: { readonly step: string; readonly position: number; readonly total?: number; readonly facts?: RunFacts },
+  {
+    step,
+    position,
+    total,
+    facts,
+  }: { readonly step: string; readonly position: number; readonly total?: number; readonly facts?: RunFacts },
 ): Promise<void> {
   await tx.query(
-    `update export_run set step = $2, position = $3, total = coalesce($4, total), facts = facts || coalesce($5, '{}')
+    `update export_run set step = $2, position = $3, total = coalesce($4::int, total), facts = facts || coalesce($5::jsonb, '{}')
      where id = $1`,
     [id, step, position, total ?? null, facts === undefined ? null : JSON.stringify(facts)],
     'export-run-advance',
@@ -95,10 +190,20 @@ export async function addObjects(
     `insert into export_object (run_id, position, system_object_id, version)
      select $1, $2 + x.n, x.id, case when x.gone then null else coalesce(o.version, 0) end
      from unnest($3::bigint[], $4::boolean[]) with ordinality as x(id, gone, n)
-     left join object o on o.system_object_id = x.id`,
+     left join object o on o.system_object_id = x.id
+     on conflict do nothing`,
     [runId, from, ids, ids.map((id) => gone.has(id))],
     'export-objects-add',
   )
+}
+
+export async function countObjects(from: Queryable, runId: number): Promise<number> {
+  const { rows } = await from.query<{ count: number }>(
+    'select count(*)::int as count from export_object where run_id = $1',
+    [runId],
+    'export-objects-count',
+  )
+  return rows[0]?.count ?? 0
 }
 
 export async function forgetObjects(tx: Tx, runId: number): Promise<void> {
@@ -113,7 +218,12 @@ export interface ListedObject {
 }
 
 /** Listed objects behind a position, in their order. */
-export async function listedObjects(from: Queryable, runId: number, after: number, most: number): Promise<ListedObject[]> {
+export async function listedObjects(
+  from: Queryable,
+  runId: number,
+  after: number,
+  most: number,
+): Promise<ListedObject[]> {
   const { rows } = await from.query<ListedObject>(
     `select position, system_object_id as id, version from export_object
      where run_id = $1 and position > $2 order by position limit $3`,
@@ -121,28 +231,6 @@ export async function listedObjects(from: Queryable, runId: number, after: numbe
     'export-objects',
   )
   return rows
-}
-
-export async function addPage(tx: Tx, runId: number, page: { position: number; objects: number; content: Buffer }) {
-  await tx.query(
-    'insert into export_page (run_id, position, objects, content) values ($1, $2, $3, $4)',
-    [runId, page.position, page.objects, page.content],
-    'export-page-add',
-  )
-}
-
-/** The first page behind a position. */
-export async function nextPage(from: Queryable, runId: number, after: number) {
-  const { rows } = await from.query<{ position: number; content: Buffer }>(
-    'select position, content from export_page where run_id = $1 and position > $2 order by position limit 1',
-    [runId, after],
-    'export-page',
-  )
-  return rows[0] ?? null
-}
-
-export async function forgetPages(tx: Tx, runId: number): Promise<void> {
-  await tx.query('delete from export_page where run_id = $1', [runId], 'export-pages-forget')
 }
 
 export type NewExportFile = Omit<ExportFile, 'id' | 'runId' | 'createdAt'>
@@ -174,6 +262,17 @@ export async function takenPaths(tx: Queryable, runId: number, keys: readonly st
     'export-files-taken',
   )
   return new Set(rows.map(({ key }) => key))
+}
+
+/** Files of the objects at these positions, which the documents of them name. */
+export async function assetsOfObjects(from: Queryable, runId: number, systemObjectIds: readonly number[]) {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.system_object_id = any($2::bigint[]) and f.kind = 'asset'
+     order by f.id`,
+    [runId, systemObjectIds],
+    'export-assets',
+  )
+  return rows
 }
 
 export async function findFile(from: Queryable, runId: number, path: string): Promise<ExportFile | null> {
@@ -264,14 +363,11 @@ export async function removePart(tx: Tx, runId: number, most: number): Promise<b
        delete from kept_content where id in (select content_id from files) returning location_id, sha256
      ), unused as (
        update file_blob b set touched_at = now() from contents c where b.location_id = c.location_id and b.sha256 = c.sha256
-     ), pages as (
-       delete from export_page where run_id = $1 and position in (
-         select position from export_page where run_id = $1 limit 100) returning 1
      ), objects as (
        delete from export_object where run_id = $1 and position in (
          select position from export_object where run_id = $1 limit $2) returning 1
      )
-     select (select count(*) from files) + (select count(*) from pages) + (select count(*) from objects) as n`,
+     select (select count(*) from files) + (select count(*) from objects) as n`,
     [runId, most],
     'export-run-remove-part',
   )

@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox'
 import { SearchRequest } from '../search/schema.ts'
 
 const open = { additionalProperties: true } as const
-const text = (maxLength: number, description?: string) => Type.String({ maxLength, ...(description && { description }) })
+const text = (maxLength: number, description?: string) =>
+  Type.String({ maxLength, ...(description && { description }) })
 const optional = Type.Optional
 const flag = (description: string) => optional(Type.Boolean({ description }))
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -45,7 +46,8 @@ export const ExportVersion = Type.Object(
     type: optional(Type.Enum(['original', 'current', 'version', 'custom'])),
     metadata: optional(
       Type.Union([text(20), Id], {
-        description: '`standard` (by the mapping of the pool or object type), `keep`, `remove`, or the id of a mapping.',
+        description:
+          '`standard` (by the mapping of the pool or object type), `keep`, `remove`, or the id of a mapping.',
       }),
     ),
     version: optional(text(100, 'Name of a rendition, as `small` or `image.small`.')),
@@ -225,7 +227,10 @@ export const ExportInput = Type.Object(
         '_progress',
         '_log',
         '_user',
-      ].map((name) => [name, optional(Type.Unknown({ description: 'Answered, and passed over when it is sent back.' }))]),
+      ].map((name) => [
+        name,
+        optional(Type.Unknown({ description: 'Answered, and passed over when it is sent back.' })),
+      ]),
     ),
   },
   { ...open, title: 'ExportInput' },
@@ -260,14 +265,16 @@ export const ExportOutput = Type.Object(
     _files: Type.Array(
       Type.Object({ path: Type.String(), size: optional(Type.Integer()), date_created: Moment }, open),
     ),
-    _files_count: Type.Integer({ description: 'How many files there are, where `_files` has not all of them (own extension).' }),
+    _files_count: Type.Integer({
+      description: 'How many files there are, where `_files` has not all of them (own extension).',
+    }),
     _log: Type.Array(Type.Unknown({ 'x-shown-as': { type: 'object' } })),
     _transports: Type.Array(Type.Object({ plugin: Type.String(), options: Type.Object({}, open) }, open)),
     _schedules: Type.Array(ExportSchedule),
   },
   { ...open, title: 'Export' },
 )
-export type ExportOutput = Record<string, unknown>
+export type ExportOutput = Static<typeof ExportOutput>
 
 export const ExportList = Type.Object(
   { limit: Type.Integer(), offset: Type.Integer(), count: Type.Integer(), objects: Type.Array(ExportOutput) },
@@ -288,7 +295,8 @@ export const ListQuery = Type.Object({
 export const ReadQuery = Type.Object({
   format: optional(
     Type.Enum(['short', 'standard', 'long'], {
-      description: '`_log` has all events of the export (`long`, where nothing is said), those of the latest run, or none.',
+      description:
+        '`_log` has all events of the export (`long`, where nothing is said), those of the latest run, or none.',
     }),
   ),
 })

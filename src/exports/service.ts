@@ -9,16 +9,17 @@ import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type ConventionOf } from '../platform/config/versions.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { isShared, quotaExceeded } from '../platform/limits/callers.ts'
-import type { Db, Tx } from '../platform/postgres/db.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { isTimeZone, nextOfAll } from '../platform/values/schedule.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { Person, RightsService } from '../rights/service.ts'
 import { type CheckDeps, checkExport, type NamedMapping, wrong } from './check.ts'
 import { readFilter } from './filter.ts'
+import { about } from './log.ts'
 import type { StoredExport, StoredTransport } from './model.ts'
 import { type Around, renderExport } from './render.ts'
-import { enqueueRun } from './run/queue.ts'
+import { enqueueRuns, wakeNext } from './run/queue.ts'
 import * as runs from './runs.ts'
 import type { ExportInput, ExportOutput } from './schema.ts'
 import * as store from './store.ts'
@@ -28,7 +29,7 @@ import type { Options } from './transports/options.ts'
 export interface ExportServiceDeps extends CheckDeps {
   readonly db: Db
   readonly events: EventLog
-  readonly jobs: Pick<Jobs, 'enqueue'>
+  readonly jobs: Pick<Jobs, 'enqueue' | 'enqueueAll'>
   readonly seal: Pick<Seal, 'seal' | 'open'>
   readonly rights: Pick<RightsService, 'resolveWho' | 'whoNames'>
   readonly conventionOf: ConventionOf
@@ -39,8 +40,9 @@ export interface ExportServiceDeps extends CheckDeps {
   /** Events about an export, oldest first. */
   readonly eventsOf: (id: number, options: { readonly since: Date | null }) => Promise<readonly unknown[]>
   readonly externalUrl: string
-  /** Exports of one user. */
+  /** Exports of one user, and runs of one user that go on at the same time. */
   readonly most: number
+  readonly mostRuns: number
   readonly clock: () => Date
 }
 
@@ -134,8 +136,9 @@ export function createExportService(deps: ExportServiceDeps) {
   /** Ends the run that goes on or waits, if there is one. */
   async function cancel(tx: Tx, actor: Actor, stored: StoredExport): Promise<boolean> {
     if (stored.state !== 'pending' && stored.state !== 'processing') return false
-    await store.setState(tx, stored.id, 'failed')
+    await store.setStates(tx, [stored.id], 'failed')
     await events.append(tx, [{ ...about(actor, stored), type: 'EXPORT_CANCELED', info: { state: 'failed' } }])
+    await wakeNext(tx, deps.jobs, stored.userId, deps.mostRuns)
     return true
   }
 
@@ -244,9 +247,9 @@ export function createExportService(deps: ExportServiceDeps) {
       await db.transaction(async (tx) => {
         const stored = await lock(tx, actor, id)
         if (stored.state === 'pending' || stored.state === 'processing') return
-        const runId = await runs.beginRun(tx, id)
+        const begun = await runs.beginRuns(tx, [id])
         await events.append(tx, [{ ...about(actor, stored), type: 'OBJECT_UPDATE', info: { state: 'pending' } }])
-        await enqueueRun(tx, deps.jobs, runId)
+        await enqueueRuns(tx, deps.jobs, begun)
       })
       return one(actor, id, 'long')
     },
@@ -265,19 +268,16 @@ export function createExportService(deps: ExportServiceDeps) {
 
     /** An export that the actor may fetch. @throws {AppError} as `read` */
     find,
-
-    /** Those of the exports that a caller may know of; for any number of callers. */
-    async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
-      const found = await store.findExports(db, ids)
-      return (actor) =>
-        new Set(found.filter(({ userId }) => actor.isRoot || userId === actor.userId).map(({ id }) => id))
-    },
   }
 }
 
-/** How the log is told of an export. */
-export function about(actor: NewEvent['actor'], { id, version }: Pick<StoredExport, 'id' | 'version'>) {
-  return { actor, basetype: 'export', objectId: id, objectVersion: version } as const
+/** Those of the exports that a caller may know of; for any number of callers. */
+export async function readableExports(
+  from: Queryable,
+  ids: readonly number[],
+): Promise<(actor: Actor) => ReadonlySet<number>> {
+  const found = await store.findExports(from, ids)
+  return (actor) => new Set(found.filter(({ userId }) => actor.isRoot || userId === actor.userId).map(({ id }) => id))
 }
 
 function saved(

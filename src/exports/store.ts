@@ -93,15 +93,20 @@ function valuesOf({ userId, name, type, body, schedules, nextRunAt }: ExportDraf
 }
 
 export async function setTransports(tx: Tx, id: number, transports: StoredExport['transports']): Promise<void> {
-  await tx.query('update export set transports = $2 where id = $1', [id, JSON.stringify(transports)], 'export-transports')
+  await tx.query(
+    'update export set transports = $2 where id = $1',
+    [id, JSON.stringify(transports)],
+    'export-transports',
+  )
 }
 
 export async function deleteExport(tx: Tx, id: number): Promise<void> {
   await tx.query('delete from export where id = $1', [id], 'export-delete')
 }
 
-export async function setState(tx: Tx, id: number, state: ExportState): Promise<void> {
-  await tx.query('update export set state = $2 where id = $1', [id, state], 'export-state')
+export async function setStates(tx: Tx, ids: readonly number[], state: ExportState): Promise<void> {
+  if (ids.length === 0) return
+  await tx.query('update export set state = $2 where id = any($1::bigint[])', [ids, state], 'export-states')
 }
 
 export interface DueExport {
@@ -127,4 +132,22 @@ export async function setNextRuns(tx: Tx, next: readonly { readonly id: number; 
     [next.map(({ id }) => id), next.map(({ at }) => at)],
     'exports-next-runs',
   )
+}
+
+/** Downloads that have not been changed or run since. */
+export async function removeExpired(
+  tx: Tx,
+  before: Date,
+  most: number,
+): Promise<Pick<StoredExport, 'id' | 'version' | 'state'>[]> {
+  const { rows } = await tx.query<Pick<StoredExport, 'id' | 'version' | 'state'>>(
+    `delete from export where id in (
+       select id from export where type = 'download' and state not in ('pending', 'processing')
+         and greatest(updated_at, last_run_at) < $1 and next_run_at is null
+       order by id limit $2 for update skip locked
+     ) returning id, version, state`,
+    [before, most],
+    'exports-expired',
+  )
+  return rows
 }

@@ -44,8 +44,8 @@ import { createUploads } from './upload/service.ts'
 
 export type { WantedAsset } from './delivery/assets.ts'
 export { type Delivery, deliver } from './delivery/deliver.ts'
-export { contentHeaders, disposition } from './delivery/headers.ts'
 export { nameFrom } from './delivery/file-names.ts'
+export { contentHeaders, disposition } from './delivery/headers.ts'
 export type { MetadataInObject } from './delivery/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
@@ -271,7 +271,10 @@ export async function createFileService(options: FileOptions) {
     forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
-    assets: createAssets({ download: delivery.download, presets: () => settings().custom_version_presets.value.presets }),
+    assets: createAssets({
+      download: delivery.download,
+      presets: () => settings().custom_version_presets.value.presets,
+    }),
     kept: createKeptContents({ db, locations }),
     downloadWithin: delivery.downloadWithin,
 

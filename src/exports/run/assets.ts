@@ -62,7 +62,8 @@ function filesIn(table: Table, block: Wire | undefined): FilesOfColumn[] {
  * says whether files are exported, and whether all of them or the preferred ones.
  */
 function chosen(body: ExportBody, column: Column, files: readonly Wire[]) {
-  const own = body.eas_fields && Object.hasOwn(body.eas_fields, column.fullName) ? body.eas_fields[column.fullName] : undefined
+  const own =
+    body.eas_fields && Object.hasOwn(body.eas_fields, column.fullName) ? body.eas_fields[column.fullName] : undefined
   if (!own) return []
   const ruleOf = ({ _id }: Wire) => {
     const rules = body.assets ?? {}

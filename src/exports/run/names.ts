@@ -16,7 +16,10 @@ export async function uniqueNames<T extends Named>(
   wanted: readonly T[],
   taken: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
 ): Promise<(T & { readonly name: string })[]> {
-  const [plain, apart] = [wanted.map(pathOf), wanted.map((one) => pathOf({ ...one, name: withMark(one.name, one.apart) }))]
+  const [plain, apart] = [
+    wanted.map(pathOf),
+    wanted.map((one) => pathOf({ ...one, name: withMark(one.name, one.apart) })),
+  ]
   const known = new Set(await taken([...new Set([...plain, ...apart].map(keyOfPath))]))
   const named: (T & { readonly name: string })[] = []
   for (const [index, one] of wanted.entries()) {
@@ -54,7 +57,8 @@ function take(path: string, known: Set<string>): boolean {
   return true
 }
 
-const pathOf = ({ folder, name }: Pick<Named, 'folder' | 'name'>): string => (folder === '' ? name : `${folder}/${name}`)
+const pathOf = ({ folder, name }: Pick<Named, 'folder' | 'name'>): string =>
+  folder === '' ? name : `${folder}/${name}`
 
 /** The mark before the extension. */
 function withMark(name: string, mark: string): string {

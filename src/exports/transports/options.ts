@@ -43,7 +43,9 @@ const account = { username: text(255), password: text(1000) }
 const packed = { packer: oneOf('zip', 'tar_gz') }
 const anyhow = { packer: oneOf(...packers) }
 
-const kinds: Readonly<Record<TransportType, { readonly options: Readonly<Record<string, Check>>; readonly required: readonly string[] }>> = {
+const kinds: Readonly<
+  Record<TransportType, { readonly options: Readonly<Record<string, Check>>; readonly required: readonly string[] }>
+> = {
   download: { options: packed, required: [] },
   email: { options: packed, required: [] },
   http: { options: { url: webAddress, method: oneOf('POST', 'PUT'), ...account, ...packed }, required: ['url'] },
@@ -53,7 +55,16 @@ const kinds: Readonly<Record<TransportType, { readonly options: Readonly<Record<
     required: ['host', 'username'],
   },
   sftp: {
-    options: { host, port, host_key: text(200), directory: folder, private_key: key, passphrase: text(1000), ...account, ...anyhow },
+    options: {
+      host,
+      port,
+      host_key: text(200),
+      directory: folder,
+      private_key: key,
+      passphrase: text(1000),
+      ...account,
+      ...anyhow,
+    },
     required: ['host', 'host_key', 'username'],
   },
   s3: {

@@ -61,7 +61,9 @@ const usualCompression = 85
 
 /** The extension of a picture in a format that presets name, made of a version with this extension. */
 export function extensionOfCopy(format: string, extension: string): string {
-  return Object.hasOwn(pictureFormats, format) ? pictureFormats[format as keyof typeof pictureFormats] : (written[extension] ?? 'jpg')
+  return Object.hasOwn(pictureFormats, format)
+    ? pictureFormats[format as keyof typeof pictureFormats]
+    : (written[extension] ?? 'jpg')
 }
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */

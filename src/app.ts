@@ -1,3 +1,4 @@
+import { composeExports } from './compose/exports.ts'
 import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeObjects } from './compose/objects.ts'
@@ -5,6 +6,7 @@ import { composePeople, type People } from './compose/people.ts'
 import { composePlugins } from './compose/plugins.ts'
 import { composeReaders } from './compose/readers.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
+import type { FormatService } from './formats/service.ts'
 import { shadowedUsers } from './people/service.ts'
 import type { Config } from './platform/config/config.ts'
 import type { HttpApp } from './platform/http/http.ts'
@@ -19,6 +21,8 @@ export interface App {
   readonly measures: readonly Measure[]
   /** What searches find, for whoever goes through all of it (search/walk.ts). */
   readonly search: Pick<SearchService, 'walk' | 'changes'>
+  /** Objects as documents of other formats. */
+  readonly formats: FormatService
   /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
   readonly newRootPassword: string | null
   /**
@@ -55,7 +59,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const workflow = await composeWorkflow(given, ground, readers, people, opened)
   const plugins = await composePlugins(given, ground, readers, people, workflow, opened)
   const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
-  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects)
+  const exports = composeExports(given, ground, readers, people, workflow, objects, opened)
+  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects, exports)
   plugins.servedBy(http.server)
   const { jobs } = ground
   const { signIn } = people
@@ -77,6 +82,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   opened.defer(() => jobs.close())
   await workflow.files.renditions.wake()
   await workflow.files.moves.wake()
+  await exports.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()
@@ -84,6 +90,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     http,
     measures: [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure],
     search,
+    formats: objects.formats,
     newRootPassword,
     async idle(options) {
       // The index queues jobs where captions show what was linked to.
@@ -103,6 +110,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await search.cleanPoints()
       await plugins.plugins.manage.lookForUpdates(at)
       await emptyTrash(at)
+      await exports.beginDue(at)
+      await exports.clean(at)
       await workflow.files.tidy(at)
     },
     close: () => opened.disposeAsync(),

@@ -6,6 +6,7 @@ import { registerDriveRoutes } from '../drives/routes.ts'
 import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
+import { registerExportRoutes } from '../exports/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
@@ -38,6 +39,7 @@ import { registerSystemRoutes } from '../system/routes.ts'
 import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
 import { registerTransitionRoutes } from '../transitions/routes.ts'
+import type { Exports } from './exports.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
 import type { People } from './people.ts'
@@ -73,6 +75,7 @@ export async function composeHttp(
     streams,
     explain,
   }: Objects,
+  exports: Exports,
 ): Promise<HttpApp> {
   const api = apiSurface({ authenticators: [signIn.bearer], requestTokens: signIn.requestTokens })
   const http = await createHttp({
@@ -158,6 +161,7 @@ export async function composeHttp(
     await registerPluginRoutes(scope, { plugins })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
+    registerExportRoutes(scope, exports)
   })
   await onSurface(http, driveSurface(api), async (scope) => {
     registerDriveRoutes(scope, { drives })

@@ -9,6 +9,8 @@ import {
   hotfolderPath,
 } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { readableExports } from '../exports/service.ts'
+import { createFormatService } from '../formats/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
@@ -240,6 +242,7 @@ export async function composeObjects(
     groups: groups.readable,
     messages: messages.readable,
     collections: collections.readable,
+    exports: (ids) => readableExports(db, ids),
   }
   const eventService = createEventService({
     db,
@@ -357,10 +360,12 @@ export async function composeObjects(
   })
   opened.defer(() => crawler.close())
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
+  const formats = createFormatService({ datamodel, read, files })
   return {
     index,
     indexer,
     read,
+    formats,
     collections,
     objects,
     ingest,

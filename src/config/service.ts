@@ -31,7 +31,7 @@ export { inLanguage } from './fields.ts'
 export { type PluginSectionChange, type PluginSections, sectionField, usersIn } from './plugin-sections.ts'
 export type { RecipeName, RenditionClass } from './renditions.ts'
 export type { SynonymRule } from './synonyms.ts'
-export { namesProfile } from './version-presets.ts'
+export { namesProfile, readCustomVersion, type VersionPreset } from './version-presets.ts'
 
 export type BaseConfigService = Awaited<ReturnType<typeof openBaseConfig>>
 

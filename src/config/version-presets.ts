@@ -1,4 +1,4 @@
-import { bool, form, int, localized, select, table, text, type ValuesOf } from './fields.ts'
+import { bool, form, int, localized, select, table, text, type ValuesOf, wrong } from './fields.ts'
 
 /** What a picture that is made for a download may be, by names that all share. */
 const custom = {
@@ -58,6 +58,22 @@ export type VersionPreset = ValuesOf<typeof preset>
 export const versionPresets = table(preset, { key: 'name', maxRows: 50 })
 
 type Custom = VersionPreset['custom']
+
+const customForm = form(custom)
+
+/**
+ * What is said of a picture without giving it a name, in the shape of a preset. @throws {AppError} `ServerGeneric` naming the
+ * place of what cannot be
+ */
+export function readCustomVersion(wire: Readonly<Record<string, unknown>>, path: string): Custom {
+  const { transform, ...rest } = wire
+  const { crop, ...turns } = (transform ?? {}) as Readonly<Record<string, unknown>>
+  const sent = { ...rest, transform: { ...turns, ...(crop ? { crop } : {}) } }
+  const read = customForm.read(customForm.check(sent, path, customForm.default))
+  const broken = customRule(read)
+  if (broken) throw wrong(`${path}${broken.path.replaceAll('/', '.')}`, broken.expected)
+  return read
+}
 
 const sizes = ['custom_size_pixel', 'custom_width_pixel', 'custom_height_pixel'] as const
 

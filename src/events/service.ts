@@ -166,6 +166,11 @@ export function createEventService(deps: EventServiceDeps) {
       return render(told)
     },
 
+    /** The latest events about a record, oldest first, for callers who may see the record. */
+    async ofRecord(record: Parameters<typeof store.eventsOfRecord>[1]): Promise<EventRecord[]> {
+      return (await store.eventsOfRecord(db, record)).map(render)
+    },
+
     /** @throws {AppError} `EventNotFound`. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, deleteEvents)

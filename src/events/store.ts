@@ -127,6 +127,27 @@ export async function eventsById(db: Queryable, ids: readonly number[]): Promise
   return rows
 }
 
+/** The latest events about a record, oldest first. */
+export async function eventsOfRecord(
+  db: Queryable,
+  {
+    basetype,
+    id,
+    since,
+    most,
+  }: { readonly basetype: string; readonly id: number; readonly since: Date | null; readonly most: number },
+): Promise<StoredEvent[]> {
+  const { rows } = await db.query<StoredEvent>(
+    `select ${columns} from (
+       select * from event where object_id = $2 and basetype = $1 and ($3::timestamptz is null or at >= $3)
+       order by id desc limit $4
+     ) latest order by id`,
+    [basetype, id, since, most],
+    'event_of_record',
+  )
+  return rows
+}
+
 export async function deleteEvent(tx: Queryable, id: number): Promise<boolean> {
   return (await tx.query('delete from event where id = $1', [id])).rowCount > 0
 }

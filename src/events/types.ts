@@ -182,14 +182,14 @@ export const eventTypes = {
   TASK_ERROR: unwritten('TASK', 'UL', `${task} error`),
 
   // EXPORT: carry the user like the other groups of `user_in_event_group`
-  EXPORT_START: unwritten('EXPORT', 'UL', 'state lastRunAt'),
-  EXPORT_FINISH: unwritten('EXPORT', 'UL', exported),
-  EXPORT_FINISH_EMPTY: unwritten('EXPORT', 'UL', exported),
-  EXPORT_FAILED: unwritten('EXPORT', 'UL', `${exported} error job_receipt`),
-  EXPORT_CANCELED: unwritten('EXPORT', 'UL', exported),
-  EXPORT_TRANSPORT: unwritten('EXPORT', 'UL', 'state'),
-  EXPORT_TRANSPORT_FINISH: unwritten('EXPORT', 'UL', transport),
-  EXPORT_TRANSPORT_FAILED: unwritten('EXPORT', 'UL', `${transport} error`),
+  EXPORT_START: type('EXPORT', 'UL', 'state lastRunAt'),
+  EXPORT_FINISH: type('EXPORT', 'UL', exported),
+  EXPORT_FINISH_EMPTY: type('EXPORT', 'UL', exported),
+  EXPORT_FAILED: type('EXPORT', 'UL', `${exported} error job_receipt`),
+  EXPORT_CANCELED: type('EXPORT', 'UL', exported),
+  EXPORT_TRANSPORT: type('EXPORT', 'UL', 'state'),
+  EXPORT_TRANSPORT_FINISH: type('EXPORT', 'UL', transport),
+  EXPORT_TRANSPORT_FAILED: type('EXPORT', 'UL', `${transport} error`),
 
   // UPLOAD
   FILE_UPLOAD: type('UPLOAD', 'UL', 'file'),
@@ -199,13 +199,13 @@ export const eventTypes = {
   // DOWNLOAD
   FILE_DOWNLOAD: type('DOWNLOAD', 'UL', download),
   FILE_DOWNLOAD_ERROR: type('DOWNLOAD', 'UL', `${download} error`),
-  OBJECT_DOWNLOAD: unwritten(
+  OBJECT_DOWNLOAD: type(
     'DOWNLOAD',
     'UL',
     'export_type export_id export_user_id export_producer export_has_schedules url',
   ),
-  EXPORT_DOWNLOAD: unwritten('DOWNLOAD', 'UL', exportDownload),
-  EXPORT_DOWNLOAD_ERROR: unwritten('DOWNLOAD', 'UL', `${exportDownload} error`),
+  EXPORT_DOWNLOAD: type('DOWNLOAD', 'UL', exportDownload),
+  EXPORT_DOWNLOAD_ERROR: type('DOWNLOAD', 'UL', `${exportDownload} error`),
 } as const satisfies Record<string, EventTypeDefinition>
 
 export type EventType = keyof typeof eventTypes

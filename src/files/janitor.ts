@@ -131,6 +131,7 @@ export function createJanitor({
          select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256)
        and not exists (
          select from file_upload_part p where p.location_id = b.location_id and p.sha256 = b.sha256)
+       and not exists (select from kept_content k where k.location_id = b.location_id and k.sha256 = b.sha256)
        order by touched_at limit ${batch} for update skip locked`,
       [before, able.map(({ id }) => id)],
     )

@@ -20,10 +20,12 @@ import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { createAddresses } from './addresses/addresses.ts'
 import { createSignatures } from './addresses/signatures.ts'
 import { openSigningKeys } from './addresses/signing-keys.ts'
+import { createAssets } from './delivery/assets.ts'
 import { createDelivery } from './delivery/service.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
 import { createJanitor, type JanitorOptions } from './janitor.ts'
+import { createKeptContents } from './kept/service.ts'
 import { createLocations } from './locations/service.ts'
 import { originalOf } from './model.ts'
 import { createMoves } from './moves/service.ts'
@@ -40,9 +42,14 @@ import { filesForIndex } from './shown/for-index.ts'
 import { createRecords, type RecordOptions } from './shown/service.ts'
 import { createUploads } from './upload/service.ts'
 
-export { deliver } from './delivery/deliver.ts'
+export type { WantedAsset } from './delivery/assets.ts'
+export { type Delivery, deliver } from './delivery/deliver.ts'
+export { nameFrom } from './delivery/file-names.ts'
+export { contentHeaders, disposition } from './delivery/headers.ts'
+export type { MetadataInObject } from './delivery/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
+export type { ArrivedContent, KeptContents } from './kept/service.ts'
 export {
   type BackupContent,
   type BackupLocation,
@@ -58,7 +65,7 @@ export { userPictures } from './records/pictures.ts'
 export type { MetadataToWrite as FileMetadataToWrite, TagValue } from './renditions/workshop/tasks.ts'
 export type { Tag } from './renditions/workshop/technical.ts'
 export type { FileForIndex } from './shown/for-index.ts'
-export type { FileLink } from './shown/render.ts'
+export { type FileLink, tagGroups } from './shown/render.ts'
 export type { FileMetadata } from './shown/service.ts'
 export type { UploadsIntoCollections } from './upload/collections.ts'
 
@@ -264,6 +271,11 @@ export async function createFileService(options: FileOptions) {
     forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
+    assets: createAssets({
+      download: delivery.download,
+      presets: () => settings().custom_version_presets.value.presets,
+    }),
+    kept: createKeptContents({ db, locations }),
     downloadWithin: delivery.downloadWithin,
 
     /** Pictures that downloads may ask for by a name. */

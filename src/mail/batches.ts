@@ -1,8 +1,8 @@
 import type { Jobs } from '../jobs/service.ts'
 import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import { nextTime, type Schedule } from '../platform/values/schedule.ts'
 import type { KeptMail, KeyedMail, Mail } from './model.ts'
-import { nextTime, type Schedule } from './schedule.ts'
 
 /** A mail that may wait until its reader wants mail. */
 export interface WaitingMail {

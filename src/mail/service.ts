@@ -17,7 +17,6 @@ import { type Attachment, deliver } from './transport.ts'
 
 export type { WaitingMail } from './batches.ts'
 export type { Mail } from './model.ts'
-export { isTimeZone, type Schedule } from './schedule.ts'
 
 export interface MailOptions {
   db: Db

@@ -101,6 +101,27 @@ function readLanguages(value: unknown, path: string, table: Table): Localized {
   return templates
 }
 
+/**
+ * A template for files of several object types: each replacement must be known to one of them; to others it says nothing.
+ * @throws {AppError} `UnknownField`, `UnsupportedFieldType`, `ServerGeneric`
+ */
+export function checkFilenameTemplate(template: string, path: string, tables: readonly Table[]): void {
+  if (template.length > maxLength) throw badRequest(`${path} is longer than ${maxLength} characters`, { path })
+  for (const [, name = ''] of template.matchAll(replacement)) {
+    let problem: unknown = badRequest(`${path}: there are no object types`, { path })
+    const isKnown = tables.some((table) => {
+      try {
+        checkReplacement(name, path, table)
+        return true
+      } catch (error) {
+        problem = error
+        return false
+      }
+    })
+    if (!isKnown) throw problem
+  }
+}
+
 function checkTemplate(template: string, path: string, table: Table): string {
   if (template.length > maxLength) throw badRequest(`${path} is longer than ${maxLength} characters`, { path })
   for (const [, name = ''] of template.matchAll(replacement)) checkReplacement(name, path, table)

@@ -22,8 +22,10 @@ import type { FileStats, ObjecttypeInput, ObjecttypeOutput, ObjecttypeStats } fr
 import type { KeptObjecttypes } from './snapshot.ts'
 import * as store from './store.ts'
 
+export { checkFilenameTemplate } from './filename-template.ts'
 export { chooseTemplate, fillTemplate, replacementsOf, textIn } from './filenames.ts'
 export {
+  fileFields,
   heldImages,
   type MarkKeepers,
   readCaption,

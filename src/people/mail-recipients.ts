@@ -1,5 +1,5 @@
-import type { Schedule } from '../mail/service.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
+import type { Schedule } from '../platform/values/schedule.ts'
 
 export interface MailRecipient {
   /** The principal that was asked for, `u5` or `g3`: the user or one of its groups. */

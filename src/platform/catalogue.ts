@@ -100,7 +100,6 @@ export const catalogue = {
     package: 'export',
     status: 400,
     text: 'An export of this name exists already.',
-    coming: 'exports',
   },
   FieldNotWritable: { package: 'objects', status: 400, text: 'The mask does not allow to write this field.' },
   FileGroupNotAvailable: {
@@ -110,9 +109,9 @@ export const catalogue = {
     coming: 'exports',
   },
   FileLimitExceeded: { package: 'fileupload', status: 413, text: 'The file is larger than allowed.' },
-  FileNotDone: { package: 'export', status: 400, text: 'The file is not ready yet.', coming: 'exports' },
-  FileNotFound: { package: 'export', status: 404, text: 'There is no such file.', coming: 'exports' },
-  FileVersionNotAvailable: { package: 'export', status: 400, text: 'The file has no such version.', coming: 'exports' },
+  FileNotDone: { package: 'export', status: 400, text: 'The file is not ready yet.' },
+  FileNotFound: { package: 'export', status: 404, text: 'There is no such file.' },
+  FileVersionNotAvailable: { package: 'export', status: 400, text: 'The file has no such version.' },
   FreshSignInRequired: {
     package: 'acl',
     status: 403,

@@ -34,6 +34,7 @@ async function openLog(options: EventLogOptions = {}) {
       groups: async () => () => new Set(),
       messages: async () => () => new Set(),
       collections: async () => () => new Set(),
+      exports: async () => () => new Set(),
     },
     quotas: { eventBytes: 65_536, events: 10_000, eventStorage: 1_000_000 },
   })

@@ -37,6 +37,16 @@ export const outgoing = {
       server_addr === '' ? [] : [`${server_addr} ${type} ${insecure_skip_verify}`],
   ),
 
+  export_scheduler: section('export', 'system.config', {
+    /** Whether exports run by their schedules. What is missed meanwhile runs once when it is switched on. */
+    active: bool(true),
+  }),
+
+  export: section('export', 'user', {
+    /** Days after which exports of type `download` go; 0: never. */
+    expire_days: int(7, { max: 3650 }),
+  }),
+
   transition_webhook: section('workflow', 'system.config', {
     webhooks: table(
       {

@@ -53,11 +53,18 @@ export interface DerivedDownload {
 }
 
 /** What is known of these formats is kept apart from what they show, and ExifTool writes them. */
-const strippable = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
+export const strippable: ReadonlySet<string> = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
 const mimeTypes = { jpg: 'image/jpeg', png: 'image/png', tif: 'image/tiff', gif: 'image/gif', webp: 'image/webp' }
 /** What a format that is kept is called when it is written. */
 const written: Readonly<Record<string, NonNullable<PictureTransform['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
+
+/** The extension of a picture in a format that presets name, made of a version with this extension. */
+export function extensionOfCopy(format: string, extension: string): string {
+  return Object.hasOwn(pictureFormats, format)
+    ? pictureFormats[format as keyof typeof pictureFormats]
+    : (written[extension] ?? 'jpg')
+}
 
 /** Copies for downloads: of another size or format, or without what the content says of itself. */
 export function createDerivedDownloads({

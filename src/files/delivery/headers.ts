@@ -21,7 +21,7 @@ export function contentHeaders(mimeType: string, fileName: string): Record<strin
 }
 
 /** RFC 6266: a name for everybody and one in UTF-8. */
-function disposition(type: 'inline' | 'attachment', name: string): string {
+export function disposition(type: 'inline' | 'attachment', name: string): string {
   const plain = normalized(name, 'NFKD')
     .replaceAll(/[^\x20-\x7e]/g, '')
     .replaceAll(/["\\%]/g, '_')

@@ -58,7 +58,7 @@ export interface TransformRequest {
 const formats: Readonly<Record<string, SizedTask['format']>> = pictureFormats
 const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium: 75, maximum: 100 }
 /** As presets call it, which have one more. */
-const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '90' }
+const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '85' }
 const sides = ['top', 'left', 'width', 'height'] as const
 
 /** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */

@@ -1,6 +1,6 @@
 import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
 import type { FilenameTemplates } from '../../objecttypes/model.ts'
-import { chooseTemplate, fillTemplate, replacementsOf, textIn } from '../../objecttypes/service.ts'
+import { chooseTemplate, fileFields, fillTemplate, replacementsOf, textIn } from '../../objecttypes/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { valueText } from '../standard/text.ts'
@@ -55,6 +55,35 @@ export function createFileNames({ db, datamodel, read, templatesOf, languages }:
       return fillTemplate(chosen.template, (name) => valueFor(name, { object, table, file, languages: best }))
     }
     return null
+  }
+}
+
+/** A file of a column, as it can stand in a name. */
+export type NamedAsset = NamedFile & { readonly field: string }
+
+/**
+ * The names that objects which are rendered already have for their files: by a template of one's own, or by those of the object
+ * types; null where there is none.
+ */
+export function createNamesOfRendered({
+  datamodel,
+  templatesOf,
+  languages,
+}: Pick<FileNameDeps, 'datamodel' | 'templatesOf' | 'languages'>) {
+  return (
+    object: Wire,
+    { field, ...file }: NamedAsset,
+    asked: { readonly languages: readonly string[]; readonly template: string | undefined },
+  ): string | null => {
+    const table = datamodel.current().objecttypes.get(`${object._objecttype}`)
+    const column = table && fileFields(table).find(({ fullName }) => fullName === field)
+    if (!table || !column) return null
+    const known = [...asked.languages, ...languages()]
+    const own = asked.template === undefined ? null : { template: asked.template, language: 'und' }
+    const chosen = own ?? chooseTemplate(templatesOf(table.id), column, known)
+    if (!chosen) return null
+    const best = chosen.language === 'und' ? known : [chosen.language, ...known]
+    return fillTemplate(chosen.template, (name) => valueFor(name, { object, table, file, languages: best }))
   }
 }
 

@@ -1,6 +1,6 @@
-import { isTimeZone } from '../../mail/service.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { isMailbox } from '../../platform/values/mailbox.ts'
+import { isTimeZone } from '../../platform/values/schedule.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import {
   assignableUserTypes,

@@ -85,6 +85,10 @@ export interface Config extends LaneSettings {
   readonly quotaCollections: number
   /** Entries of all collections of one user. */
   readonly quotaCollectionEntries: number
+  /** Exports of one user, runs of them at the same time, and archives that one caller takes at the same time. */
+  readonly quotaExports: number
+  readonly quotaExportRuns: number
+  readonly quotaArchives: number
   /** Users whom one user makes by grants within an hour. */
   readonly quotaShares: number
   /** Sessions of one user. */
@@ -143,6 +147,8 @@ export interface Config extends LaneSettings {
   readonly soffice: string
   /** Processes webhooks to private addresses too (tests, closed networks). */
   readonly allowPrivateWebhooks: boolean
+  /** Transports of exports reach private addresses too (tests, closed networks). */
+  readonly allowPrivateExports: boolean
   /** Absolute folders that are searched for plugins when the service starts. */
   readonly pluginPaths: readonly string[]
   /** Plugins may be installed and updated over the interface: their programs run as the service. */

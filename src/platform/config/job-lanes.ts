@@ -13,6 +13,7 @@ export const jobLanes = {
   quick: { places: 4, doc: 'the quick lane (mails, transitions): what somebody waits for and takes moments.' },
   webhook: { places: 4, doc: 'the webhook lane: receivers that are slow keep nothing else waiting.' },
   standard: { places: 2, doc: 'the standard lane: upkeep.' },
+  export: { places: 2, doc: 'the export lane: runs of exports, which take their time.' },
   preview: { places: 2, doc: 'the preview lane: the first renditions of files, which somebody waits for.' },
   media: {
     places: 2,

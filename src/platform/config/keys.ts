@@ -300,6 +300,27 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     5_000_000,
     'Entries in the lists of all collections of one user; what would be more is answered 429.',
   ),
+  quotaExports: key(
+    'svc.quotas.exports',
+    'SVC_QUOTA_EXPORTS',
+    integer(1, 1_000_000),
+    1000,
+    'Exports that one user may have; a further one is answered 429.',
+  ),
+  quotaExportRuns: key(
+    'svc.quotas.exportRuns',
+    'SVC_QUOTA_EXPORT_RUNS',
+    integer(1, 1000),
+    1,
+    'Runs of exports of one user that go on at the same time, over all processes; further ones wait. Fewer than the places of the export lane, so that others find one.',
+  ),
+  quotaArchives: key(
+    'svc.quotas.archives',
+    'SVC_QUOTA_ARCHIVES',
+    integer(1, 1000),
+    3,
+    'Archives of exports that one user, or whoever has the address of a transport, takes from one process at the same time; a further one is answered 429.',
+  ),
   quotaShares: key(
     'svc.quotas.shares',
     'SVC_QUOTA_SHARES',
@@ -519,6 +540,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     boolean(),
     false,
     'Lets webhooks call addresses of private networks.',
+  ),
+  allowPrivateExports: key(
+    'svc.exports.allowPrivate',
+    'SVC_ALLOW_PRIVATE_EXPORTS',
+    boolean(),
+    false,
+    'Lets transports of exports reach addresses of private networks.',
   ),
   pluginPaths: key(
     'svc.plugins.paths',

@@ -19,6 +19,11 @@ export interface AddressRules {
 /** The addresses of a host, each of them allowed. @throws {RefusedAddress} when one is not, any other error without any. */
 export async function checkedAddresses({ protocol, hostname }: URL, rules: AddressRules): Promise<Address[]> {
   if (protocol !== 'http:' && protocol !== 'https:') throw new RefusedAddress(`${protocol} is not allowed`)
+  return checkedHost(hostname, rules)
+}
+
+/** The same of a host that is reached by another protocol. */
+export async function checkedHost(hostname: string, rules: AddressRules): Promise<Address[]> {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   if (rules.blocked?.name(host)) throw new RefusedAddress(`${host} is blocked`)
   const family = isIP(host)

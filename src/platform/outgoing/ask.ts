@@ -1,12 +1,14 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { request as httpsRequest } from 'node:https'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { pipeline, type Readable } from 'node:stream'
 import { type SpanFacts, traced } from '../tracing/spans.ts'
 import { type AddressRules, checkedAddresses, pinnedLookup } from './addresses.ts'
 
 export interface Asked {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  /** A stream is sent as it comes, and ends with the exchange. */
+  readonly body?: string | Readable
   readonly rules: AddressRules
   /** Ends the exchange, also while its answer is read. */
   readonly signal: AbortSignal
@@ -45,13 +47,21 @@ async function send(url: URL, request: Asked): Promise<IncomingMessage> {
   const { method, rules, signal, patience } = request
   const addresses = await checkedAddresses(url, rules)
   const open = url.protocol === 'https:' ? httpsRequest : httpRequest
-  const body = request.body === undefined ? undefined : Buffer.from(request.body)
+  const streamed = typeof request.body === 'object' ? request.body : null
+  const body = typeof request.body === 'string' ? Buffer.from(request.body) : undefined
   const headers = { ...request.headers, ...(body ? { 'content-length': String(body.byteLength) } : {}) }
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   // A connection of its own: one that is kept open was checked for another name.
   const sent = open(url, { method, headers, lookup: pinnedLookup(addresses), agent: false, signal }, resolve)
   const late = setTimeout(() => sent.destroy(new Error(`no answer within ${patience} ms`)), patience ?? 2 ** 31 - 1)
   sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
-  sent.end(body)
+  if (streamed) pipeline(streamed, sent, (error) => error && reject(signal.aborted ? signal.reason : error))
+  else sent.end(body)
   return promise.finally(() => clearTimeout(late))
+}
+
+/** Agents for a client of its own that reach these addresses alone, whatever name it asks for. */
+export function pinnedAgents(addresses: Parameters<typeof pinnedLookup>[0]) {
+  const lookup = pinnedLookup(addresses)
+  return { httpAgent: new Agent({ lookup }), httpsAgent: new HttpsAgent({ lookup }) }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nextTime, type Schedule } from '../../src/mail/schedule.ts'
+import { nextOfAll, nextTime, type Schedule } from '../../../src/platform/values/schedule.ts'
 
 test('the next time of a schedule, in its time zone', () => {
   // A Thursday.
@@ -37,6 +37,24 @@ test('the next time of a schedule, in its time zone', () => {
       '2026-03-28T12:00:00Z',
     ],
     [
+      'an hour that autumn has twice, named: once',
+      { hours: [2], minutes: [30], timezone: 'Europe/Berlin' },
+      '2026-10-26T01:30:00.000Z',
+      '2026-10-25T00:30:00Z',
+    ],
+    [
+      'every hour: both of them',
+      { minutes: [30], timezone: 'Europe/Berlin' },
+      '2026-10-25T01:30:00.000Z',
+      '2026-10-25T00:30:00Z',
+    ],
+    [
+      'every hour in spring',
+      { minutes: [30], timezone: 'Europe/Berlin' },
+      '2026-03-29T01:30:00.000Z',
+      '2026-03-29T00:30:00Z',
+    ],
+    [
       'another day there',
       { weekdays: ['fri'], timezone: 'Pacific/Auckland' },
       '2026-01-08T11:00:00.000Z',
@@ -46,6 +64,32 @@ test('the next time of a schedule, in its time zone', () => {
   for (const [what, schedule, expected, from = after] of table) {
     assert.equal(nextTime(schedule, new Date(from))?.toISOString() ?? null, expected, what)
   }
+})
+
+test('every hour of the days on which the clock is changed comes once, in order', () => {
+  for (const [day, hours] of [
+    ['2026-03-29', 23],
+    ['2026-10-25', 25],
+  ] as const) {
+    const begin = Temporal.PlainDate.from(day).toZonedDateTime('Europe/Berlin')
+    const end = begin.add({ days: 1 }).epochMilliseconds
+    const times: number[] = []
+    for (let at = begin.epochMilliseconds - 1; at < end; ) {
+      const next = nextTime({ minutes: [0], timezone: 'Europe/Berlin' }, new Date(at)) as Date
+      at = next.getTime()
+      if (at < end) times.push(at)
+    }
+    assert.equal(times.length, hours)
+    assert.ok(times.every((at, index) => index === 0 || at - (times[index - 1] as number) === 3_600_000))
+  }
+})
+
+test('the next time of several schedules is the earliest', () => {
+  const after = new Date('2026-01-01T10:15:00Z')
+  const next = nextOfAll([{ hours: [12] }, { minutes: [30] }, {}], after)
+  assert.equal(next?.toISOString(), '2026-01-01T10:30:00.000Z')
+  assert.equal(nextOfAll([{}], after), null)
+  assert.equal(nextOfAll([], after), null)
 })
 
 test('whatever is said, the next time comes later and fits', () => {

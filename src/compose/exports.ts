@@ -1,0 +1,124 @@
+import { createCleaning } from '../exports/clean.ts'
+import { createDeliveries } from '../exports/deliver/service.ts'
+import { checkDataFormats } from '../exports/run/formats.ts'
+import { createRunJobs } from '../exports/run/job.ts'
+import { createSchedules } from '../exports/schedules.ts'
+import { createExportService } from '../exports/service.ts'
+import { createTransports } from '../exports/transports/run.ts'
+import { createNamesOfRendered } from '../objects/read/file-names.ts'
+import { checkFilenameTemplate } from '../objecttypes/service.ts'
+import { mailRecipients } from '../people/mail-recipients.ts'
+import { badRequest } from '../platform/errors.ts'
+import { outgoingLimits } from '../platform/outgoing/limits.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Objects } from './objects.ts'
+import type { People } from './people.ts'
+import type { Readers } from './readers.ts'
+import type { Workflow } from './workflow.ts'
+
+export type Exports = ReturnType<typeof composeExports>
+
+/** Exports: their records, their runs, and how the results get to people. */
+export function composeExports(
+  { config, db, log }: Given,
+  { seal, jobs }: Ground,
+  { baseConfig, datamodel, events, languages, objecttypes }: Readers,
+  { rights, signIn, mail, conventionOf }: People,
+  { files, mappings }: Workflow,
+  { read, search, formats, metadataIn, events: eventService }: Objects,
+  opened: AsyncDisposableStack,
+) {
+  const clock = () => new Date()
+  const actorOf = async (from: Queryable, userId: number) => (await signIn.actorsOf(from, [userId])).get(userId) ?? null
+  const { externalUrl } = config
+  const deliveries = createDeliveries({ db, events, files, metadataIn, actorOf, externalUrl })
+  opened.defer(() => deliveries.close())
+  const exports = createExportService({
+    db,
+    events,
+    jobs,
+    seal,
+    rights,
+    conventionOf,
+    datamodel,
+    checkSearch: search.check,
+    checkFormats: async (_actor, body) => checkDataFormats(formats, body),
+    checkTemplate: checkFilenameTemplate,
+    presets: files.presets,
+    expiry: files.expiry,
+    requireMappings: (tx, named) =>
+      mappings.requireUsable(
+        tx,
+        named.map((one) => ({ ...one, use: 'exiftool_export' as const })),
+      ),
+    checkTransportPlugin(plugin, path) {
+      throw badRequest(`${path}: there is no plugin with a transport ${plugin.slice(0, 100)}`, { path })
+    },
+    eventsOf: (id, { since }) => eventService.ofRecord({ basetype: 'export', id, since, most: 1000 }),
+    externalUrl,
+    most: config.quotaExports,
+    mostRuns: config.quotaExportRuns,
+    clock,
+  })
+  const transports = createTransports({
+    db,
+    events,
+    seal,
+    deliveries,
+    rules: { allowPrivate: config.allowPrivateExports },
+    patience: outgoingLimits(config).time,
+    externalUrl,
+    mail,
+    recipients: mailRecipients,
+    instanceName: () => baseConfig.instanceTitle() || config.databaseName,
+  })
+  const runs = createRunJobs({
+    db,
+    events,
+    jobs,
+    log,
+    datamodel,
+    search,
+    read,
+    formats,
+    files,
+    nameOfAsset: createNamesOfRendered({
+      datamodel,
+      languages,
+      templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
+    }),
+    actorOf,
+    transports,
+    mostOfUser: config.quotaExportRuns,
+  })
+  const schedules = createSchedules({
+    db,
+    jobs,
+    events,
+    log,
+    actorsOf: signIn.actorsOf,
+    paused: () => config.readOnly || !baseConfig.get().export_scheduler.active,
+    clock,
+  })
+  opened.defer(() => schedules.close())
+  const cleaning = createCleaning({
+    db,
+    jobs,
+    events,
+    log,
+    expireDays: () => baseConfig.get().export.expire_days,
+    paused: () => config.readOnly,
+    clock,
+  })
+  opened.defer(() => cleaning.close())
+  return {
+    exports,
+    deliveries,
+    mostArchives: config.quotaArchives,
+    wake: runs.wake,
+    /** Begins what is due at a time. */
+    beginDue: schedules.run,
+    clean: cleaning.run,
+  }
+}

@@ -1,0 +1,202 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { deliver, disposition } from '../../files/service.ts'
+import { AppError } from '../../platform/errors.ts'
+import { actorOf, type HttpApp } from '../../platform/http/http.ts'
+import { callerOf } from '../../platform/limits/callers.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
+import type { ExportService } from '../service.ts'
+import { type ArchiveKind, archiveOf, archives } from './archive.ts'
+import { indexPage } from './index-page.ts'
+import type { Deliveries, Fetched } from './service.ts'
+
+const tags = ['export']
+const exportId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the export.' })
+const uuid = Type.String({ format: 'uuid', description: 'That of one of its transports.' })
+const path = Type.String({ maxLength: 2000, description: 'A path in the export; empty: all of it.' })
+const Params = {
+  own: Type.Object({ exportId, '*': path }),
+  uuid: Type.Object({ exportId, uuid, '*': path }),
+}
+const binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
+const errors = ['InsufficientRights', 'FileNotDone', 'FileNotFound', 'ServerGeneric', 'ServiceUnavailable'] as const
+
+export interface DownloadRouteDeps {
+  readonly exports: Pick<ExportService, 'find'>
+  readonly deliveries: Deliveries
+  readonly mostArchives: number
+}
+
+interface DownloadParams {
+  readonly exportId: number
+  readonly uuid?: string
+  readonly '*': string
+}
+
+/** What a run has made, by the token of its user or by the uuid of a transport. */
+export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, mostArchives }: DownloadRouteDeps): void {
+  const taking = new Map<string, number>()
+
+  /** One more archive for a caller, until the answer is over. @throws {AppError} `TooManyHeavyRequests` */
+  function take(who: string, reply: FastifyReply): void {
+    const count = taking.get(who) ?? 0
+    if (count >= mostArchives) {
+      throw new AppError('TooManyHeavyRequests', { quota: 'archives of exports', most: mostArchives, retry_after: 30 })
+    }
+    taking.set(who, count + 1)
+    reply.raw.once('close', () => {
+      const left = (taking.get(who) ?? 1) - 1
+      if (left > 0) taking.set(who, left)
+      else taking.delete(who)
+    })
+  }
+
+  /** @throws {AppError} where the caller may not fetch it, or it is not there yet */
+  async function fetched(request: FastifyRequest): Promise<Fetched> {
+    const { exportId: id, uuid: transport } = request.params as DownloadParams
+    if (transport !== undefined) return deliveries.byUuid(id, transport)
+    const actor = actorOf(request)
+    return deliveries.fetched(await exports.find(actor, id), actor)
+  }
+
+  for (const by of ['own', 'uuid'] as const) {
+    const place = by === 'own' ? '/api/v1/export/:exportId' : '/api/v1/export/:exportId/uuid/:uuid'
+    const access = by === 'own' ? ('user' as const) : ('public' as const)
+    const told =
+      by === 'own'
+        ? 'For the user of the export.'
+        : 'Needs no token: whoever has the uuid is as good as the user of the export.'
+
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: `${place}/file/*`,
+      schema: {
+        operationId: by === 'own' ? 'readExportFile' : 'readExportFileByUuid',
+        summary: 'A file of an export',
+        description:
+          'Or, for an empty path and one that ends with a slash, a page that shows what is there. Files of objects are ' +
+          `delivered with the rights that the user of the export has then. ${told}`,
+        tags,
+        params: Params[by],
+        response: {
+          200: {
+            description: 'The file, or the page.',
+            content: { 'text/html': { schema: Type.String() }, 'application/octet-stream': { schema: binary } },
+          },
+          206: { description: 'A part of it.', content: { 'application/octet-stream': { schema: binary } } },
+          304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
+          416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
+        },
+      },
+      config: {
+        access,
+        writes: false,
+        neverKept: 'rights may be lost',
+        errors: [
+          ...errors,
+          'FileVersionNotAvailable',
+          'PreconditionFailed',
+          'ResourceNotFound',
+          'UrlParameterNotSupported',
+          'TooManyHeavyRequests',
+        ],
+      },
+      compress: false,
+      handler: async (request, reply) => {
+        const from = await fetched(request)
+        const { '*': at } = request.params as DownloadParams
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        const found = await deliveries.at(from, at, gone.signal)
+        if (found.kind === 'folder') return sendPage(reply, indexPage(from.stored.name, folderOf(at), found).toString())
+        reply.raw.once('close', found.delivery.end)
+        try {
+          return await deliver(request, reply, found.delivery)
+        } catch (error) {
+          deliveries.logFailure(from, `file/${at}`, error as Error)
+          throw error
+        }
+      },
+    })
+
+    for (const kind of ['zip', 'tar_gz'] as const) {
+      app.get(
+        `${place}/${kind}/*`,
+        {
+          schema: {
+            operationId: `${kind === 'zip' ? 'zipExport' : 'tarExport'}${by === 'own' ? '' : 'ByUuid'}`,
+            summary: `An export as ${kind === 'zip' ? 'ZIP' : 'TAR.GZ'}`,
+            description: `All of it, or what lies in a folder. Files of objects are delivered with the rights that the user of the export has then. ${told}`,
+            tags,
+            params: Params[by],
+            response: {
+              200: { description: 'The archive.', content: { [archives[kind].contentType]: { schema: binary } } },
+            },
+          },
+          config: {
+            access,
+            writes: false,
+            neverKept: 'rights may be lost',
+            errors: [...errors, 'TooManyHeavyRequests'],
+          },
+          compress: false,
+        },
+        (request, reply) => sendArchive(request, reply, kind),
+      )
+    }
+  }
+
+  async function sendArchive(request: FastifyRequest, reply: FastifyReply, kind: ArchiveKind): Promise<FastifyReply> {
+    const from = await fetched(request)
+    const folder = folderOf((request.params as DownloadParams)['*'])
+    if (folder !== '' && !(await deliveries.has(from, folder))) throw new AppError('FileNotFound', { path: folder })
+    take(callerOf(from.caller ?? from.owner, request.ip), reply)
+    const { contentType, extension } = archives[kind]
+    reply.headers({
+      'Content-Type': contentType,
+      'Content-Disposition': disposition('attachment', `${from.stored.name}.${extension}`),
+      'Cache-Control': 'private, no-store',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    const gone = new AbortController()
+    const archive = outsideDeadlines(async () => archiveOf(kind, deliveries.entriesOf(from, folder, gone.signal)))
+    const stream = countedOf(await archive)
+    const what = `${kind}/${folder}`
+    reply.raw.once('close', () => {
+      gone.abort()
+      stream.source.destroy()
+      if (stream.failure) deliveries.logFailure(from, what, stream.failure)
+      else if (reply.raw.writableFinished) deliveries.logDownload(from, { what, bytes: stream.bytes, objects: 'all' })
+      else deliveries.logFailure(from, what, new Error('the archive was not taken to its end'))
+    })
+    return reply.send(stream.source)
+  }
+}
+
+/** Counts what is taken of a stream. */
+function countedOf(source: Readable) {
+  const counted = { source, bytes: 0, failure: null as Error | null }
+  source.on('data', (piece: Buffer) => {
+    counted.bytes += piece.length
+  })
+  source.pause()
+  source.once('error', (error) => {
+    counted.failure = error
+  })
+  return counted
+}
+
+const folderOf = (at: string): string => at.replace(/\/$/, '')
+
+/** Nothing of it runs: names of files are not ours. */
+function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply
+    .headers({
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': "default-src 'none'",
+      'Cache-Control': 'private, no-store',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    .send(page)
+}

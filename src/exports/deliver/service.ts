@@ -1,0 +1,225 @@
+/** What a run has made, as it is fetched: with the rights of the user of the export as of then (decision 70). */
+import type { EventLog, NewEvent } from '../../events/service.ts'
+import type { Delivery, FileService, MetadataInObject } from '../../files/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import { outsideDeadlines } from '../../platform/limits/deadline.ts'
+import type { Db, Queryable } from '../../platform/postgres/db.ts'
+import { about } from '../log.ts'
+import { type ExportFile, isDone, pathOf, type StoredExport } from '../model.ts'
+import * as runs from '../runs.ts'
+import { findExports } from '../store.ts'
+import type { ArchiveEntry } from './archive.ts'
+
+export interface DeliverDeps {
+  readonly db: Db
+  readonly events: EventLog
+  readonly files: Pick<FileService, 'assets' | 'kept'>
+  readonly metadataIn: MetadataInObject
+  readonly actorOf: (from: Queryable, userId: number) => Promise<Actor | null>
+  readonly externalUrl: string
+}
+
+export type Deliveries = ReturnType<typeof createDeliveries>
+
+/** What is fetched, by whom it may be, and as what it is logged. */
+export interface Fetched {
+  readonly stored: StoredExport
+  readonly runId: number
+  /** Whose rights count. */
+  readonly owner: Actor
+  /** Who asks, for the log; null: whoever has the uuid of a transport. */
+  readonly caller: Actor | null
+}
+
+const page = 500
+/** Names of contents that are packed already. */
+const packed =
+  /\.(jpe?g|png|gif|webp|heic|avif|mp[34]|m4[av]|mov|webm|ogg|oga|ogv|flac|zip|gz|xz|7z|docx|xlsx|pptx|odt|ods|odp|epub)$/i
+/** Events that are written with one statement. */
+const eventsAtATime = 1000
+
+export function createDeliveries(deps: DeliverDeps) {
+  const { db, events, files } = deps
+  /** Events that are not written yet. */
+  const logging = new Set<Promise<unknown>>()
+
+  /** @throws {AppError} `FileNotDone` while there is nothing, `InsufficientRights` where its user may not act any more */
+  async function fetched(stored: StoredExport, caller: Actor | null): Promise<Fetched> {
+    if (!isDone(stored.state) || stored.runId === null) {
+      throw new AppError('FileNotDone', { _id: stored.id, state: stored.state })
+    }
+    const owner = await deps.actorOf(db, stored.userId)
+    if (!owner) throw new AppError('InsufficientRights', { resource: 'export', _id: stored.id })
+    return { stored, runId: stored.runId, owner, caller }
+  }
+
+  /** Whoever has the uuid of a transport is as good as the user of the export. @throws {AppError} */
+  async function byUuid(id: number, uuid: string): Promise<Fetched> {
+    const [stored] = await findExports(db, [id])
+    if (!stored?.transports.some((transport) => transport.uuid === uuid)) {
+      throw new AppError('InsufficientRights', { resource: 'export', _id: id })
+    }
+    return fetched(stored, null)
+  }
+
+  /** A file as it is delivered. @throws {AppError} */
+  async function open(owner: Actor, file: ExportFile, signal: AbortSignal) {
+    if (file.source) {
+      return files.assets.open(owner, file.source, { metadataIn: deps.metadataIn, signal })
+    }
+    const content = file.contentId === null ? null : await files.kept.find(db, file.contentId)
+    if (!content) throw new AppError('FileVersionNotAvailable', { path: pathOf(file) })
+    const ready = async () => ({
+      size: content.size,
+      store: { read: (_: string, range?: { start: number; end: number }) => files.kept.read(content, range) },
+    })
+    const version = { sha256: content.sha256, mimeType: plainType(file.mimeType), createdAt: file.createdAt }
+    return { version, ready, fileName: file.name, keep: 0, delivered() {}, failed() {}, end() {} }
+  }
+
+  async function* entriesOf(
+    { runId, owner }: Fetched,
+    folder: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<ArchiveEntry> {
+    for (let after = 0; ; ) {
+      const found = await runs.filesAfter(db, runId, { after, most: page, folder })
+      for (const file of found) yield entryOf(owner, file, signal)
+      const last = found.at(-1)
+      if (!last || found.length < page) return
+      after = last.id
+    }
+  }
+
+  function entryOf(owner: Actor, file: ExportFile, signal: AbortSignal): ArchiveEntry {
+    return {
+      path: pathOf(file),
+      modified: file.createdAt,
+      packs: !packed.test(file.name),
+      async open() {
+        signal.throwIfAborted()
+        const delivery = await open(owner, file, signal)
+        try {
+          const { size, store } = await delivery.ready()
+          return { size, content: await store.read(delivery.version.sha256), end: delivery.end }
+        } catch (error) {
+          delivery.end()
+          throw error instanceof AppError
+            ? error
+            : new AppError('ServiceUnavailable', {}, { message: 'The file cannot be read now.', cause: error })
+        }
+      },
+    }
+  }
+
+  function log(work: () => Promise<unknown>): void {
+    const written = outsideDeadlines(work).catch(() => {})
+    logging.add(written)
+    written.finally(() => logging.delete(written))
+  }
+
+  const addressOf = ({ stored }: Fetched, what: string): string =>
+    `${deps.externalUrl}/api/v1/export/${stored.id}/${what}`
+
+  /** That somebody has taken something of it, and which objects were in that. */
+  function logDownload(
+    from: Fetched,
+    {
+      what,
+      bytes,
+      objects,
+    }: { readonly what: string; readonly bytes: number; readonly objects: readonly number[] | 'all' },
+  ): void {
+    const { stored, caller, owner, runId } = from
+    const url = addressOf(from, what)
+    const who = caller ?? { ...owner, remoteAddr: '' }
+    const info = {
+      export_type: stored.type,
+      export_id: stored.id,
+      export_user_id: stored.userId,
+      export_producer: what.split('/')[0],
+      export_has_schedules: stored.schedules.length > 0,
+      url,
+    }
+    const eventOf = (systemObjectId: number): NewEvent => ({
+      type: 'OBJECT_DOWNLOAD',
+      actor: who,
+      systemObjectId,
+      info,
+    })
+    log(async () => {
+      const files = await runs.countFiles(db, runId)
+      const told = { state: stored.state, url, bytes_count: bytes, export: stored.name, files }
+      await events.append(db, [{ ...about(who, stored), type: 'EXPORT_DOWNLOAD', info: told }])
+      if (objects !== 'all') return void (await events.append(db, objects.map(eventOf)))
+      for (let after = 0; ; ) {
+        const listed = await runs.listedObjects(db, runId, after, eventsAtATime)
+        await events.append(
+          db,
+          listed.flatMap(({ id, version }) => (version === null ? [] : [eventOf(id)])),
+        )
+        const last = listed.at(-1)
+        if (!last) return
+        after = last.position
+      }
+    })
+  }
+
+  function logFailure(from: Fetched, what: string, error: Error): void {
+    const { stored, caller, owner } = from
+    const info = { state: stored.state, url: addressOf(from, what), export: stored.name, error: error.message }
+    log(() => events.append(db, [{ ...about(caller ?? owner, stored), type: 'EXPORT_DOWNLOAD_ERROR', info }]))
+  }
+
+  return {
+    fetched,
+    byUuid,
+    entriesOf,
+    logDownload,
+    logFailure,
+
+    /** What lies at a path: a file, or what is in a folder. @throws {AppError} `FileNotFound` */
+    async at(
+      from: Fetched,
+      path: string,
+      signal: AbortSignal,
+    ): Promise<
+      | { readonly kind: 'file'; readonly delivery: Delivery & { end(): void } }
+      | { readonly kind: 'folder'; readonly folders: readonly string[]; readonly files: readonly ExportFile[] }
+    > {
+      const folder = path.endsWith('/') ? path.slice(0, -1) : path
+      if (path === '' || path.endsWith('/')) {
+        const entries = await runs.folderEntries(db, from.runId, folder, mostShown)
+        if (path !== '' && entries.folders.length + entries.files.length === 0)
+          throw new AppError('FileNotFound', { path })
+        return { kind: 'folder', ...entries }
+      }
+      const file = await runs.findFile(db, from.runId, path)
+      if (!file) throw new AppError('FileNotFound', { path: path.slice(0, 1000) })
+      const opened = await open(from.owner, file, signal)
+      const delivered = (bytes: number): void => {
+        opened.end()
+        logDownload(from, {
+          what: `file/${path}`,
+          bytes,
+          objects: file.systemObjectId === null ? [] : [file.systemObjectId],
+        })
+      }
+      return { kind: 'file', delivery: { ...opened, fileName: file.name, keep: 0, delivered } }
+    },
+
+    /** Whether a folder has anything. */
+    has: async (from: Fetched, folder: string): Promise<boolean> => (await runs.countFiles(db, from.runId, folder)) > 0,
+
+    async close(): Promise<void> {
+      await Promise.all(logging)
+    },
+  }
+}
+
+/** Entries of a folder that its page shows. */
+const mostShown = 10_000
+
+/** Without its character set, which the headers say. */
+const plainType = (type: string): string => type.split(';')[0]?.trim() ?? 'application/octet-stream'

@@ -1,0 +1,87 @@
+import type { VersionPreset } from '../config/service.ts'
+import type { Schedule } from '../platform/values/schedule.ts'
+import type { ExportBody } from './schema.ts'
+
+export const exportTypes = ['export', 'export_incremental', 'download'] as const
+export type ExportType = (typeof exportTypes)[number]
+
+export const exportStates = ['new', 'pending', 'processing', 'done', 'done_with_warnings', 'failed'] as const
+export type ExportState = (typeof exportStates)[number]
+
+/** A user or a group that gets a mail. */
+export type Recipient = `u${number}` | `g${number}`
+
+/** How a result gets somewhere, as it is kept. */
+export interface StoredTransport {
+  readonly uuid: string
+  readonly plugin: string
+  /** Options, sealed: they have passwords. */
+  readonly sealed: string
+  readonly email: { readonly message: string; readonly recipients: readonly Recipient[] } | null
+}
+
+export interface StoredExport {
+  readonly id: number
+  readonly version: number
+  readonly userId: number
+  readonly name: string
+  readonly type: ExportType
+  readonly state: ExportState
+  readonly body: ExportBody
+  readonly schedules: readonly Schedule[]
+  readonly transports: readonly StoredTransport[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly lastRunAt: Date | null
+  readonly lastRelevantRunAt: Date | null
+  readonly lastRelevantCount: number | null
+  readonly nextRunAt: Date | null
+  readonly pluginLog: readonly string[]
+  readonly followed: Followed | null
+  readonly runId: number | null
+}
+
+/** Up to where an incremental export knows what there is. */
+export interface Followed {
+  /** What its user saw: with another one everything is new. */
+  readonly basis: string
+  /** Moment of the index. */
+  readonly until: number
+}
+
+/** A version of a file of an object, and what is made of it when it is fetched. */
+export interface AssetSource {
+  readonly fileId: number
+  readonly hash: string
+  readonly version: string
+  readonly extension: string
+  readonly objUuid: string
+  /** Full name of the column that has the file. */
+  readonly field: string
+  readonly metadata: string
+  /** A preset of the base configuration, by its name. */
+  readonly preset?: string
+  /** The settings of a picture that the export itself has. */
+  readonly custom?: VersionPreset['custom']
+}
+
+export interface ExportFile {
+  readonly id: number
+  readonly runId: number
+  readonly folder: string
+  readonly name: string
+  readonly kind: 'data' | 'asset' | 'plugin'
+  readonly contentId: number | null
+  readonly mimeType: string
+  readonly size: number | null
+  readonly createdAt: Date
+  readonly systemObjectId: number | null
+  readonly source: AssetSource | null
+}
+
+/** The path of a file in its export. */
+export const pathOf = ({ folder, name }: Pick<ExportFile, 'folder' | 'name'>): string =>
+  folder === '' ? name : `${folder}/${name}`
+
+/** Whether there is something to be fetched. */
+export const isDone = (state: ExportState): boolean => state === 'done' || state === 'done_with_warnings'

@@ -1,0 +1,195 @@
+/** Documents of the objects: one of all, or one for each. */
+import type { FileChoice, FormatInfo, FormatOptions, WrittenObject } from '../../formats/service.ts'
+import type { ObjectVersion } from '../../objects/service.ts'
+import { type ExportFile, pathOf } from '../model.ts'
+import { addFiles, assetsOfObjects, listedObjects, type NewExportFile, takenPaths } from '../runs.ts'
+import { type DataFormat, dataFormats, formatOptions } from './formats.ts'
+import { inRun } from './list.ts'
+import type { Done, RunDeps, Running } from './model.ts'
+import { uniqueNames } from './names.ts'
+import { stepAfter } from './steps.ts'
+
+/** Objects that are read together. */
+const atATime = 200
+/** Objects with a document of their own that are written together. */
+const documentsAtATime = 50
+
+/** One document of all objects. What is interrupted is made anew: nothing of it was stored. */
+export async function writeData(deps: RunDeps, running: Running): Promise<Done> {
+  const { stored, run, actor } = running
+  const { data, info } = formatOf(deps, running)
+  const told = toldFiles(deps, running, data.name)
+  let count = 0
+  const options = { ...optionsOf(running, data.name, told), written: () => count++ } as FormatOptions
+  const arrived = await deps.files.kept.receive(
+    deps.formats.write(actor, { format: info.name, objects: told.objects(), options }),
+  )
+  return {
+    step: stepAfter(stored.body, run.step),
+    position: 0,
+    facts: { rendered: count },
+    async write(tx) {
+      const [contentId = null] = await deps.files.kept.keep(tx, 'export', [arrived])
+      const file = {
+        folder: '',
+        name: `${dataName}.${info.extension}`,
+        contentId,
+        mimeType: info.contentType,
+        size: arrived.size,
+      }
+      await addFiles(tx, run.id, [{ ...file, kind: 'data', systemObjectId: null, source: null }])
+    },
+  }
+}
+
+const dataName = 'export'
+
+/** Documents of the next objects. */
+export async function writeEach(deps: RunDeps, running: Running): Promise<Done | null> {
+  const { stored, run, actor } = running
+  const { data, info } = formatOf(deps, running)
+  const listed = await listedObjects(deps.db, run.id, run.position, documentsAtATime)
+  const last = listed.at(-1)
+  if (!last) return { step: stepAfter(stored.body, run.step), position: 0 }
+  const told = toldFiles(deps, running, data.name)
+  const options = optionsOf(running, data.name, told)
+  const objects = told.these(
+    listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
+  )
+  const made: {
+    readonly object: WrittenObject
+    readonly arrived: Awaited<ReturnType<RunDeps['files']['kept']['receive']>>
+  }[] = []
+  for await (const document of deps.formats.each(actor, { format: info.name, objects, options })) {
+    const arrived = await deps.files.kept.receive(once(document.bytes))
+    made.push({ object: document, arrived })
+  }
+  const wanted = made.map(({ object, arrived }) => ({
+    arrived,
+    object,
+    folder: stored.body.flat ? '' : data.name,
+    name: `${object.systemObjectId}.${info.extension}`,
+    apart: data.name,
+  }))
+  const named = await uniqueNames(wanted, (keys) => takenPaths(deps.db, run.id, keys))
+  return {
+    step: run.step,
+    position: last.position,
+    facts: { rendered: (run.facts.rendered ?? 0) * (run.position === 0 ? 0 : 1) + made.length },
+    async write(tx) {
+      const ids = await deps.files.kept.keep(
+        tx,
+        'export',
+        named.map(({ arrived }) => arrived),
+      )
+      const files = named.map(
+        ({ folder, name, arrived, object }, index): NewExportFile => ({
+          folder,
+          name,
+          kind: 'data',
+          contentId: ids[index] ?? null,
+          mimeType: info.contentType,
+          size: arrived.size,
+          systemObjectId: object.systemObjectId,
+          source: null,
+        }),
+      )
+      await addFiles(tx, run.id, files)
+    },
+  }
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}
+
+/** The document that the step makes. */
+function formatOf(deps: RunDeps, { stored: { body }, run }: Running): { data: DataFormat; info: FormatInfo } {
+  const name = run.step.slice(run.step.indexOf(':') + 1)
+  const data = dataFormats(body).find((one) => one.name === name)
+  const info = data && deps.formats.find(data.format)
+  if (!data || !info) throw new Error(`there is no format ${name}`)
+  return { data, info }
+}
+
+function optionsOf({ stored: { body } }: Running, name: string, told: ToldFiles): FormatOptions {
+  const own = body.eas_fields === undefined || Object.keys(body.eas_fields).length === 0
+  return { ...formatOptions(body, name), ...(own ? {} : { fileOf: told.choice }) }
+}
+
+type ToldFiles = ReturnType<typeof toldFiles>
+
+/**
+ * What documents say of files: where those that are exported lie beside it, and the addresses of the versions that the export asks
+ * for. The files of the objects that are just being written are known.
+ */
+function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: string) {
+  /** The list that is being written, and the one before: a writer may still have some of that. */
+  let known: readonly ReadonlyMap<string, readonly ExportFile[]>[] = []
+  const key = (systemObjectId: number, fileId: number, field: string) => `${systemObjectId} ${fileId} ${field}`
+
+  async function these(wanted: readonly ObjectVersion[]): Promise<readonly ObjectVersion[]> {
+    const assets = await assetsOfObjects(
+      db,
+      run.id,
+      wanted.map(({ systemObjectId }) => systemObjectId),
+    )
+    const byFile = Map.groupBy(assets, ({ systemObjectId, source }) =>
+      key(systemObjectId ?? 0, source?.fileId ?? 0, source?.field ?? ''),
+    )
+    known = [byFile, ...known].slice(0, 2)
+    return wanted
+  }
+
+  const choice: FileChoice = (file, place) => {
+    const own = body.eas_fields ?? {}
+    if (!Object.hasOwn(own, place.field)) return null
+    const versions: Record<string, { path?: string; url?: string }> = {}
+    const name = key(place.object.systemObjectId, Number(file._id), place.field)
+    for (const asset of known.map((map) => map.get(name)).find((list) => list !== undefined) ?? []) {
+      versions[labelOf(asset)] = { path: pathOf(asset) }
+    }
+    for (const wanted of own[place.field]?.data ?? []) {
+      const version = nameOfVersion(wanted, `${file.class}`)
+      const shown =
+        version === null ? undefined : (file.versions as Record<string, { url?: string } | undefined>)?.[version]
+      if (version !== null && shown?.url !== undefined) versions[version] = { ...versions[version], url: shown.url }
+    }
+    return { versions }
+  }
+
+  return {
+    choice,
+    these: async function* (wanted: readonly ObjectVersion[]): AsyncGenerator<readonly ObjectVersion[]> {
+      yield await these(wanted)
+    },
+    async *objects(): AsyncGenerator<readonly ObjectVersion[]> {
+      for (let after = 0; ; ) {
+        const listed = await listedObjects(db, run.id, after, atATime)
+        const last = listed.at(-1)
+        if (!last) return
+        after = last.position
+        // Ends the writing of a run that is over, within a batch.
+        await inRun({ db }, run.id, async () => {})
+        yield await these(
+          listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
+        )
+      }
+    },
+  }
+}
+
+/** The versions of a file in a document by their names; a picture that the export makes has the name of its preset. */
+function labelOf({ source }: ExportFile): string {
+  return source?.preset ?? (source?.custom ? 'custom' : (source?.version ?? 'original'))
+}
+
+function nameOfVersion(
+  { type, version = '' }: { readonly type: string; readonly version?: string | undefined },
+  kind: string,
+): string | null {
+  if (type !== 'version') return 'original'
+  const [first = '', second] = version.split('.')
+  if (second === undefined) return first
+  return first === kind ? second : null
+}

@@ -1,0 +1,93 @@
+import type { FormatOptions, FormatService } from '../../formats/service.ts'
+import { type MergeMode, mergeModes } from '../../objects/service.ts'
+import { wrong } from '../check.ts'
+import type { ExportBody } from '../schema.ts'
+
+/** A document that an export makes, of all objects or of each. */
+export interface DataFormat {
+  /** Of the export: `json`, `xml`, `csv`, `xlsx`. */
+  readonly name: string
+  /** As the writers call it. */
+  readonly format: string
+  readonly each: boolean
+}
+
+const internal = ['json', 'xml', 'csv', 'xlsx'] as const
+
+export function dataFormats(body: ExportBody): readonly DataFormat[] {
+  const plugin = body.produce_options?.plugin ?? ''
+  const asked = (name: (typeof internal)[number]): boolean => {
+    const value = body[name]
+    return plugin === name || value === true || (typeof value === 'object' && value !== null)
+  }
+  const wanted: DataFormat[] = []
+  for (const name of internal) {
+    const each = (name === 'json' && body.json_one_file_per_object) || (name === 'xml' && body.xml_one_file_per_object)
+    if (asked(name) || each) wanted.push({ name, format: formatNameOf(name, body), each: each === true })
+  }
+  return wanted
+}
+
+const formatNames = { json: 'json', xml: 'xml_native', csv: 'csv', xlsx: 'xlsx' } as const
+/** The mappings of XML that are the elements of the service itself, with their structure or without. */
+const nativeMappings = ['native', 'native_flat']
+
+function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): string {
+  const mapped = name === 'xml' && mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)
+  return mapped ? `${mapping}` : formatNames[name]
+}
+
+/**
+ * Whether the documents of an export can be made: mapping, plugin, and what goes together. @throws {AppError} `ServerGeneric`
+ */
+export function checkDataFormats(formats: Pick<FormatService, 'find'>, body: ExportBody): void {
+  const { mapping, produce_options: { plugin } = {} } = body
+  if (mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)) {
+    const known = typeof mapping === 'string' ? formats.find(mapping) : null
+    if (!known || known.single || internal.some((name) => formatNames[name] === mapping))
+      throw wrong('mapping', 'is not known')
+  }
+  if (body.xslt_xml_post_processing) throw wrong('xslt_xml_post_processing', 'cannot be used yet')
+  if (plugin && !internal.some((name) => name === plugin) && plugin !== 'file')
+    throw wrong('produce_options.plugin', 'is not known')
+  for (const { name, format } of dataFormats(body)) if (!formats.find(format)) throw wrong(name, 'cannot be made here')
+}
+
+/** What the writers are asked for. */
+export function formatOptions(body: ExportBody, name: string): FormatOptions {
+  const mode = body.merge_linked_objects
+  const merged = mode !== undefined && mode !== 'none' && (mergeModes as readonly string[]).includes(mode)
+  const table = body[name as 'csv' | 'xlsx']
+  const fields = Object.entries(body.fields ?? {})
+  return {
+    ...(fields.length > 0
+      ? { fields: Object.fromEntries(fields.map(([key, value]) => [key, { displayName: value.display_name }])) }
+      : {}),
+    allLanguages: body.all_languages === true,
+    noInheritance: body.no_inheritance === true,
+    includeParents: body.include_parents === true,
+    ...(merged ? { mergeLinkedObjects: mode as MergeMode, mergeMaxDepth: body.merge_max_depth || 1 } : {}),
+    fileMetadata: body.file_metadata === true,
+    ...(name === 'xml' && body.mapping === 'native_flat' ? { flat: true } : {}),
+    fileDays: body.file_url_expire_days,
+    ...(typeof table === 'object' && table !== null ? { table: tableOptions(table) } : {}),
+  }
+}
+
+function tableOptions(table: Exclude<NonNullable<ExportBody['csv'] | ExportBody['xlsx']>, boolean>) {
+  const { include_changelog: changelog, localized_column_names: localized, hierarchy } = table
+  const { delimiter, quote, escape: escaped, use_bom: bom } = table as Record<string, string & boolean>
+  const { include_thumbnail: thumbnail } = table as { readonly include_thumbnail?: boolean }
+  return {
+    ...(localized === undefined ? {} : { localizedColumnNames: localized }),
+    ...(hierarchy === undefined ? {} : { hierarchy }),
+    ...(changelog === undefined
+      ? {}
+      : { includeChangelog: typeof changelog === 'boolean' ? changelog : { withUser: changelog.with_user === true } }),
+    ...(delimiter ? { delimiter } : {}),
+    ...(quote ? { quote } : {}),
+    ...(escaped ? { escape: escaped } : {}),
+    ...(bom === undefined ? {} : { useBom: bom }),
+    ...(thumbnail === undefined ? {} : { includeThumbnail: thumbnail }),
+  }
+}

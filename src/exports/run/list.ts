@@ -1,0 +1,86 @@
+/** Which objects a run is about: found once, with the versions that they have then. */
+import type { Tx } from '../../platform/postgres/db.ts'
+import type { Followed } from '../model.ts'
+import { addObjects, countObjects, forgetObjects, lockRun, type RunFacts } from '../runs.ts'
+import type { Done, RunDeps, Running } from './model.ts'
+import { RunOver } from './over.ts'
+import { stepAfter } from './steps.ts'
+
+/** Ids that are written with one statement. */
+const batch = 5000
+
+/** Finds everything anew each time that it begins: an interrupted list would have gaps. */
+export async function listObjects(deps: RunDeps, running: Running): Promise<Done> {
+  const { stored, run } = running
+  await inRun(deps, run.id, (tx) => forgetObjects(tx, run.id))
+  const { total, facts } =
+    stored.type === 'export_incremental'
+      ? await listChanges(deps, running)
+      : { total: await listAll(deps, running), facts: {} }
+  return { step: stepAfter(stored.body, 'list'), position: 0, total, facts }
+}
+
+/**
+ * In another order than that of the ids an object whose place changes meanwhile may come twice or not at all: what comes again is
+ * passed over, and a second walk by id adds at the end what is missing.
+ */
+async function listAll(deps: RunDeps, { stored, run, actor }: Running): Promise<number> {
+  const { sort = [], ...request } = stored.body.search ?? {}
+  let position = 0
+  for (const walked of sort.length > 0 ? [{ ...request, sort }, request] : [request]) {
+    for await (const ids of deps.search.walk(actor, walked, { batch })) {
+      const from = position
+      await inRun(deps, run.id, (tx) => addObjects(tx, run.id, from, ids))
+      position += ids.length
+    }
+  }
+  return countObjects(deps.db, run.id)
+}
+
+/**
+ * What changed since the last run, and what its user does not find any more. Where other rights give another view of everything, or
+ * it is not known any more what went, all of it is new.
+ */
+async function listChanges(deps: RunDeps, running: Running): Promise<{ total: number; facts: RunFacts }> {
+  const { stored } = running
+  const since = stored.followed
+  const first = await changesOf(deps, running, since)
+  if (first) return first
+  // The basis is another one: from the beginning.
+  const { run } = running
+  await inRun(deps, run.id, (tx) => forgetObjects(tx, run.id))
+  const anew = await changesOf(deps, running, null)
+  if (!anew) throw new Error('the rights of the user of an export change all the time')
+  return anew
+}
+
+async function changesOf(deps: RunDeps, { stored, run, actor }: Running, since: Followed | null) {
+  let total = 0
+  let gone = 0
+  let after: { readonly at: number; readonly id: number } | null = null
+  let until: number | null = null
+  let basis = since?.basis ?? null
+  for (;;) {
+    const window = { since: since?.until ?? null, until, after, limit: batch }
+    const page = await deps.search.changes(actor, stored.body.search ?? {}, window)
+    if (basis !== null && page.basis !== basis) return null
+    basis = page.basis
+    until ??= page.until
+    const lost = new Set(page.objects.filter(({ there }) => !there).map(({ id }) => id))
+    const ids = page.objects.map(({ id }) => id)
+    const from = total
+    await inRun(deps, run.id, (tx) => addObjects(tx, run.id, from, ids, lost))
+    total += ids.length
+    gone += lost.size
+    if (page.next === null) return { total, facts: { followed: { basis, until }, gone } }
+    after = page.next
+  }
+}
+
+/** In a transaction in which the run goes on. @throws {RunOver} */
+export async function inRun(deps: Pick<RunDeps, 'db'>, runId: number, write: (tx: Tx) => Promise<void>): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    if (!(await lockRun(tx, runId, 'processing'))) throw new RunOver()
+    await write(tx)
+  })
+}

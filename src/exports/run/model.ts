@@ -1,0 +1,56 @@
+import type { Model } from '../../datamodel/model.ts'
+import type { EventLog } from '../../events/service.ts'
+import type { FileService } from '../../files/service.ts'
+import type { FormatService } from '../../formats/service.ts'
+import type { ReadService } from '../../objects/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
+import type { SearchService } from '../../search/service.ts'
+import type { StoredExport } from '../model.ts'
+import type { Run } from '../runs.ts'
+import type { Wire } from './assets.ts'
+
+/** The name that an object type has for files of its objects, of an object that was rendered; null: none. */
+export type NameOfAsset = (
+  object: Wire,
+  asset: {
+    readonly field: string
+    readonly id: number
+    readonly class: string
+    readonly extension: string
+    readonly original_filename: string
+    readonly version: string
+  },
+  options: { readonly languages: readonly string[]; readonly template: string | undefined },
+) => string | null
+
+export interface RunDeps {
+  readonly db: Db
+  readonly events: EventLog
+  readonly datamodel: { current(): Model }
+  readonly search: Pick<SearchService, 'walk' | 'changes'>
+  readonly read: Pick<ReadService, 'versions'>
+  readonly formats: Pick<FormatService, 'find' | 'write' | 'each'>
+  readonly files: Pick<FileService, 'assets' | 'kept'>
+  readonly nameOfAsset: NameOfAsset
+}
+
+/** A run that goes on, and the user whose rights it has. */
+export interface Running {
+  readonly stored: StoredExport
+  readonly run: Run
+  readonly actor: Actor
+}
+
+/** Does the next part of a step. @returns null: it goes on; else where the run is then */
+export type RunStep = (deps: RunDeps, running: Running) => Promise<Done | null>
+
+/** What a part has done, to be written together with how far the run is; nothing of it counts where the run is over meanwhile. */
+export interface Done {
+  readonly step: string
+  readonly position: number
+  readonly total?: number
+  readonly facts?: Run['facts']
+  readonly warnings?: readonly string[]
+  readonly write?: (tx: Tx) => Promise<void>
+}

@@ -1,0 +1,67 @@
+import { keyOfPath } from '../runs.ts'
+
+/** What is to get a name in a folder: the name without its extension, and what tells it from others of the same name. */
+export interface Named {
+  readonly folder: string
+  readonly name: string
+  readonly apart: string
+}
+
+/**
+ * Names that no two share, not even for file systems that do not tell letters apart. The first one keeps its name; to others what
+ * tells them apart is added, then a number.
+ * @param taken those of the keys that are in use already
+ */
+export async function uniqueNames<T extends Named>(
+  wanted: readonly T[],
+  taken: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<(T & { readonly name: string })[]> {
+  const [plain, apart] = [
+    wanted.map(pathOf),
+    wanted.map((one) => pathOf({ ...one, name: withMark(one.name, one.apart) })),
+  ]
+  const known = new Set(await taken([...new Set([...plain, ...apart].map(keyOfPath))]))
+  const named: (T & { readonly name: string })[] = []
+  for (const [index, one] of wanted.entries()) {
+    const name = await freeName(one, [plain[index] as string, apart[index] as string], known, taken)
+    named.push({ ...one, name })
+  }
+  return named
+}
+
+async function freeName(
+  { folder, name, apart }: Named,
+  [plain, marked]: readonly [string, string],
+  known: Set<string>,
+  taken: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<string> {
+  if (take(plain, known)) return name
+  if (take(marked, known)) return withMark(name, apart)
+  // One object that has a file several times in the same version.
+  for (let from = 2; ; from += numbered) {
+    const names = Array.from({ length: numbered }, (_, n) => withMark(name, `${apart}-${from + n}`))
+    const keys = names.map((one) => pathOf({ folder, name: one }))
+    for (const key of await taken(keys.map(keyOfPath))) known.add(key)
+    const free = keys.findIndex((key) => take(key, known))
+    if (free >= 0) return names[free] as string
+  }
+}
+
+/** Numbers that are looked for together. */
+const numbered = 100
+
+function take(path: string, known: Set<string>): boolean {
+  const key = keyOfPath(path)
+  if (known.has(key)) return false
+  known.add(key)
+  return true
+}
+
+const pathOf = ({ folder, name }: Pick<Named, 'folder' | 'name'>): string =>
+  folder === '' ? name : `${folder}/${name}`
+
+/** The mark before the extension. */
+function withMark(name: string, mark: string): string {
+  const dot = name.lastIndexOf('.')
+  return dot > 0 ? `${name.slice(0, dot)}-${mark}${name.slice(dot)}` : `${name}-${mark}`
+}

@@ -1,0 +1,20 @@
+import type { Jobs } from '../../jobs/service.ts'
+import type { Tx } from '../../platform/postgres/db.ts'
+import { pendingRuns } from '../runs.ts'
+
+export const runJob = 'exports.run'
+/** Times that a step is tried when a place cannot be read or written. */
+export const maxAttempts = 8
+
+/** Lets processes go on with runs; a job of one that waits already is replaced. */
+export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds: readonly number[]): Promise<void> {
+  await jobs.enqueueAll(
+    tx,
+    runIds.map((run) => ({ name: runJob, payload: { run }, key: `${runJob}:${run}`, maxAttempts })),
+  )
+}
+
+/** Lets the next runs of a user begin that wait for the end of others. */
+export async function wakeNext(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, userId: number, most: number): Promise<void> {
+  await enqueueRuns(tx, jobs, await pendingRuns(tx, userId, most))
+}

@@ -1,0 +1,25 @@
+import type { ExportBody } from '../schema.ts'
+import { dataFormats } from './formats.ts'
+
+/**
+ * What a run does, one after the other: `list` finds the objects, `files` plans the files that they have, `each:<format>` makes
+ * a document of each object, `data:<format>` one of all, `transport` brings the result away.
+ */
+export type Step = string
+
+export function stepsOf(body: ExportBody): readonly Step[] {
+  const formats = dataFormats(body)
+  return [
+    'list',
+    ...(Object.keys(body.eas_fields ?? {}).length > 0 ? ['files'] : []),
+    ...formats.filter(({ each }) => each).map(({ name }) => `each:${name}`),
+    ...formats.filter(({ each }) => !each).map(({ name }) => `data:${name}`),
+    'transport',
+  ]
+}
+
+/** The step behind one; `over` behind the last. */
+export function stepAfter(body: ExportBody, step: Step): Step {
+  const steps = stepsOf(body)
+  return steps[steps.indexOf(step) + 1] ?? 'over'
+}

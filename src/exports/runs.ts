@@ -1,0 +1,377 @@
+/** Runs as they are stored: which step is next, and how far it is. */
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { type ExportFile, type ExportState, pathOf } from './model.ts'
+
+export interface Run {
+  readonly id: number
+  readonly exportId: number
+  readonly step: string
+  readonly position: number
+  readonly total: number
+  readonly warnings: readonly string[]
+  readonly warningCount: number
+  readonly facts: RunFacts
+  readonly createdAt: Date
+}
+
+/** What the steps of a run tell each other. */
+export interface RunFacts {
+  /** Objects that were rendered; fewer than listed where some are gone meanwhile. */
+  readonly rendered?: number
+  /** Incremental: what the next run begins from. */
+  readonly followed?: { readonly basis: string; readonly until: number }
+  /** Incremental: objects that are not found any more. */
+  readonly gone?: number
+}
+
+const columns = `r.id, r.export_id as "exportId", r.step, r.position, r.total, r.warnings, r.warning_count as "warningCount",
+  r.facts, r.created_at as "createdAt"`
+/** Warnings that are kept with their texts; of the others it is known how many there are. */
+const mostWarnings = 100
+
+export async function findRuns(from: Queryable, ids: readonly number[]): Promise<Run[]> {
+  const { rows } = await from.query<Run>(
+    `select ${columns} from export_run r where r.id = any($1::bigint[])`,
+    [ids],
+    'export-runs',
+  )
+  return rows
+}
+
+/** New runs of exports, in place of those before, which are given up; their ids. */
+export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<number[]> {
+  const { rows } = await tx.query<{ id: number }>(
+    `with former as (
+       update export_run set export_id = null where export_id = any($1::bigint[])
+     ), made as (
+       insert into export_run (export_id) select unnest($1::bigint[]) returning id, export_id
+     )
+     update export set run_id = made.id, state = 'pending' from made where export.id = made.export_id returning made.id`,
+    [exportIds],
+    'export-runs-begin',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Whether the run goes on: its export has this one, in that state, and nobody else changes it until the end of the transaction. */
+export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<Run | null> {
+  const { rows } = await tx.query<Run>(
+    `select ${columns} from export e join export_run r on r.id = e.run_id where r.id = $1 and e.state = $2 for update`,
+    [id, state],
+    'export-run-lock',
+  )
+  return rows[0] ?? null
+}
+
+export interface ExportOfRun {
+  readonly id: number
+  readonly version: number
+  readonly userId: number
+  readonly state: ExportState
+}
+
+/** The export whose latest run it is. */
+export async function exportOfRun(from: Queryable, runId: number): Promise<ExportOfRun | null> {
+  const { rows } = await from.query<ExportOfRun>(
+    'select id, version, user_id as "userId", state from export where run_id = $1',
+    [runId],
+    'export-of-run',
+  )
+  return rows[0] ?? null
+}
+
+export async function countProcessing(tx: Tx, userId: number): Promise<number> {
+  const { rows } = await tx.query<{ count: number }>(
+    `select count(*)::int as count from export where user_id = $1 and state = 'processing'`,
+    [userId],
+    'export-runs-processing',
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** Runs of a user that wait, the oldest first. */
+export async function pendingRuns(tx: Tx, userId: number, most: number): Promise<number[]> {
+  const { rows } = await tx.query<{ id: number }>(
+    `select run_id as id from export where user_id = $1 and state = 'pending' and run_id is not null order by run_id limit $2`,
+    [userId, most],
+    'export-runs-pending',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Runs that go on, and those that wait. */
+export async function activeRuns(from: Queryable): Promise<number[]> {
+  const { rows } = await from.query<{ id: number }>(
+    `select run_id as id from export where state in ('pending', 'processing') and run_id is not null order by run_id limit 10000`,
+    [],
+    'export-runs-active',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** A run begins, and what the plugins of the last one have said is forgotten; answers the moment. */
+export async function setProcessing(tx: Tx, id: number): Promise<Date> {
+  const { rows } = await tx.query<{ at: Date }>(
+    `update export set state = 'processing', last_run_at = now(), plugin_log = '{}' where id = $1 returning last_run_at as at`,
+    [id],
+    'export-processing',
+  )
+  return rows[0]?.at as Date
+}
+
+export async function setFinished(
+  tx: Tx,
+  id: number,
+  {
+    state,
+    changed,
+    followed,
+  }: { readonly state: ExportState; readonly changed: number; readonly followed: object | null },
+): Promise<void> {
+  await tx.query(
+    `with over as (
+       update export_run r set finished_at = now() from export e where e.id = $1 and r.id = e.run_id
+     )
+     update export set state = $2, last_relevant_count = $3, followed = coalesce($4::jsonb, followed),
+       last_relevant_run_at = case when $3::int > 0 then last_run_at else last_relevant_run_at end
+     where id = $1`,
+    [id, state, changed, followed === null ? null : JSON.stringify(followed)],
+    'export-finished',
+  )
+}
+
+export async function setFailed(tx: Tx, id: number): Promise<void> {
+  await tx.query(
+    `with over as (
+       update export_run r set finished_at = now() from export e where e.id = $1 and r.id = e.run_id
+     )
+     update export set state = 'failed' where id = $1`,
+    [id],
+    'export-failed',
+  )
+}
+
+export async function advance(
+  tx: Tx,
+  id: number,
+  {
+    step,
+    position,
+    total,
+    facts,
+  }: { readonly step: string; readonly position: number; readonly total?: number; readonly facts?: RunFacts },
+): Promise<void> {
+  await tx.query(
+    `update export_run set step = $2, position = $3, total = coalesce($4::int, total), facts = facts || coalesce($5::jsonb, '{}')
+     where id = $1`,
+    [id, step, position, total ?? null, facts === undefined ? null : JSON.stringify(facts)],
+    'export-run-advance',
+  )
+}
+
+export async function warn(tx: Tx, id: number, texts: readonly string[]): Promise<void> {
+  if (texts.length === 0) return
+  await tx.query(
+    `update export_run set warning_count = warning_count + $3,
+       warnings = (warnings || $2::text[])[1:${mostWarnings}] where id = $1`,
+    [id, texts.slice(0, mostWarnings).map((text) => text.slice(0, 1000)), texts.length],
+    'export-run-warn',
+  )
+}
+
+export async function addObjects(
+  tx: Tx,
+  runId: number,
+  from: number,
+  ids: readonly number[],
+  gone: ReadonlySet<number> = new Set(),
+): Promise<void> {
+  await tx.query(
+    `insert into export_object (run_id, position, system_object_id, version)
+     select $1, $2 + x.n, x.id, case when x.gone then null else coalesce(o.version, 0) end
+     from unnest($3::bigint[], $4::boolean[]) with ordinality as x(id, gone, n)
+     left join object o on o.system_object_id = x.id
+     on conflict do nothing`,
+    [runId, from, ids, ids.map((id) => gone.has(id))],
+    'export-objects-add',
+  )
+}
+
+export async function countObjects(from: Queryable, runId: number): Promise<number> {
+  const { rows } = await from.query<{ count: number }>(
+    'select count(*)::int as count from export_object where run_id = $1',
+    [runId],
+    'export-objects-count',
+  )
+  return rows[0]?.count ?? 0
+}
+
+export async function forgetObjects(tx: Tx, runId: number): Promise<void> {
+  await tx.query('delete from export_object where run_id = $1', [runId], 'export-objects-forget')
+}
+
+export interface ListedObject {
+  readonly position: number
+  readonly id: number
+  /** Null: it is not found any more. */
+  readonly version: number | null
+}
+
+/** Listed objects behind a position, in their order. */
+export async function listedObjects(
+  from: Queryable,
+  runId: number,
+  after: number,
+  most: number,
+): Promise<ListedObject[]> {
+  const { rows } = await from.query<ListedObject>(
+    `select position, system_object_id as id, version from export_object
+     where run_id = $1 and position > $2 order by position limit $3`,
+    [runId, after, most],
+    'export-objects',
+  )
+  return rows
+}
+
+export type NewExportFile = Omit<ExportFile, 'id' | 'runId' | 'createdAt'>
+
+const fileColumns = `f.id, f.run_id as "runId", f.folder, f.name, f.kind, f.content_id as "contentId",
+  f.mime_type as "mimeType", f.size, f.created_at as "createdAt", f.system_object_id as "systemObjectId", f.source`
+
+/** How a path is told from others. */
+export const keyOfPath = (path: string): string => path.normalize('NFC').toLowerCase()
+
+export async function addFiles(tx: Tx, runId: number, files: readonly NewExportFile[]): Promise<void> {
+  if (files.length === 0) return
+  const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))
+  await tx.query(
+    `insert into export_file (run_id, folder, name, path_key, kind, content_id, mime_type, size, system_object_id, source)
+     select $1, folder, name, key, kind, "contentId", "mimeType", size, "systemObjectId", source
+     from json_to_recordset($2::json) as x(folder text, name text, key text, kind text, "contentId" bigint,
+       "mimeType" text, size bigint, "systemObjectId" bigint, source jsonb)`,
+    [runId, JSON.stringify(rows)],
+    'export-files-add',
+  )
+}
+
+/** Those of the paths that the run has already. */
+export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {
+  const { rows } = await tx.query<{ key: string }>(
+    'select path_key as key from export_file where run_id = $1 and path_key = any($2::text[])',
+    [runId, keys],
+    'export-files-taken',
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+
+/** Files of the objects at these positions, which the documents of them name. */
+export async function assetsOfObjects(from: Queryable, runId: number, systemObjectIds: readonly number[]) {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.system_object_id = any($2::bigint[]) and f.kind = 'asset'
+     order by f.id`,
+    [runId, systemObjectIds],
+    'export-assets',
+  )
+  return rows
+}
+
+export async function findFile(from: Queryable, runId: number, path: string): Promise<ExportFile | null> {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.path_key = $2`,
+    [runId, keyOfPath(path)],
+    'export-file',
+  )
+  const [file] = rows
+  return file && pathOf(file) === path.normalize('NFC') ? file : null
+}
+
+/** Files of a run behind an id, in the order in which they were made; of a folder and those below it, where one is named. */
+export async function filesAfter(
+  from: Queryable,
+  runId: number,
+  { after, most, folder = '' }: { readonly after: number; readonly most: number; readonly folder?: string },
+): Promise<ExportFile[]> {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.id > $2
+       and ($4 = '' or f.folder = $4 or starts_with(f.folder, $4 || '/'))
+     order by f.id limit $3`,
+    [runId, after, most, folder],
+    'export-files',
+  )
+  return rows
+}
+
+export async function countFiles(from: Queryable, runId: number, folder = ''): Promise<number> {
+  const { rows } = await from.query<{ count: number }>(
+    `select count(*)::int as count from export_file f where f.run_id = $1
+       and ($2 = '' or f.folder = $2 or starts_with(f.folder, $2 || '/'))`,
+    [runId, folder],
+    'export-files-count',
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The first files of each of the runs, and how many it has. */
+export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
+  const { rows } = await from.query<ExportFile & { count: number }>(
+    `select ${fileColumns}, c.count from unnest($1::bigint[]) as x(run)
+     cross join lateral (select count(*)::int as count from export_file where run_id = x.run) c
+     cross join lateral (select * from export_file where run_id = x.run order by id limit $2) f
+     order by x.run, f.id`,
+    [runIds, most],
+    'export-files-of-runs',
+  )
+  return rows
+}
+
+/** What lies in a folder: folders in it, then files, by name. */
+export async function folderEntries(from: Queryable, runId: number, folder: string, most: number) {
+  const depth = folder === '' ? 1 : folder.split('/').length + 1
+  const [folders, files] = await Promise.all([
+    from.query<{ name: string }>(
+      `select distinct split_part(folder, '/', $3) as name from export_file
+       where run_id = $1 and folder <> '' and ($2 = '' or starts_with(folder, $2 || '/'))
+       order by 1 limit $4`,
+      [runId, folder, depth, most],
+      'export-folders-in',
+    ),
+    from.query<ExportFile>(
+      `select ${fileColumns} from export_file f where f.run_id = $1 and f.folder = $2 order by f.name limit $3`,
+      [runId, folder, most],
+      'export-files-in',
+    ),
+  ])
+  return { folders: folders.rows.map(({ name }) => name), files: files.rows }
+}
+
+/** Runs that no export has any more, or whose export has run again since. */
+export async function givenUp(from: Queryable, most: number): Promise<number[]> {
+  const { rows } = await from.query<{ id: number }>(
+    'select id from export_run where export_id is null order by id limit $1',
+    [most],
+    'export-runs-given-up',
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Takes away a part of what a run has; false when nothing is left of it. */
+export async function removePart(tx: Tx, runId: number, most: number): Promise<boolean> {
+  const { rows } = await tx.query<{ n: number }>(
+    `with files as (
+       delete from export_file where id in (select id from export_file where run_id = $1 limit $2) returning content_id
+     ), contents as (
+       delete from kept_content where id in (select content_id from files) returning location_id, sha256
+     ), unused as (
+       update file_blob b set touched_at = now() from contents c where b.location_id = c.location_id and b.sha256 = c.sha256
+     ), objects as (
+       delete from export_object where run_id = $1 and position in (
+         select position from export_object where run_id = $1 limit $2) returning 1
+     )
+     select (select count(*) from files) + (select count(*) from objects) as n`,
+    [runId, most],
+    'export-run-remove-part',
+  )
+  if ((rows[0]?.n ?? 0) > 0) return true
+  await tx.query('delete from export_run where id = $1', [runId], 'export-run-remove')
+  return false
+}

@@ -1,0 +1,54 @@
+import type { Readable } from 'node:stream'
+import { Client } from 'basic-ftp'
+import { checkedHost } from '../../platform/outgoing/addresses.ts'
+import { option } from './options.ts'
+import { eachFile, newFolders, type Send } from './parcel.ts'
+
+/** The archive, or each file, to an FTP server; with TLS where `secure` is set. */
+export const sendByFtp: Send = async (parcel) => {
+  const { options, rules, patience, signal, name } = parcel
+  const host = option(options, 'host') as string
+  const [address] = await checkedHost(host, rules)
+  // Contents go to the same host as commands: another one was not checked.
+  const client = new Client(patience, { allowSeparateTransferHost: false })
+  const close = () => client.close()
+  signal.addEventListener('abort', close, { once: true })
+  try {
+    await client.access({
+      host: address?.address ?? host,
+      port: (options.port as number | undefined) ?? 21,
+      user: option(options, 'username') ?? 'anonymous',
+      password: option(options, 'password') ?? '',
+      secure: options.secure === true,
+      secureOptions: { servername: host },
+    })
+    const directory = option(options, 'directory')
+    if (directory) await client.ensureDir(directory)
+    const root = await client.pwd()
+    if (option(options, 'packer') !== 'files') {
+      await upload(client, parcel.archive(), name)
+      return [`${host}: ${name}`]
+    }
+    const known = new Set<string>()
+    const count = await eachFile(parcel, async (path, content) => {
+      const whole = `${name}/${path}`
+      for (const folder of newFolders(whole, known)) {
+        await client.ensureDir(`${root.replace(/\/$/, '')}/${folder}`)
+        await client.cd(root)
+      }
+      await upload(client, content, whole)
+    })
+    return [`${host}: ${count} files`]
+  } finally {
+    signal.removeEventListener('abort', close)
+    client.close()
+  }
+}
+
+async function upload(client: Client, content: Readable, path: string): Promise<void> {
+  try {
+    await client.uploadFrom(content, path)
+  } finally {
+    content.destroy()
+  }
+}

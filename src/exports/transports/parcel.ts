@@ -1,0 +1,53 @@
+import type { Readable } from 'node:stream'
+import type { AddressRules } from '../../platform/outgoing/addresses.ts'
+import type { ArchiveEntry } from '../deliver/archive.ts'
+import type { Options } from './options.ts'
+
+/** What is brought somewhere, and by which rules. */
+export interface Parcel {
+  readonly options: Options
+  /** The name of the archive, or of the folder. */
+  readonly name: string
+  readonly contentType: string
+  /** The whole as one stream. */
+  archive(): Readable
+  /** File by file. */
+  entries(): AsyncIterable<ArchiveEntry>
+  readonly rules: AddressRules
+  /** Milliseconds that the other side has for an answer. */
+  readonly patience: number
+  /** The run is over, or the process ends. */
+  readonly signal: AbortSignal
+}
+
+/** Brings it there. @returns lines for the log @throws {Error} that says what is wrong */
+export type Send = (parcel: Parcel) => Promise<readonly string[]>
+
+/** Calls `put` with each file, one after the other. */
+export async function eachFile(
+  { entries, signal }: Parcel,
+  put: (path: string, content: Readable, size: number) => Promise<void>,
+): Promise<number> {
+  let count = 0
+  for await (const entry of entries()) {
+    signal.throwIfAborted()
+    const { content, size, end } = await entry.open()
+    try {
+      await put(entry.path, content, size)
+    } finally {
+      content.destroy()
+      end()
+    }
+    count++
+  }
+  return count
+}
+
+/** Folders of a path from the outside in, without those that are known already. */
+export function newFolders(path: string, known: Set<string>): string[] {
+  const steps = path.split('/').slice(0, -1)
+  const folders = steps.map((_, index) => steps.slice(0, index + 1).join('/'))
+  const fresh = folders.filter((folder) => !known.has(folder))
+  for (const folder of fresh) known.add(folder)
+  return fresh
+}

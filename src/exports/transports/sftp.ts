@@ -1,0 +1,66 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import SftpClient from 'ssh2-sftp-client'
+import { checkedHost } from '../../platform/outgoing/addresses.ts'
+import { option } from './options.ts'
+import { eachFile, newFolders, type Send } from './parcel.ts'
+
+/** The archive, or each file, to an SFTP server whose key is the one that the transport names. */
+export const sendBySftp: Send = async (parcel) => {
+  const { options, rules, patience, signal, name } = parcel
+  const host = option(options, 'host') as string
+  const [address] = await checkedHost(host, rules)
+  const client = new SftpClient()
+  const close = () => void client.end().catch(() => {})
+  signal.addEventListener('abort', close, { once: true })
+  const known = option(options, 'host_key') ?? ''
+  const [password, privateKey, passphrase] = [
+    option(options, 'password'),
+    option(options, 'private_key'),
+    option(options, 'passphrase'),
+  ]
+  try {
+    await client.connect({
+      host: address?.address ?? host,
+      port: (options.port as number | undefined) ?? 22,
+      username: option(options, 'username') ?? '',
+      ...(password === undefined ? {} : { password }),
+      ...(privateKey === undefined ? {} : { privateKey }),
+      ...(passphrase === undefined ? {} : { passphrase }),
+      readyTimeout: patience,
+      hostVerifier: (key: Buffer) => isKey(key, known),
+    })
+    const directory = (option(options, 'directory') ?? '.').replace(/\/+$/, '') || '/'
+    if (directory !== '.') await client.mkdir(directory, true)
+    const place = (path: string): string => `${directory === '/' ? '' : directory}/${path}`
+    if (option(options, 'packer') !== 'files') {
+      await upload(client, parcel.archive(), place(name))
+      return [`${host}: ${name}`]
+    }
+    const folders = new Set<string>()
+    const count = await eachFile(parcel, async (path, content) => {
+      const whole = `${name}/${path}`
+      for (const folder of newFolders(whole, folders)) await client.mkdir(place(folder), true)
+      await upload(client, content, place(whole))
+    })
+    return [`${host}: ${count} files`]
+  } finally {
+    signal.removeEventListener('abort', close)
+    await client.end().catch(() => {})
+  }
+}
+
+async function upload(client: SftpClient, content: Readable, path: string): Promise<void> {
+  try {
+    await client.put(content, path)
+  } finally {
+    content.destroy()
+  }
+}
+
+/** `SHA256:` and the hash in base64, as `ssh-keygen -lf` prints it. */
+function isKey(key: Buffer, known: string): boolean {
+  const wanted = Buffer.from(known.replace(/^SHA256:/, ''), 'base64')
+  const hash = createHash('sha256').update(key).digest()
+  return wanted.length === hash.length && timingSafeEqual(wanted, hash)
+}

@@ -1,0 +1,60 @@
+/** Files of objects as somebody takes them along: a version as it is, or what is made of it then. */
+import type { VersionPreset } from '../../config/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
+import { extensionOfCopy, strippable } from './derived-download.ts'
+import type { createDelivery, MetadataInObject } from './service.ts'
+import { readTransformRequest } from './transform-request.ts'
+
+export interface WantedAsset {
+  readonly fileId: number
+  readonly hash: string
+  readonly version: string
+  readonly extension: string
+  readonly objUuid: string
+  /** `standard`, `keep`, `remove`, or the id of a mapping. */
+  readonly metadata: string
+  /** A picture by the name of a preset, or by what it is. */
+  readonly preset?: string | undefined
+  readonly custom?: VersionPreset['custom'] | undefined
+}
+
+export interface AssetDeps {
+  readonly download: ReturnType<typeof createDelivery>['download']
+  readonly presets: () => readonly VersionPreset[]
+}
+
+/** A name that no preset of the base configuration has. */
+const ownPreset = ''
+
+export function createAssets({ download, presets }: AssetDeps) {
+  return {
+    /**
+     * What is to be delivered, with the rights of the actor as of now. A file that takes no metadata is as it is where the standard
+     * is asked for. `end` is to be called behind it. @throws {AppError} as downloads
+     */
+    async open(
+      actor: Actor,
+      { preset, custom, metadata: wish, extension, ...address }: WantedAsset,
+      { metadataIn, signal }: { readonly metadataIn: MetadataInObject; readonly signal: AbortSignal },
+    ) {
+      const isPicture = preset !== undefined || custom !== undefined
+      const own = custom ? [{ name: ownPreset, displayname: {}, custom }] : presets()
+      const takes = isPicture || strippable.has(extension)
+      const metadata = wish === 'keep' || (wish === 'standard' && !takes) ? undefined : wish
+      const name = custom ? ownPreset : preset
+      const transform = readTransformRequest({ ...(isPicture ? { preset: name } : {}), metadata }, own)
+      const request = { signature: undefined, transform, nameIn: async () => null, metadataIn, signal }
+      return download(actor, address, request)
+    },
+
+    /** The extension that a picture will have, of a version with this one. @throws {AppError} for a preset that is gone */
+    extension({ preset, custom, extension }: Pick<WantedAsset, 'preset' | 'custom' | 'extension'>): string {
+      const format = custom?.format ?? presets().find(({ name }) => name === preset)?.custom.format
+      if (preset !== undefined && format === undefined) {
+        throw new AppError('UrlParameterNotSupported', { param: 'preset', value: preset })
+      }
+      return format === undefined ? extension : extensionOfCopy(format, extension)
+    },
+  }
+}

@@ -1,0 +1,81 @@
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+export type Weekday = (typeof weekdays)[number]
+
+/** Moments that come again, in a time zone; a list that is empty or absent says nothing. */
+export interface Schedule {
+  readonly days_of_month?: readonly number[]
+  readonly weekdays?: readonly Weekday[]
+  readonly hours?: readonly number[]
+  readonly minutes?: readonly number[]
+  readonly timezone?: string
+}
+
+/** The 31st of a month that is also a certain day of the week comes within that. */
+const mostDays = 4000
+
+/**
+ * The first moment after `after` that fits every list of the schedule: null when none says anything, or none ever does.
+ * Where only days are said it is their beginning, where only minutes are said they are those of every hour. An hour that the
+ * clock leaves out in spring is taken when the clock goes on; one that it shows twice in autumn counts once where the
+ * schedule names hours, and twice where it means every hour.
+ */
+export function nextTime(schedule: Schedule, after: Date): Date | null {
+  const { days_of_month: monthDays = [], weekdays: days = [], timezone = '' } = schedule
+  const saysDays = monthDays.length + days.length > 0
+  const minutes = ascending(schedule.minutes, [0])
+  const hours = ascending(schedule.hours, saysDays && !schedule.minutes?.length ? [0] : everyHour)
+  if (!saysDays && !schedule.hours?.length && !schedule.minutes?.length) return null
+  const timeZone = isTimeZone(timezone) ? timezone : 'UTC'
+  const start = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(timeZone).toPlainDate()
+  for (let offset = 0; offset < mostDays; offset++) {
+    const day = start.add({ days: offset })
+    if (monthDays.length > 0 && !monthDays.includes(day.day)) continue
+    if (days.length > 0 && !days.includes(weekdays[day.dayOfWeek - 1] as Weekday)) continue
+    const next = firstOfDay({ day, timeZone, hours, minutes, after: after.getTime() })
+    if (next !== null) return new Date(next)
+  }
+  return null
+}
+
+/** The earliest of all schedules; null when none comes again. */
+export function nextOfAll(schedules: readonly Schedule[], after: Date): Date | null {
+  const times = schedules.flatMap((schedule) => nextTime(schedule, after)?.getTime() ?? [])
+  return times.length === 0 ? null : new Date(Math.min(...times))
+}
+
+const everyHour = Array.from({ length: 24 }, (_, hour) => hour)
+
+interface Wanted {
+  readonly day: Temporal.PlainDate
+  readonly timeZone: string
+  readonly hours: readonly number[]
+  readonly minutes: readonly number[]
+  readonly after: number
+}
+
+/** The first moment of that day, in milliseconds since 1970; null when all of them are over. */
+function firstOfDay({ day, timeZone, hours, minutes, after }: Wanted): number | null {
+  const twice = hours === everyHour
+  for (const hour of hours) {
+    const plain = minutes.map((minute) => day.toPlainDateTime({ hour, minute }))
+    const times = plain.map((at) => at.toZonedDateTime(timeZone).epochMilliseconds)
+    // The second time comes after the whole first hour.
+    if (twice)
+      times.push(...plain.map((at) => at.toZonedDateTime(timeZone, { disambiguation: 'later' }).epochMilliseconds))
+    const next = times.filter((at) => at > after).sort((a, b) => a - b)[0]
+    if (next !== undefined) return next
+  }
+  return null
+}
+
+function ascending(list: readonly number[] | undefined, otherwise: readonly number[]): readonly number[] {
+  return list && list.length > 0 ? [...list].sort((a, b) => a - b) : otherwise
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return name !== '' && Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
+  } catch {
+    return false
+  }
+}

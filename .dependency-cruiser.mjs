@@ -30,6 +30,7 @@ const order = [
   'search',
   'ingest',
   'drives',
+  'publish',
   'system',
   'maintenance',
   'import',

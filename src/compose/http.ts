@@ -23,6 +23,7 @@ import { onSurface } from '../platform/http/surface.ts'
 import { build, version } from '../platform/version.ts'
 import { registerPluginRoutes } from '../plugins/routes.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
+import { registerPublishRoutes } from '../publish/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { registerSuggestRoutes } from '../search/suggest/routes.ts'
@@ -60,6 +61,7 @@ export async function composeHttp(
     info,
     ingest,
     drives,
+    publish,
     invalid,
     nameInObject,
     mapMetadata,
@@ -154,6 +156,7 @@ export async function composeHttp(
     registerCollectionRoutes(scope, { collections })
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
+    registerPublishRoutes(scope, { publish })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
   })

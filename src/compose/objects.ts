@@ -28,6 +28,8 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
+import { deepLink } from '../platform/values/deep-link.ts'
+import { createPublishService, publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
@@ -110,6 +112,7 @@ export async function composeObjects(
     heavyRequests,
     world: snapshots.world,
     collectionsOf,
+    publishedOf,
   }
   const render = createRenderPages(readDeps)
   const read = createReadService(readDeps, render)
@@ -318,6 +321,13 @@ export async function composeObjects(
     collections,
     languages,
   })
+  const publish = createPublishService({
+    db,
+    baseConfig,
+    read,
+    words: config.identifierAliases,
+    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
@@ -327,6 +337,7 @@ export async function composeObjects(
     objects,
     ingest,
     drives,
+    publish,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -220,15 +220,9 @@ export const catalogue = {
     package: 'object',
     status: 400,
     text: 'An object in the trash cannot be published.',
-    coming: 'publishing',
   },
-  PublishInvalidData: { package: 'object', status: 400, text: 'The publication cannot be read.', coming: 'publishing' },
-  PublishUnknownCollector: {
-    package: 'object',
-    status: 400,
-    text: 'There is no such collector.',
-    coming: 'publishing',
-  },
+  PublishInvalidData: { package: 'object', status: 400, text: 'The publication cannot be read.' },
+  PublishUnknownCollector: { package: 'object', status: 400, text: 'There is no such collector.' },
   PurgeNotAllowed: { package: 'objects', status: 400, text: 'The configuration does not allow to purge.' },
   PurgeSystemRootOnly: { package: 'acl', status: 403, text: 'Only the user root may purge the instance.' },
   QueryParse: {

@@ -1,4 +1,4 @@
-import { bool, int, waiting } from '../fields.ts'
+import { bool, file, int, localized, select, table, text, waiting } from '../fields.ts'
 import { section } from './section.ts'
 
 /** What may be had by an address alone. */
@@ -8,6 +8,22 @@ export const addresses = {
     enabled: bool(false),
     allow_access_by_id: waiting(bool(false), 'there are no deep links to objects yet'),
     allow_access_by_column: waiting(bool(false), 'there are no deep links to objects yet'),
+  }),
+
+  publish: section('access', 'user', {
+    /** Targets at which objects are published, by which publish records name them; the rest is for front ends. */
+    collectors: table(
+      {
+        internalname: text('', { required: true, maxLength: 200 }),
+        displayname: localized(),
+        url: text('', { maxLength: 2000 }),
+        type: text('', { maxLength: 200 }),
+        prefix: text('', { maxLength: 200 }),
+        logo: { ...file(), required: false },
+        display_format: select(['name', 'name_type', 'name_type_doi', 'type'], 'name'),
+      },
+      { key: 'internalname', maxRows: 100 },
+    ),
   }),
 
   webdav: section('access', 'user', {

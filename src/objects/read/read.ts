@@ -8,6 +8,7 @@ import type { CallerRights } from '../../rights/service.ts'
 import { mayUseMask } from '../masks/preference.ts'
 import { maySee } from '../render/render.ts'
 import { type Address, loadHeads } from '../stored/load.ts'
+import { type ReadableSql, readableSql } from '../stored/readable-sql.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
 import { createHitAnswers } from './hits.ts'
 import { createLatest } from './latest.ts'
@@ -135,6 +136,29 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
     async guarded(from: Queryable, systemObjectId: number): Promise<{ guard: Head['guard']; deleted: boolean } | null> {
       const [head] = await loadHeads(from, deps.datamodel.current(), [systemObjectId])
       return head ? { guard: head.guard, deleted: head.deletedAt !== null } : null
+    },
+
+    /** What the caller may read, as a condition on `object`, in the trash or not. */
+    async readableSql(actor: Actor): Promise<ReadableSql> {
+      return readableSql(deps.datamodel.current(), await deps.rights.forActor(actor))
+    },
+
+    /** Those of the objects that the caller may read, in the trash or not. */
+    async latestVersions(
+      q: Queryable,
+      actor: Actor,
+      systemObjectIds: readonly number[],
+    ): Promise<Map<number, { readonly uuid: string; readonly version: number; readonly deleted: boolean }>> {
+      const caller = await deps.rights.forActor(actor)
+      const heads = await loadHeads(q, deps.datamodel.current(), systemObjectIds)
+      return new Map(
+        heads
+          .filter((head) => caller.root || caller.may('read', head.guard))
+          .map(({ systemObjectId, uuid, version, deletedAt }) => [
+            systemObjectId,
+            { uuid, version, deleted: deletedAt !== null },
+          ]),
+      )
     },
 
     /** Which of the objects the caller may read. */

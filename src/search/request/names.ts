@@ -18,6 +18,7 @@ export type SystemName =
   | '_last_modified'
   | '_standard'
   | '_collections'
+  | '_published'
 
 const systemNames: Readonly<Record<string, SystemName>> = {
   _fulltext: '_fulltext',
@@ -37,6 +38,9 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   _collections: '_collections',
   '_collections._id': '_collections',
   '_collections.collection._id': '_collections',
+  '_published._id': '_published',
+  '_published.collector': '_published',
+  '_published.publish_uri': '_published',
   _created: '_created',
   _last_modified: '_last_modified',
   _standard: '_standard',

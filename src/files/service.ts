@@ -20,6 +20,7 @@ import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
 import { createAddresses } from './addresses/addresses.ts'
 import { createSignatures } from './addresses/signatures.ts'
 import { openSigningKeys } from './addresses/signing-keys.ts'
+import { createChosenVersion } from './delivery/chosen-version.ts'
 import { createDelivery } from './delivery/service.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
@@ -264,6 +265,8 @@ export async function createFileService(options: FileOptions) {
     forIndex: filesForIndex,
     change: records.change,
     download: delivery.download,
+    /** The version of a file that somebody wants to download, as addresses name it. */
+    chosenVersion: createChosenVersion({ records, settings }),
     downloadWithin: delivery.downloadWithin,
 
     /** Pictures that downloads may ask for by a name. */

@@ -12,12 +12,14 @@ import { type ReadableSql, readableSql } from '../stored/readable-sql.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
 import { createHitAnswers } from './hits.ts'
 import { createLatest } from './latest.ts'
+import { createLocate } from './locate.ts'
 import { isLong, type ListOptions, type ReadOptions, renderOptions } from './options.ts'
 import { latestOf, mostHeads, versionsOf } from './pages.ts'
 import type { ReadDeps, RenderPages } from './render-pages.ts'
 import { visiblePage } from './visible.ts'
 
 export type { HitContext, HitOptions } from './hits.ts'
+export type { Located, LocatedObject, NamedBy } from './locate.ts'
 export type { ListOptions, ReadOptions, ShownAs } from './options.ts'
 export type { ReadDeps } from './render-pages.ts'
 
@@ -203,6 +205,9 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       }
       return shown
     },
+
+    /** Where an address leads, for the actor. */
+    locate: createLocate(deps),
 
     ...createHitAnswers(deps, render, latest),
   }

@@ -31,6 +31,8 @@ const order = [
   'ingest',
   'drives',
   'publish',
+  'formats',
+  'deep-links',
   'system',
   'maintenance',
   'import',

@@ -5,6 +5,7 @@ import { composePeople, type People } from './compose/people.ts'
 import { composePlugins } from './compose/plugins.ts'
 import { composeReaders } from './compose/readers.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
+import type { FormatService } from './formats/service.ts'
 import { shadowedUsers } from './people/service.ts'
 import type { Config } from './platform/config/config.ts'
 import type { HttpApp } from './platform/http/http.ts'
@@ -19,6 +20,8 @@ export interface App {
   readonly measures: readonly Measure[]
   /** What searches find, for whoever goes through all of it (search/walk.ts). */
   readonly search: Pick<SearchService, 'walk' | 'changes'>
+  /** Objects as documents of other formats. */
+  readonly formats: FormatService
   /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
   readonly newRootPassword: string | null
   /**
@@ -84,6 +87,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     http,
     measures: [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure],
     search,
+    formats: objects.formats,
     newRootPassword,
     async idle(options) {
       // The index queues jobs where captions show what was linked to.

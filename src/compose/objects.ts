@@ -1,6 +1,7 @@
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import { createFormatService } from '../formats/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
@@ -329,10 +330,12 @@ export async function composeObjects(
     linkOf: (uuid) => deepLink(config.externalUrl, uuid),
   })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
+  const formats = createFormatService({ datamodel, read, files })
   return {
     index,
     indexer,
     read,
+    formats,
     collections,
     objects,
     ingest,

@@ -83,16 +83,28 @@ function listOf(selector: FileSelector | null, columns: readonly FileColumn[], o
     return column ? { files: column.files, at: column.files[selector.n - 1] } : null
   }
   const all = columns.flatMap(({ files }) => files)
-  const at =
-    selector.by === 'standard'
-      ? standardFiles(object)[selector.n - 1]
-      : selector.by === 'all'
-        ? all[selector.n - 1]
-        : all.find((one) => ('id' in selector ? one._id === selector.id : one.reference === selector.reference))
+  const at = fileAt(selector, all, object)
   const own = at && columns.find(({ files }) => files.some(({ _id }) => _id === at._id))
   return { files: own?.files ?? [], at }
 }
 
 function preferredOf(files: readonly FileWire[]): FileWire | undefined {
   return files.find(({ preferred }) => preferred === true) ?? files[0]
+}
+
+function fileAt(
+  selector: Exclude<FileSelector, { readonly by: 'column' }>,
+  all: readonly FileWire[],
+  object: Wire,
+): FileWire | undefined {
+  switch (selector.by) {
+    case 'standard':
+      return standardFiles(object)[selector.n - 1]
+    case 'all':
+      return all[selector.n - 1]
+    case 'id':
+      return all.find(({ _id }) => _id === selector.id)
+    case 'reference':
+      return all.find(({ reference }) => reference === selector.reference)
+  }
 }

@@ -15,7 +15,8 @@ export type ObjectSelector =
 
 /** All `n` count from 1. */
 export type FileSelector =
-  | { readonly by: 'standard' | 'all'; readonly n: number }
+  | { readonly by: 'standard'; readonly n: number }
+  | { readonly by: 'all'; readonly n: number }
   | { readonly by: 'id'; readonly id: number }
   | { readonly by: 'reference'; readonly reference: string }
   | { readonly by: 'column'; readonly column: string; readonly n: number }

@@ -59,7 +59,7 @@ export { userPictures } from './records/pictures.ts'
 export type { MetadataToWrite as FileMetadataToWrite, TagValue } from './renditions/workshop/tasks.ts'
 export type { Tag } from './renditions/workshop/technical.ts'
 export type { FileForIndex } from './shown/for-index.ts'
-export type { FileLink } from './shown/render.ts'
+export { type FileLink, tagGroups } from './shown/render.ts'
 export type { FileMetadata } from './shown/service.ts'
 export type { UploadsIntoCollections } from './upload/collections.ts'
 

@@ -38,7 +38,15 @@ export {
 } from './masks/access.ts'
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export { type MaskDeps, standardMask } from './masks/preference.ts'
-export type { Located, LocatedObject, NamedBy, ReadService, ShownObject } from './read/read.ts'
+export type {
+  HitOptions,
+  Located,
+  LocatedObject,
+  NamedBy,
+  ObjectVersion,
+  ReadService,
+  ShownObject,
+} from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
 export {
   CallbackFailed,

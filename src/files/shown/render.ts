@@ -71,7 +71,7 @@ export function renderFile(file: StoredFile, view: FileView): Wire {
     compiled: compiled(version, known),
     compiled_props: compiledProps(version, known),
     ...(known && view.format === 'long' ? { technical_metadata: technicalMetadata(version) } : {}),
-    ...(known && view.tags ? { metadata: grouped(view.tags) } : {}),
+    ...(known && view.tags ? { metadata: tagGroups(view.tags) } : {}),
   }
 }
 
@@ -192,7 +192,7 @@ export function technicalMetadata(version: FileVersion): Wire {
 }
 
 /** Tags by their groups, in the order of the file. */
-function grouped(tags: readonly Tag[]): Wire {
+export function tagGroups(tags: readonly Tag[]): Wire {
   const groups = Map.groupBy(tags, ({ group }) => group)
   return { groupnames: [...groups.keys()], groups: Object.fromEntries(groups) }
 }

@@ -11,8 +11,8 @@ import { maySee, type RenderOptions, type Shape } from '../render/render.ts'
 import type { Head } from '../stored/rows.ts'
 import type { createLatest } from './latest.ts'
 import { bestMask } from './locate.ts'
-import { renderOptions } from './options.ts'
-import { latestOf } from './pages.ts'
+import { renderOptions, type ShownAs } from './options.ts'
+import { latestOf, numberedOf, type ObjectVersion } from './pages.ts'
 import { createRenderStream, type ReadDeps, type RenderPages } from './render-pages.ts'
 
 /** How a search shows its hits. */
@@ -24,11 +24,13 @@ export interface HitOptions {
   readonly languages?: readonly string[] | null
   readonly mergeLinkedObjects?: MergeMode | undefined
   readonly mergeMaxDepth?: number | undefined
+  /** In what the hits differ from their format. */
+  readonly differing?: ShownAs['differing']
   readonly generateRights?: boolean
   /** Show with `_all_fields` where the caller may; otherwise with the best mask that the caller may use. */
   readonly allFields?: boolean
-  /** Show with this mask where the caller may use it, objects of its type. */
-  readonly mask?: Mask
+  /** Show with this mask, or with that of this name, where the caller may use it; objects of its type. */
+  readonly mask?: Mask | string
   /** Full names or their beginnings (`artwork.title`, `artwork`, `_tags`); empty: all. */
   readonly includeFields?: readonly string[]
   readonly excludeFields?: readonly string[]
@@ -90,6 +92,25 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
         yield* renderStream(q, actor, caller, pages, shown, { shape, deadline, nearby: latest.nearby })
       }
     },
+
+    /**
+     * Objects in these versions as values, in this order; those that the caller may not see are left out. Linked objects
+     * that are asked for whole are whole, unless a single object has no room for them.
+     */
+    async *versions(
+      actor: Actor,
+      wanted: readonly ObjectVersion[],
+      options: HitOptions,
+      deadline: Deadline = noDeadline,
+    ): AsyncGenerator<Wire> {
+      const q = deps.db.within(deadline)
+      for (let start = 0; start < wanted.length; start += atATime) {
+        const { caller, shown, maskOf, shape } = await shownAs(actor, options)
+        const model = deps.datamodel.current()
+        const pages = numberedOf({ q, deps, model }, wanted.slice(start, start + atATime), maskOf)
+        yield* renderStream(q, actor, caller, pages, shown, { shape, deadline, nearby: latest.nearby, whole: true })
+      }
+    },
   }
 
   async function shownAs(actor: Actor, options: HitOptions, additions?: HitContext['additions']) {
@@ -116,9 +137,10 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     caller: CallerRights,
     object: Head,
     preferred: readonly Mask[],
-    { allFields, mask: named }: Pick<HitOptions, 'allFields' | 'mask'>,
+    { allFields, mask }: Pick<HitOptions, 'allFields' | 'mask'>,
   ): Mask | 'short' {
     const context = { deps, caller }
+    const named = typeof mask === 'string' ? object.table.masks.get(mask) : mask
     const asked = named?.table === object.table ? named : allFields ? object.table.masks.get('_all_fields') : undefined
     if (asked && mayUseMask(context, asked, object)) return asked
     return bestMask(deps, caller, object, preferred) ?? 'short'

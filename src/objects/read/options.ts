@@ -1,4 +1,4 @@
-import { type FormatName, formats, type MergeMode } from '../render/formats.ts'
+import { type Format, type FormatName, formats, type MergeMode } from '../render/formats.ts'
 import { defaultOptions, type RenderDeps, type RenderOptions } from '../render/render.ts'
 
 /** What one object and a list can be asked for alike. */
@@ -12,6 +12,8 @@ export interface ShownAs {
   readonly latestLinked?: boolean
   readonly mergeLinkedObjects?: MergeMode | undefined
   readonly mergeMaxDepth?: number | undefined
+  /** In what this answer differs from its format. */
+  readonly differing?: Partial<Pick<Format, 'inherited' | 'linked'>>
 }
 
 export interface ReadOptions extends ShownAs {
@@ -26,7 +28,7 @@ export interface ListOptions extends ShownAs {
 export function renderOptions(deps: Pick<RenderDeps, 'files'>, options: Omit<ShownAs, 'allVersions'>): RenderOptions {
   return {
     ...defaultOptions,
-    format: formats[options.format],
+    format: options.differing ? { ...formats[options.format], ...options.differing } : formats[options.format],
     fileDays: deps.files.expiry(options.fileDays),
     skipReverseNested: options.skipReverseNested ?? false,
     latestLinked: options.latestLinked ?? false,

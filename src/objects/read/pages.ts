@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import { type MaskDeps, standardMask } from '../masks/preference.ts'
 import { contentBytes, frameBytes } from '../render/parts.ts'
 import type { RenderItem } from '../render/render.ts'
-import { type Address, loadHeads, loadLatest, loadVersions } from '../stored/load.ts'
+import { type Address, loadHeads, loadLatest, loadNumbered, loadVersions } from '../stored/load.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
 
 /** Objects of an answer as they are loaded, some at a time. */
@@ -63,6 +63,46 @@ export async function* latestOf(
       const mask = object && maskOf(object, start + index)
       if (object && mask === 'short') return [{ object: headOf(object), mask: standardMask({ deps }, object) }]
       return mask && mask !== 'short' ? [{ object, mask }] : []
+    })
+  }
+}
+
+/** An object in its latest version, or in the one of this number. */
+export interface ObjectVersion {
+  readonly systemObjectId: number
+  readonly version?: number | undefined
+}
+
+/** Objects in these versions, in this order and as often as they stand here, page by page. */
+export async function* numberedOf(
+  { q, model, deps }: Source & { readonly deps: MaskDeps },
+  wanted: readonly ObjectVersion[],
+  maskOf: (object: Head) => Mask | 'short' | null,
+): Pages {
+  const size = pageSizes()
+  for (let start = 0, end = 0; start < wanted.length; start = end) {
+    end = start + size.next()
+    const page = wanted.slice(start, end)
+    const old = page.filter((one) => one.version !== undefined)
+    const [latest, numbered] = await Promise.all([
+      loadLatest(q, model, [
+        ...new Set(page.filter((one) => one.version === undefined).map((one) => one.systemObjectId)),
+      ]),
+      loadNumbered(
+        q,
+        model,
+        old.map((one) => one.systemObjectId),
+        old.map((one) => one.version as number),
+      ),
+    ])
+    size.seen([...latest, ...numbered])
+    const byId = new Map(latest.map((object) => [object.systemObjectId, object]))
+    const byVersion = new Map(numbered.map((object) => [`${object.systemObjectId} ${object.version}`, object]))
+    yield page.flatMap(({ systemObjectId, version }) => {
+      const object = version === undefined ? byId.get(systemObjectId) : byVersion.get(`${systemObjectId} ${version}`)
+      const mask = object && maskOf(object)
+      if (!object || !mask) return []
+      return mask === 'short' ? [{ object: headOf(object), mask: standardMask({ deps }, object) }] : [{ object, mask }]
     })
   }
 }

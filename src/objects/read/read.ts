@@ -21,6 +21,7 @@ import { visiblePage } from './visible.ts'
 export type { HitContext, HitOptions } from './hits.ts'
 export type { Located, LocatedObject, NamedBy } from './locate.ts'
 export type { ListOptions, ReadOptions, ShownAs } from './options.ts'
+export type { ObjectVersion } from './pages.ts'
 export type { ReadDeps } from './render-pages.ts'
 
 /** Which object is read, by which of its ids, and with which mask. */

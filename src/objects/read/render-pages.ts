@@ -1,5 +1,6 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../../platform/limits/request-limiter.ts'
@@ -13,6 +14,7 @@ import type { AnswerLimits } from '../render/parts.ts'
 import {
   type Known,
   type RenderDeps,
+  type RenderItem,
   type RenderMore,
   type RenderOptions,
   renderAnswer,
@@ -83,11 +85,37 @@ export function createRenderStream(deps: ReadDeps) {
     caller: CallerRights,
     pages: Pages,
     options: RenderOptions,
-    more: Omit<PagesMore, 'each'> = {},
+    { whole = false, ...more }: Omit<PagesMore, 'each'> & { readonly whole?: boolean } = {},
   ): AsyncGenerator<Wire> {
     const base = baseOf(deps, { q, actor, caller, options }, more)
-    for await (const items of pages) yield* await renderValues(base, deps.limits, items, more)
+    for await (const items of pages) yield* renderRoomily(base, deps.limits, items, more, whole)
   }
+}
+
+/** `whole`: a page that has no room for its linked objects, or is too large itself, is rendered in halves. */
+async function* renderRoomily(
+  base: RunBase,
+  limits: AnswerLimits,
+  items: readonly RenderItem[],
+  more: RenderMore,
+  whole: boolean,
+): AsyncGenerator<Wire> {
+  if (whole && items.length > 1) {
+    const values = await renderValues(base, limits, items, more).then(
+      (answer) => (answer.short === 0 ? answer.values : null),
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === 'AnswerTooLarge') return null
+        throw error
+      },
+    )
+    if (values) {
+      yield* values
+      return
+    }
+    const middle = Math.ceil(items.length / 2)
+    yield* renderRoomily(base, limits, items.slice(0, middle), more, whole)
+    yield* renderRoomily(base, limits, items.slice(middle), more, whole)
+  } else yield* (await renderValues(base, limits, items, more)).values
 }
 
 function baseOf(

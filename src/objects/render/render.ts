@@ -69,16 +69,19 @@ export async function renderAnswer(
   return { body: run.parts.end(), short: run.parts.short }
 }
 
-/** Renders the items of a page as values, in their order: for what goes on with them before anybody writes them. */
+/**
+ * Renders the items of a page as values, in their order: for what goes on with them before anybody writes them. `short` as of
+ * an answer.
+ */
 export async function renderValues(
   base: RunBase,
   limits: AnswerLimits,
   items: readonly RenderItem[],
   { known = nothingKnown, shape }: Pick<RenderMore, 'known' | 'shape'> = {},
-): Promise<readonly Wire[]> {
+): Promise<{ readonly values: readonly Wire[]; readonly short: number }> {
   const run = startRun(base, limits, known)
   const tops = await renderPage(run, items, shape)
-  return run.parts.values(tops, run.yielder)
+  return { values: await run.parts.values(tops, run.yielder), short: run.parts.short }
 }
 
 /** Linked objects that are kept for the next page. */

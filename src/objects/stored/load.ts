@@ -73,6 +73,25 @@ export async function loadVersions(
   return loadedOf(model, rows)
 }
 
+/** Versions of objects by their numbers: `versions[i]` belongs to `ids[i]`; in no order. */
+export async function loadNumbered(
+  q: Queryable,
+  model: Model,
+  ids: readonly number[],
+  versions: readonly number[],
+): Promise<Loaded[]> {
+  if (ids.length === 0) return []
+  const { rows } = await q.query<{ r: HistoricRow }>(
+    `select ${historic} as r
+     from unnest($1::bigint[], $2::int[]) as x(id, version)
+     join object o on o.system_object_id = x.id
+     join object_version v on v.system_object_id = x.id and v.version = x.version`,
+    [ids, versions],
+    'objects-numbered',
+  )
+  return loadedOf(model, rows)
+}
+
 /** Objects as they were at a moment: `at[i]` belongs to `ids[i]`. Objects that came later are in their first version. */
 export async function loadAsOf(
   q: Queryable,

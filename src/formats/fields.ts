@@ -1,0 +1,11 @@
+import type { FormatOptions } from './options.ts'
+import type { KeepPath } from './tree.ts'
+
+/** Which paths are written: those that are asked for, what is in them, and what they are in. */
+export function keepFields({ fields = {} }: FormatOptions): KeepPath {
+  const names = Object.keys(fields)
+  if (names.length === 0) return () => true
+  return (path) => names.some((name) => within(path, name) || within(name, path))
+}
+
+const within = (path: string, other: string): boolean => path === other || path.startsWith(`${other}.`)

@@ -1,0 +1,88 @@
+/** Objects as the interface answers them. */
+import type { FormatOptions } from '../options.ts'
+import { type Asked, objectsOf, type SourceDeps, type SourceObject } from '../source.ts'
+import type { FieldTree, FileTree, ObjectTree, Wire } from '../tree.ts'
+import { isRecord } from '../tree.ts'
+import { type Format, inPieces } from '../writer.ts'
+
+export const jsonFormat: Format = {
+  name: 'json',
+  contentType: 'application/json; charset=utf-8',
+  extension: 'json',
+  single: false,
+  write: (deps, asked) => inPieces(listOf(deps, asked)),
+  async *each(deps, asked) {
+    for await (const object of objectsOf(deps, asked)) {
+      const { systemObjectId, version, objecttype, wire } = object
+      const bytes = Buffer.from(textOf(object, asked.options))
+      yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
+      asked.options.written?.({ systemObjectId, version, objecttype })
+    }
+  },
+}
+
+async function* listOf(deps: SourceDeps, asked: Asked): AsyncGenerator<string> {
+  let before = '['
+  for await (const object of objectsOf(deps, asked)) {
+    yield `${before}${textOf(object, asked.options)}`
+    before = ',\n'
+    const { systemObjectId, version, objecttype } = object
+    asked.options.written?.({ systemObjectId, version, objecttype })
+  }
+  yield before === '[' ? '[]' : ']'
+}
+
+const textOf = ({ tree }: SourceObject, options: FormatOptions): string => JSON.stringify(objectValue(tree, options))
+
+/** The object with what is told of it, in the form of the interface. */
+function objectValue(tree: ObjectTree, options: FormatOptions): Wire {
+  const { wire, table } = tree
+  const block = wire[table.name]
+  if (!isRecord(block)) return wire
+  const own = Object.fromEntries(Object.entries(block).filter(([name]) => isOfSystem(name)))
+  const value: Record<string, unknown> = {
+    ...wire,
+    [table.name]: { ...own, ...Object.fromEntries(tree.fields.flatMap((field) => entryOf(field, options))) },
+  }
+  // A choice of files is no choice of what stands in the standard: it would tell of those that are left out.
+  if (options.fileOf && isRecord(wire._standard)) value._standard = { ...wire._standard, eas: undefined }
+  if (options.includeParents && tree.paths.length > 0) {
+    const paths = tree.paths.map((path) => path.map((step) => objectValue(step, options)))
+    value._path = paths[0]
+    if (wire._paths !== undefined) value._paths = paths
+  }
+  return value
+}
+
+/** `_id`, `_version`, `_pool`, `_parents`: not `_nested:…` and `_reverse_nested:…`. */
+const isOfSystem = (name: string): boolean => name.startsWith('_') && !name.includes(':')
+
+function entryOf(field: FieldTree, options: FormatOptions): [string, unknown][] {
+  switch (field.kind) {
+    case 'value':
+      return field.value === null ? [] : [[field.name, field.value]]
+    case 'texts':
+      return [[field.name, field.texts]]
+    case 'files':
+      return [[field.name, field.files.map((file) => fileValue(file, options))]]
+    case 'link':
+      return [[field.name, objectValue(field.object, options)]]
+    case 'rows':
+      return [[field.name, field.rows.map(({ uuid, fields }) => rowValue(uuid, fields, options))]]
+    case 'objects':
+      return [[field.name, field.objects.map((object) => objectValue(object, options))]]
+  }
+}
+
+function rowValue(uuid: string, fields: readonly FieldTree[], options: FormatOptions): Wire {
+  return { _uuid: uuid, ...Object.fromEntries(fields.flatMap((field) => entryOf(field, options))) }
+}
+
+function fileValue({ wire, versions }: FileTree, { fileOf }: FormatOptions): Wire {
+  if (!fileOf) return wire
+  const told = versions.map(({ name, wire: said, path, url }) => {
+    const { url: _, zoom_url, iiif_url, ...rest } = said
+    return [name, url === undefined ? { ...rest, path } : { ...said, url, ...(path === undefined ? {} : { path }) }]
+  })
+  return { ...wire, versions: Object.fromEntries(told) }
+}

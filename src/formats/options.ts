@@ -1,0 +1,77 @@
+import type { MergeMode } from '../objects/service.ts'
+
+/** What writers are asked for. Each means the same in every one of them; a writer that has no use for one says so in docs/formats.md. */
+export interface FormatOptions {
+  /**
+   * Fields by their full names (`artwork.title`, `artwork._nested:artwork__contributor.role`, of linked objects
+   * `artwork.artist.person.name`), or beginnings of them, with the names that columns and elements have in place of their own;
+   * system fields by theirs (`_tags`). Empty or absent: all.
+   */
+  readonly fields?: Readonly<Record<string, { readonly displayName?: string | undefined }>>
+  /** Texts in all languages; otherwise in those in which the reader reads, and where there is none, in those that there are. */
+  readonly allLanguages?: boolean
+  /** Empty fields stay empty where the mask lets them inherit. */
+  readonly noInheritance?: boolean
+  /** Objects above stand whole in the path of an object of a hierarchy. */
+  readonly includeParents?: boolean
+  readonly mergeLinkedObjects?: MergeMode | undefined
+  /** 1 to 9. */
+  readonly mergeMaxDepth?: number | undefined
+  /** Values by their paths, without structure: `json` and `xml_native`; tables are flat by themselves. */
+  readonly flat?: boolean
+  /** What files say of themselves (`metadata`) beside their technical metadata. */
+  readonly fileMetadata?: boolean
+  /** Days for which the addresses of files hold; absent: as usual. */
+  readonly fileDays?: number | undefined
+  /** Name of the mask; otherwise the best one that the reader may use. */
+  readonly mask?: string | undefined
+  readonly table?: TableOptions
+  /** Which files are told, and how: absent: all, with all their versions by their addresses. */
+  readonly fileOf?: FileChoice | undefined
+  /** Hears of each object that has been written, in their order. */
+  readonly written?: ((object: WrittenObject) => void) | undefined
+}
+
+/** How `csv` and `xlsx` are written. */
+export interface TableOptions {
+  /** Headings in the reader's language in place of the names of columns. */
+  readonly localizedColumnNames?: boolean
+  /** Where an object stands in its hierarchy: a column for each level, or all levels in one, with this between them. */
+  readonly hierarchy?: 'column' | '>' | '/'
+  /** What happened to the object, a column for each version. */
+  readonly includeChangelog?: boolean | { readonly withUser?: boolean }
+  /** `csv`. One character. */
+  readonly delimiter?: string
+  readonly quote?: string
+  readonly escape?: string
+  readonly useBom?: boolean
+  /** `xlsx`: a picture of the object. */
+  readonly includeThumbnail?: boolean
+}
+
+export interface WrittenObject {
+  readonly systemObjectId: number
+  readonly version: number
+  readonly objecttype: string
+}
+
+/** A file as an object shows it (`FileApi`). */
+export type ShownFile = Readonly<Record<string, unknown>>
+
+export interface FilePlace {
+  /** The object that has the file: the written one, one below it or a linked one. */
+  readonly object: WrittenObject
+  /** Full name of the column. */
+  readonly field: string
+  /** The way to it from the written object: `artwork.artist.person.portrait`. */
+  readonly path: string
+}
+
+/** What is told of a file. */
+export interface ToldFile {
+  /** By their names: where each is, beside the written file (`path`) or at the service (`url`). Others are not told. */
+  readonly versions: Readonly<Record<string, { readonly path?: string; readonly url?: string }>>
+}
+
+/** Null: the file is left out. */
+export type FileChoice = (file: ShownFile, place: FilePlace) => ToldFile | null

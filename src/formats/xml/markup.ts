@@ -1,0 +1,60 @@
+/** XML as text. */
+
+export type Attributes = Readonly<Record<string, string | number | undefined>>
+
+const special: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\r': '&#13;',
+}
+
+/** What a document of XML 1.0 cannot have, not even as a reference. */
+const forbidden = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
+
+/** A text between tags; what XML cannot say is left out. A parser gives back the rest as it is. */
+export const xmlText = (text: string): string =>
+  text.replace(forbidden, '').replace(/[&<>\r]/g, (character) => special[character] as string)
+
+const attributeText = (text: string): string =>
+  xmlText(text).replace(/["\t\n]/g, (character) => special[character] ?? `&#${character.charCodeAt(0)};`)
+
+export function attributesText(attributes: Attributes): string {
+  let text = ''
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) text += ` ${name}="${attributeText(String(value))}"`
+  }
+  return text
+}
+
+/** `content` is markup; `name` is a name of XML. */
+export function element(name: string, content: string, attributes: Attributes = {}): string {
+  const start = `<${name}${attributesText(attributes)}`
+  return content === '' ? `${start}/>` : `${start}>${content}</${name}>`
+}
+
+export const textElement = (name: string, text: string | number | boolean, attributes?: Attributes): string =>
+  element(name, xmlText(String(text)), attributes)
+
+/** A text for each language, in elements that are called by the language. */
+export const localizedElement = (
+  name: string,
+  texts: Readonly<Record<string, string>>,
+  attributes?: Attributes,
+): string => element(name, languageElements(texts), attributes)
+
+export function languageElements(texts: Readonly<Record<string, string>>): string {
+  return Object.entries(texts)
+    .map(([language, text]) => (isName(language) ? textElement(language, text) : ''))
+    .join('')
+}
+
+/** A name of XML that has no prefix, of the letters that ours have. */
+export const isName = (text: string): boolean => /^[A-Za-z_][\w.-]*$/.test(text)
+
+/** The nearest name: `_nested:artwork__contributor` is `_nested__artwork__contributor`. */
+export function nameOf(text: string): string {
+  const name = text.replaceAll(':', '__').replace(/[^\w.-]/g, '_')
+  return /^[A-Za-z_]/.test(name) ? name : `_${name}`
+}

@@ -25,6 +25,7 @@ import { onSurface } from '../platform/http/surface.ts'
 import { build, version } from '../platform/version.ts'
 import { registerPluginRoutes } from '../plugins/routes.ts'
 import { registerPoolRoutes } from '../pools/routes.ts'
+import { registerPublishRoutes } from '../publish/routes.ts'
 import { registerRightRoutes } from '../rights/routes.ts'
 import { registerSearchRoutes } from '../search/routes.ts'
 import { registerSuggestRoutes } from '../search/suggest/routes.ts'
@@ -64,6 +65,7 @@ export async function composeHttp(
     ingest,
     drives,
     hotfolder,
+    publish,
     invalid,
     nameInObject,
     mapMetadata,
@@ -159,6 +161,7 @@ export async function composeHttp(
     registerCollectionRoutes(scope, { collections })
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
+    registerPublishRoutes(scope, { publish })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
     registerExportRoutes(scope, exports)

@@ -38,6 +38,8 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
+import { deepLink } from '../platform/values/deep-link.ts'
+import { createPublishService, publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
@@ -120,6 +122,7 @@ export async function composeObjects(
     heavyRequests,
     world: snapshots.world,
     collectionsOf,
+    publishedOf,
   }
   const render = createRenderPages(readDeps)
   const read = createReadService(readDeps, render)
@@ -359,6 +362,13 @@ export async function composeObjects(
     ingest,
   })
   opened.defer(() => crawler.close())
+  const publish = createPublishService({
+    db,
+    baseConfig,
+    read,
+    words: config.identifierAliases,
+    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   const formats = createFormatService({ datamodel, read, files })
   return {
@@ -371,6 +381,7 @@ export async function composeObjects(
     ingest,
     drives,
     hotfolder,
+    publish,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

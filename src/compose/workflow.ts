@@ -24,6 +24,7 @@ import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { matchesOrigin } from '../platform/values/redirect-uris.ts'
 import { openPluginSettings } from '../plugins/service.ts'
 import { createPoolService } from '../pools/service.ts'
+import { heldLogos } from '../publish/service.ts'
 import { type CallerRights, type ContainerGrants, createPresetService, type ShareOptions } from '../rights/service.ts'
 import { createTagService } from '../tags/service.ts'
 import { createTransitionService } from '../transitions/service.ts'
@@ -226,6 +227,7 @@ export async function composeWorkflow(
       plugins: pluginSettings.sections,
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
+        if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))
         await signIn.checkSettings(tx, actor, before, after)
       },
     }),

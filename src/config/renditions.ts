@@ -53,6 +53,8 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
       standard: bool(false),
       /** Rights name it; otherwise it may be had by whoever may see an object that has the file. */
       rights_management: bool(true),
+      /** A word for its size by which deep links ask for it: `small`, `medium`, `huge`, or another one. */
+      group: text('', { maxLength: 40, rule: groupRule }),
       /** The smaller, the earlier it is made. */
       priority: int(5, { max: 100 }),
     },
@@ -60,8 +62,8 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
   )
 }
 
-const small = { name: 'small', size: 400, priority: 0 }
-const preview = { name: 'preview', size: 1000, standard: true, priority: 1 }
+const small = { name: 'small', size: 400, group: 'small', priority: 0 }
+const preview = { name: 'preview', size: 1000, standard: true, group: 'medium', priority: 1 }
 const marked = { name: 'preview_watermark', recipe: 'image', size: 1000, watermark: true, caption: true, priority: 2 }
 
 const defaults: Readonly<Record<RenditionClass, readonly object[]>> = {
@@ -69,8 +71,8 @@ const defaults: Readonly<Record<RenditionClass, readonly object[]>> = {
     { ...small, recipe: 'image' },
     { ...preview, recipe: 'image', caption: true },
     marked,
-    { name: 'huge', recipe: 'image', size: 2000, size_minimum: 1001 },
-    { name: 'full', recipe: 'image', quality: 90 },
+    { name: 'huge', recipe: 'image', size: 2000, size_minimum: 1001, group: 'huge' },
+    { name: 'full', recipe: 'image', quality: 90, group: 'huge' },
     { name: 'zoom', recipe: 'pyramid', size_minimum: 1001, quality: 90, priority: 9 },
   ],
   office: [
@@ -135,4 +137,8 @@ export function renditionsRule(rows: readonly Row[]): { path: string; expected: 
 
 function nameRule(name: string): string | null {
   return /^[a-z0-9_]+$/.test(name) && name !== 'original' ? null : 'small letters, digits and _, and not original'
+}
+
+function groupRule(group: string): string | null {
+  return /^[a-z0-9_-]+$/.test(group) ? null : 'small letters, digits, _ and -'
 }

@@ -21,6 +21,7 @@ import { createAddresses } from './addresses/addresses.ts'
 import { createSignatures } from './addresses/signatures.ts'
 import { openSigningKeys } from './addresses/signing-keys.ts'
 import { createAssets } from './delivery/assets.ts'
+import { createChosenVersion } from './delivery/chosen-version.ts'
 import { createDelivery } from './delivery/service.ts'
 import { createFixity, scheduleFixity } from './fixity/service.ts'
 import { createImages } from './images/service.ts'
@@ -276,6 +277,8 @@ export async function createFileService(options: FileOptions) {
       presets: () => settings().custom_version_presets.value.presets,
     }),
     kept: createKeptContents({ db, locations }),
+    /** The version of a file that somebody wants to download, as addresses name it. */
+    chosenVersion: createChosenVersion({ records, settings }),
     downloadWithin: delivery.downloadWithin,
 
     /** Pictures that downloads may ask for by a name. */

@@ -38,7 +38,15 @@ export {
 } from './masks/access.ts'
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export { type MaskDeps, standardMask } from './masks/preference.ts'
-export type { HitOptions, ObjectVersion, ReadService, ShownObject } from './read/read.ts'
+export type {
+  HitOptions,
+  Located,
+  LocatedObject,
+  NamedBy,
+  ObjectVersion,
+  ReadService,
+  ShownObject,
+} from './read/read.ts'
 export { appliedMergeDepth, type FormatName, formatNames, type MergeMode, mergeModes } from './render/formats.ts'
 export {
   CallbackFailed,
@@ -55,6 +63,7 @@ export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
 export { valueText } from './standard/text.ts'
 export { isBulk, mostSingle } from './stored/index-lane.ts'
+export { type ReadableSql, readableSql } from './stored/readable-sql.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
 export type RenderSaved = (

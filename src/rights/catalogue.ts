@@ -345,15 +345,12 @@ const systemRights = [
     flag('get', 'Read events.'),
     flag('delete', 'Delete events.'),
   ),
-  coming(
-    'publish records',
-    systemRight(
-      'system.api.publish',
-      'Publish records by API.',
-      flag('get', 'Read publish records.'),
-      flag('post', 'Write publish records.'),
-      flag('delete', 'Delete publish records.'),
-    ),
+  systemRight(
+    'system.api.publish',
+    'Publish records by API.',
+    flag('get', 'Read publish records.'),
+    flag('post', 'Write publish records.'),
+    flag('delete', 'Delete publish records.'),
   ),
   ...frontendRights,
 ] as const

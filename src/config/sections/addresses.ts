@@ -1,13 +1,48 @@
-import { bool, int, waiting } from '../fields.ts'
+import { bool, file, form, int, localized, select, table, text, waiting } from '../fields.ts'
 import { section } from './section.ts'
 
 /** What may be had by an address alone. */
 export const addresses = {
-  deep_link_access: section('access', 'system.config', {
-    /** Callers without a token are the system user `deep_link`. */
+  deep_link_access: section('access', 'user', {
+    /** Deep links lead to objects, and callers without a token are the system user `deep_link`. */
     enabled: bool(false),
-    allow_access_by_id: waiting(bool(false), 'there are no deep links to objects yet'),
-    allow_access_by_column: waiting(bool(false), 'there are no deep links to objects yet'),
+    /** Links may name objects by numbers, which anybody can count. */
+    allow_access_by_id: bool(false),
+    /** Links may name objects by the value of a field. */
+    allow_access_by_column: bool(false),
+    /** What documents say of what an object links to, and of what it stands below. */
+    include_parents: bool(false),
+    merge_linked_objects: select(
+      ['none', 'all', 'in_main_search', 'not_in_main_search', 'not_in_main_search_unless_reverse'],
+      'none',
+    ),
+    merge_max_depth: int(1, { min: 1, max: 9 }),
+    /** Which viewers front ends offer for IIIF: theirs, and these, with `%iiif_presentation_manifest.url%`. */
+    iiif_default_links: bool(true),
+    iiif_links: table({ label: localized(), html_code: text('', { required: true }) }, { maxRows: 50 }),
+    /** What viewers must show beside an object; the value is Markdown. */
+    iiif_required_statement: form({ label: localized(), value: localized() }),
+  }),
+
+  detail_deep_link: section('access', 'user', {
+    /** Links to pages of objects name them by number, where deep links may, in place of the uuid. */
+    use_system_object_id: bool(false),
+  }),
+
+  publish: section('access', 'user', {
+    /** Targets at which objects are published, by which publish records name them; the rest is for front ends. */
+    collectors: table(
+      {
+        internalname: text('', { required: true, maxLength: 200 }),
+        displayname: localized(),
+        url: text('', { maxLength: 2000 }),
+        type: text('', { maxLength: 200 }),
+        prefix: text('', { maxLength: 200 }),
+        logo: { ...file(), required: false },
+        display_format: select(['name', 'name_type', 'name_type_doi', 'type'], 'name'),
+      },
+      { key: 'internalname', maxRows: 100 },
+    ),
   }),
 
   webdav: section('access', 'user', {
@@ -27,10 +62,13 @@ export const addresses = {
       default_days: int(7, { min: 1, max: 3650 }),
       /** Most days that a request may ask for. */
       max_days: int(30, { min: 1, max: 3650 }),
-      deep_link_days: waiting(int(1, { min: 1, max: 3650 }), 'there are no deep links yet'),
+      /** The same for those in documents behind deep links. */
+      deep_link_days: int(1, { min: 1, max: 3650 }),
       oai_pmh_days: waiting(int(7, { min: 1, max: 3650 }), 'there is no OAI-PMH yet'),
     },
-    ({ default_days, max_days }) =>
-      default_days > max_days ? { path: '/default_days', expected: `at most max_days (${max_days})` } : null,
+    (days) => {
+      const longer = (['default_days', 'deep_link_days'] as const).find((name) => days[name] > days.max_days)
+      return longer ? { path: `/${longer}`, expected: `at most max_days (${days.max_days})` } : null
+    },
   ),
 } as const

@@ -19,6 +19,10 @@ export interface Delivery {
   readonly fileName: string
   /** Seconds for which the one who asked may keep it without asking again. */
   readonly keep: number
+  /** In place of what `keep` says. */
+  readonly cacheControl?: string
+  /** How it is to be shown; absent: as its type lets it. @see contentHeaders */
+  readonly disposition?: 'inline' | 'attachment'
   /** Bytes before a range that may be read in vain: behind them the whole is answered. All, when not said. */
   readonly mostSkipped?: number
   /** Told at the end, whole or broken off. */
@@ -31,10 +35,10 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
   const tag = `"${delivery.version.sha256}"`
   if (isOutdated(request, tag, delivery.version.createdAt)) throw new AppError('PreconditionFailed', { etag: tag })
   reply.headers({
-    ...contentHeaders(delivery.version.mimeType, fileName),
+    ...contentHeaders(delivery.version.mimeType, fileName, delivery.disposition),
     ETag: tag,
     'Last-Modified': delivery.version.createdAt.toUTCString(),
-    'Cache-Control': keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache',
+    'Cache-Control': delivery.cacheControl ?? (keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache'),
   })
   if (isKnown(request, tag, delivery.version.createdAt)) return reply.status(304).send()
   const { size, store } = await delivery.ready()

@@ -5,13 +5,20 @@ const shown = /^(image\/(?!svg)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|applicat
 
 const textual = /^text\/|^application\/(json|xml)$|\+xml$/
 
+/** Whether browsers show contents of the type. */
+export const isShown = (mimeType: string): boolean => shown.test(mimeType)
+
 /** Headers of a content. Nothing in it may act: whoever uploaded it is not to speak for the service. */
-export function contentHeaders(mimeType: string, fileName: string): Record<string, string> {
+export function contentHeaders(
+  mimeType: string,
+  fileName: string,
+  wanted: 'inline' | 'attachment' = 'inline',
+): Record<string, string> {
   const pdf = mimeType === 'application/pdf'
   const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'"
   return {
     'Content-Type': textual.test(mimeType) ? `${mimeType}; charset=utf-8` : mimeType,
-    'Content-Disposition': disposition(shown.test(mimeType) ? 'inline' : 'attachment', fileName),
+    'Content-Disposition': disposition(wanted === 'inline' && isShown(mimeType) ? 'inline' : 'attachment', fileName),
     // Viewers of PDF do not work in a sandbox; they run nothing of the page that they stand in.
     'Content-Security-Policy': pdf ? policy : `sandbox; ${policy}`,
     'X-Content-Type-Options': 'nosniff',

@@ -102,7 +102,7 @@ export function accessKey(file: StoredFile, { all, may }: FileAccess): string {
   return [...file.versions.map(key), ...unmade(file).map(({ name }) => key({ name }))].join('')
 }
 
-const texts = ['width', 'height', 'dpi', 'orientation', 'aspect_ratio'] as const
+const texts = ['width', 'height', 'dpi', 'orientation', 'aspect_ratio', 'duration'] as const
 
 /** Numbers in versions are texts, as the interface has them. */
 function renderVersion(version: FileVersion, { metadata }: FileVersion, view: FileView): Wire | null {

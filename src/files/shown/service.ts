@@ -151,6 +151,10 @@ export function createRecords({
 
     callerIfAny,
 
+    /** Those of the files that there are, with what the actor may do with each. */
+    known: async (actor: Actor, ids: readonly number[]): Promise<KnownFile[]> =>
+      load(db, await rights.forActor(actor), ids),
+
     /** Of files that the caller may look at, though perhaps no object lets it: pictures of users that it may read. */
     async pictures(actor: Actor, ids: readonly number[]): Promise<Map<number, Wire>> {
       const caller = await rights.forActor(actor)

@@ -4,13 +4,13 @@ import type { JsonAnswer } from '../../platform/http/json-answer.ts'
 import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import { transfer } from '../../platform/memory/buffer-ownership.ts'
 import type { CallerRights } from '../../rights/service.ts'
-import { maskFits } from '../masks/filter.ts'
 import { masksByPreference, mayUseMask } from '../masks/preference.ts'
 import type { FieldFilter, Wire } from '../masks/reader.ts'
 import type { FormatName, MergeMode } from '../render/formats.ts'
 import { maySee, type RenderOptions, type Shape } from '../render/render.ts'
 import type { Head } from '../stored/rows.ts'
 import type { createLatest } from './latest.ts'
+import { bestMask } from './locate.ts'
 import { renderOptions, type ShownAs } from './options.ts'
 import { latestOf, numberedOf, type ObjectVersion } from './pages.ts'
 import { createRenderStream, type ReadDeps, type RenderPages } from './render-pages.ts'
@@ -124,7 +124,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     }
     const preferred = preferredMasks()
     const maskOf = (object: Head): Mask | 'short' | null =>
-      maySee(caller, object) ? bestMask(caller, object, preferred(object), options) : null
+      maySee(caller, object) ? maskForHit(caller, object, preferred(object), options) : null
     const shape: Shape = (wire, { object }) => {
       if (keep) dropSystemFields(wire, keep)
       return additions ? Object.assign(wire, additions(object.systemObjectId)) : wire
@@ -133,7 +133,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
   }
 
   /** The best mask for a hit that the caller may use; without one it is only known by its title. */
-  function bestMask(
+  function maskForHit(
     caller: CallerRights,
     object: Head,
     preferred: readonly Mask[],
@@ -143,14 +143,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     const named = typeof mask === 'string' ? object.table.masks.get(mask) : mask
     const asked = named?.table === object.table ? named : allFields ? object.table.masks.get('_all_fields') : undefined
     if (asked && mayUseMask(context, asked, object)) return asked
-    let possible: Mask | null = null
-    for (const mask of preferred) {
-      if (!mayUseMask(context, mask, object)) continue
-      if (maskFits(deps, mask, object.guard.tags)) return mask
-      possible ??= mask
-    }
-    // Root may use all of them: one whose tag filter does not fit is still not the best.
-    return possible ?? 'short'
+    return bestMask(deps, caller, object, preferred) ?? 'short'
   }
 
   /** Masks by preference, found once for all hits of a type in a pool. */

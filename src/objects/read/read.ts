@@ -8,15 +8,18 @@ import type { CallerRights } from '../../rights/service.ts'
 import { mayUseMask } from '../masks/preference.ts'
 import { maySee } from '../render/render.ts'
 import { type Address, loadHeads } from '../stored/load.ts'
+import { type ReadableSql, readableSql } from '../stored/readable-sql.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
 import { createHitAnswers } from './hits.ts'
 import { createLatest } from './latest.ts'
+import { createLocate } from './locate.ts'
 import { isLong, type ListOptions, type ReadOptions, renderOptions } from './options.ts'
 import { latestOf, mostHeads, versionsOf } from './pages.ts'
 import type { ReadDeps, RenderPages } from './render-pages.ts'
 import { visiblePage } from './visible.ts'
 
 export type { HitContext, HitOptions } from './hits.ts'
+export type { Located, LocatedObject, NamedBy } from './locate.ts'
 export type { ListOptions, ReadOptions, ShownAs } from './options.ts'
 export type { ObjectVersion } from './pages.ts'
 export type { ReadDeps } from './render-pages.ts'
@@ -138,6 +141,29 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       return head ? { guard: head.guard, deleted: head.deletedAt !== null } : null
     },
 
+    /** What the caller may read, as a condition on `object`, in the trash or not. */
+    async readableSql(actor: Actor): Promise<ReadableSql> {
+      return readableSql(deps.datamodel.current(), await deps.rights.forActor(actor))
+    },
+
+    /** Those of the objects that the caller may read, in the trash or not. */
+    async latestVersions(
+      q: Queryable,
+      actor: Actor,
+      systemObjectIds: readonly number[],
+    ): Promise<Map<number, { readonly uuid: string; readonly version: number; readonly deleted: boolean }>> {
+      const caller = await deps.rights.forActor(actor)
+      const heads = await loadHeads(q, deps.datamodel.current(), systemObjectIds)
+      return new Map(
+        heads
+          .filter((head) => caller.root || caller.may('read', head.guard))
+          .map(({ systemObjectId, uuid, version, deletedAt }) => [
+            systemObjectId,
+            { uuid, version, deleted: deletedAt !== null },
+          ]),
+      )
+    },
+
     /** Which of the objects the caller may read. */
     async readable(
       actor: Actor,
@@ -180,6 +206,9 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       }
       return shown
     },
+
+    /** Where an address leads, for the actor. */
+    locate: createLocate(deps),
 
     ...createHitAnswers(deps, render, latest),
   }

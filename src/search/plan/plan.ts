@@ -14,6 +14,9 @@ import type { FieldCatalogue, NestedFields, SearchField } from './fields.ts'
 import type { Measure, Measured } from './measures.ts'
 import type { FoundTerm, FoundTerms, TermQuery } from './terms.ts'
 
+/** Members of publish records by which objects are found. */
+export type PublishedBy = '_id' | 'collector' | 'publish_uri'
+
 /** Ids of the collections that a caller may see; null: all of them. */
 export type SeenCollections = readonly number[] | null
 
@@ -110,6 +113,13 @@ export type Clause =
       readonly none: boolean
       readonly seen: SeenCollections
     }
+  /** Objects with a publish record that has one of the values in the member; `none`: also those without any record. */
+  | {
+      readonly is: 'published'
+      readonly by: PublishedBy
+      readonly values: readonly (string | number)[]
+      readonly none: boolean
+    }
   /** `u5`, `g3` */
   | { readonly is: 'owner'; readonly principals: readonly string[] }
   | { readonly is: 'uuid'; readonly values: readonly string[] }
@@ -194,6 +204,8 @@ export type FacetField =
     }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
   | { readonly kind: 'collections'; readonly seen: SeenCollections }
+  /** By the targets of publish records. */
+  | { readonly kind: 'collectors' }
 
 export interface FacetPlan {
   readonly kind: 'facet'

@@ -1,4 +1,5 @@
 /** `aggregations` of a request: what is counted, and how the counts are answered. */
+
 import { type FormatName, formatNames } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type PatternBudget, PatternError, patternBudget } from '../../platform/values/patterns.ts'
@@ -11,6 +12,7 @@ import { linkOf, notAllowed } from './names.ts'
 import { resolvePath } from './paths.ts'
 import { rangeClause } from './ranges.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from './read.ts'
+import { publishedBy } from './values.ts'
 
 /** One requested aggregation: its part of the plan, and what is done with the counts. */
 export interface AggregationRequest {
@@ -154,6 +156,8 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
     if (named.name === '_tags') return { kind: 'tags' }
     if (named.name === '_owner' && type === 'term') return { kind: 'owner' }
     if (named.name === '_collections' && type === 'term') return { kind: 'collections', seen: context.collections }
+    if (named.name === '_published' && type === 'term' && publishedBy(name) === 'collector')
+      return { kind: 'collectors' }
     throw notAllowed(name, 'aggregations')
   }
   if (named.kind !== 'field') throw notAllowed(name, 'aggregations')

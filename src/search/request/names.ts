@@ -19,6 +19,7 @@ export type SystemName =
   | '_last_modified'
   | '_standard'
   | '_collections'
+  | '_published'
 
 const systemNames: Readonly<Record<string, SystemName>> = {
   _fulltext: '_fulltext',
@@ -40,6 +41,9 @@ const systemNames: Readonly<Record<string, SystemName>> = {
   _collections: '_collections',
   '_collections._id': '_collections',
   '_collections.collection._id': '_collections',
+  '_published._id': '_published',
+  '_published.collector': '_published',
+  '_published.publish_uri': '_published',
   _created: '_created',
   _last_modified: '_last_modified',
   _standard: '_standard',

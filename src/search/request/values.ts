@@ -1,7 +1,7 @@
 /** `in` elements: a field and the values that it may have. */
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
-import type { Clause, SeenCollections } from '../plan/plan.ts'
+import type { Clause, PublishedBy, SeenCollections } from '../plan/plan.ts'
 import { or, type PoolByReference } from './clauses.ts'
 import { exactRange, type TimeZone } from './moments.ts'
 import { type Named, notAllowed, type SystemName } from './names.ts'
@@ -104,6 +104,16 @@ function systemClause(
       // Most callers see thousands, of which a search names a few.
       return { is: 'collected', ids, none: withNull, seen: withNull ? seen : [] }
     }
+    case '_published': {
+      if (below) throw notAllowed(written, 'include_path')
+      const by = publishedBy(written)
+      return {
+        is: 'published',
+        by,
+        values: by === '_id' ? integers(values, place) : texts(values, place),
+        none: withNull,
+      }
+    }
     case '_system_object_id':
       return withBelow({ is: 'id', ids: integers(values, place) }, below)
     case '_global_object_id':
@@ -127,6 +137,11 @@ function systemClause(
     default:
       throw notAllowed(written, 'in')
   }
+}
+
+/** The member of publish records that a name ends in. */
+export function publishedBy(written: string): PublishedBy {
+  return written.slice(written.lastIndexOf('.') + 1) as PublishedBy
 }
 
 /** Objects by their ids, or by those of their parents; with what is below them. */

@@ -29,6 +29,7 @@ function valuesOf(field: FacetField, document: MemoryDocument, asked: Asked): re
   if (field.kind === 'field') {
     return reached(document, field.steps ?? [], asked).flatMap((each) => ofColumn(field.field, each, asked))
   }
+  if (field.kind === 'collectors') throw new Error('this engine knows no publish records')
   const table = asked.plan.fields.types.get(source.objecttype)?.table
   if (!table || !isSeen(asked.plan.fieldVisibility.system(table, field.kind), document)) return []
   if (field.kind === 'pool') return poolPath

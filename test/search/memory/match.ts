@@ -62,7 +62,8 @@ export function matches(clause: Clause, spot: Spot, asked: Asked): boolean {
         return interval !== null && interval.from === clause.range.from && interval.to === clause.range.to
       })
     case 'collected':
-      throw new Error('this engine knows no collections')
+    case 'published':
+      throw new Error('this engine knows neither collections nor publish records')
     case 'geoBox':
     case 'geoShape':
       throw new Error('this engine knows no places')

@@ -195,7 +195,15 @@ function borne(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks): Recor
 }
 
 function pictureRecipe(recipe: Recipe): Omit<PictureRecipe, 'colorprofile'> {
-  const { displayname: _, recipe: kind, watermark: __, caption: ___, colorprofile: ____, ...rest } = recipe
+  const {
+    displayname: _,
+    recipe: kind,
+    watermark: __,
+    caption: ___,
+    colorprofile: ____,
+    group: _____,
+    ...rest
+  } = recipe
   return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
 }
 

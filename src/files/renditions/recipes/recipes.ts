@@ -41,7 +41,7 @@ export function turnsOf(recipes: readonly Recipe[], original: OriginalType): Rea
  */
 export function recipeHash(recipe: Recipe, all: readonly Recipe[], marks: KnownMarks = noMarks): string {
   const { displayname: _, standard: __, rights_management: ___, priority: ____, source, ...said } = recipe
-  const { watermark: _____, caption: ______, ...how } = said
+  const { watermark: _____, caption: ______, group: _______, ...how } = said
   const from = all.find(({ name }) => name === source)
   const drawn = drawnMarks(recipe, marks)
   return createHash('sha256')

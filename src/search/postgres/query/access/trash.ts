@@ -22,22 +22,23 @@ export function trashSql(
 
 /** Whether results say something that no change of the index tells of: they are found anew each time. */
 export function isTimely({ scope, aggregations }: Pick<SearchPlan, 'scope' | 'aggregations'>): boolean {
-  if (typeof scope.deleted === 'object' || asksCollections(scope.where)) return true
-  return aggregations.some((each) => each.kind === 'facet' && each.field.kind === 'collections')
+  if (typeof scope.deleted === 'object' || asksOutside(scope.where)) return true
+  return aggregations.some((each) => each.kind === 'facet' && ['collections', 'collectors'].includes(each.field.kind))
 }
 
-function asksCollections(clause: Clause): boolean {
+/** Lists of collections and publish records stand in no document. */
+function asksOutside(clause: Clause): boolean {
   switch (clause.is) {
     case 'and':
     case 'or':
-      return clause.of.some(asksCollections)
+      return clause.of.some(asksOutside)
     case 'not':
     case 'row':
-      return asksCollections(clause.of)
+      return asksOutside(clause.of)
     case 'linked':
     case 'joined':
-      return asksCollections(clause.of.where)
+      return asksOutside(clause.of.where)
     default:
-      return clause.is === 'collected'
+      return clause.is === 'collected' || clause.is === 'published'
   }
 }

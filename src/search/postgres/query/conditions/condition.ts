@@ -32,6 +32,7 @@ import {
   linkedCondition,
   linkedDisjunction,
   linkedNegation,
+  publishedCondition,
 } from './links.ts'
 import { changedSql, momentCondition } from './moments.ts'
 import { absent, geoCondition, isSingle, patternCondition, present, sameDate, valueCondition } from './values.ts'
@@ -168,6 +169,8 @@ function compile(clause: Clause, place: RowScope, context: ConditionContext): Co
     }
     case 'collected':
       return conjunction([collectedCondition(clause, alias, context), systemField('collections', context)])
+    case 'published':
+      return conjunction([publishedCondition(clause, alias, context), systemField('publish', context)])
     case 'tag':
       return conjunction([anyLexeme(clause.ids.map(withTag)), systemField('tags', context)])
     case 'owner':

@@ -20,7 +20,7 @@ type ScopeSql = (scope: SearchScope, alias: string, context: ConditionContext) =
 export function asksLinks(clause: Clause): boolean {
   if (clause.is === 'and' || clause.is === 'or') return clause.of.some(asksLinks)
   if (clause.is === 'not') return asksLinks(clause.of)
-  return clause.is === 'linked' || clause.is === 'joined' || clause.is === 'collected'
+  return ['linked', 'joined', 'collected', 'published'].includes(clause.is)
 }
 
 export function linkedCondition(
@@ -92,6 +92,25 @@ export function collectedCondition(
   if (!none) return ids.length === 0 ? never : ofSql(within)
   const any = `exists (select from collection_object e where e.object_id = ${alias}.id${seen ? ` and ${among(seen)}` : ''})`
   return ofSql(ids.length === 0 ? `not ${any}` : `(not ${any} or ${within})`)
+}
+
+const publishedColumns = {
+  _id: ['id', 'bigint[]'],
+  collector: ['collector', 'text[]'],
+  publish_uri: ['publish_uri', 'text[]'],
+} as const
+
+/** Publish records stand in no document: they are about places elsewhere, and come and go without a save of the object. */
+export function publishedCondition(
+  { by, values, none }: Extract<Clause, { is: 'published' }>,
+  alias: string,
+  { parameters }: ConditionContext,
+): Condition {
+  const [column, type] = publishedColumns[by]
+  const any = `exists (select from publish p where p.system_object_id = ${alias}.id)`
+  if (values.length === 0) return none ? ofSql(`not ${any}`) : never
+  const within = `${alias}.id in (select p.system_object_id from publish p where p.${column} = any(${parameters.add(values, type)}))`
+  return ofSql(none ? `(not ${any} or ${within})` : within)
 }
 
 /** What fulfils one of the clauses: what asks nothing of links is found together. */

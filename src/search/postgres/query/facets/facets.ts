@@ -31,7 +31,7 @@ export interface FacetColumn {
 export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
   if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
-  if (field.kind === 'collections') return null
+  if (field.kind === 'collections' || field.kind === 'collectors') return null
   if (field.kind !== 'field') {
     const place = systemFacets[`_${field.kind}`]
     return { facet, sql: systemSql(documentSql(`d.facets[${place}]`), field.kind, plan), place }
@@ -55,7 +55,7 @@ function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', plan: PostgresPla
 
 /** Where the caller sees a system field; null: everywhere. */
 export function systemVisibility(
-  field: 'pool' | 'tags' | 'owner' | 'collections',
+  field: 'pool' | 'tags' | 'owner' | 'collections' | 'publish',
   { fields, fieldVisibility }: PostgresPlan,
 ): Node | null {
   if (fieldVisibility.whole) return null
@@ -97,6 +97,7 @@ type ReadablePlan = Parameters<typeof readableSql>[0]
 
 export function storedFacetSql({ field }: FacetPlan, matches: string, plan: ReadablePlan): string {
   if (field.kind === 'collections') return collectionFacetSql(matches, field.seen)
+  if (field.kind === 'collectors') return collectorFacetSql(matches)
   if (field.kind !== 'field') throw new Error('system facets are always prepared')
   if (field.field.kind === 'link') return linkFacetSql(field.field, matches, plan)
   const path = valuePath(field.field, null).replaceAll("'", "''")
@@ -120,6 +121,13 @@ function collectionFacetSql(matches: string, seen: SeenCollections): string {
   return `(select array_agg(id) as labels, array_agg(count) as counts from (
     select e.collection_id as id, count(*)::int as count from (${matches}) m
     join collection_object e on e.object_id = m.id${among} group by 1) counted)`
+}
+
+/** Counts objects by the targets that they are published at, an object once at each. */
+function collectorFacetSql(matches: string): string {
+  return `(select array_agg(collector) as labels, array_agg(count) as counts from (
+    select p.collector, count(distinct p.system_object_id)::int as count from (${matches}) m
+    join publish p on p.system_object_id = m.id group by 1) counted)`
 }
 
 /** Counts links, and what stands above those linked objects that the caller may read. */

@@ -327,7 +327,9 @@ export async function runStoredFacet(
     return readCounts(db, parameters, reachedFacetSql(facet.field.field, facet.field.steps, `${where}`, plan))
   }
   const visibility = facet.field.kind === 'field' ? plan.fieldVisibility.column(facet.field.field) : 'always'
-  const seen = facet.field.kind === 'collections' ? systemVisibility('collections', plan) : visibilityNode(visibility)
+  const outside =
+    facet.field.kind === 'collections' ? 'collections' : facet.field.kind === 'collectors' ? 'publish' : null
+  const seen = outside ? systemVisibility(outside, plan) : visibilityNode(visibility)
   const matches = `select d.id from search_document d where ${where}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
   return readCounts(db, parameters, storedFacetSql(facet, matches, plan))
 }

@@ -1,0 +1,110 @@
+/** Which file of an object a link means: files are looked for in the object as its caller reads it. */
+import type { Mask, MaskField } from '../datamodel/model.ts'
+import type { DeepLink, FileSelector } from './path.ts'
+
+export type Wire = Readonly<Record<string, unknown>>
+
+/** A file as it stands in an object; of one that the caller may not see there is no more than that. */
+export interface FileWire extends Wire {
+  readonly _id: number
+  readonly preferred?: boolean
+  readonly reference?: string | null
+}
+
+/** The files of a column, of all rows where it is in a nested table. */
+export interface FileColumn {
+  /** What the column may be called in a link. */
+  readonly names: readonly string[]
+  readonly files: readonly FileWire[]
+}
+
+/** Columns for files in the order of the mask, with what is in them. */
+export function fileColumns(mask: Mask, object: Wire): FileColumn[] {
+  const block = object[mask.table.name] as Wire | undefined
+  return block ? columnsIn(mask.fields, [block], mask.table.name) : []
+}
+
+function columnsIn(fields: readonly MaskField[], rows: readonly Wire[], root: string): FileColumn[] {
+  return fields.flatMap((field): FileColumn[] => {
+    if (field.mode === 'off' || field.kind === 'reverse') return []
+    if (field.kind === 'nested') {
+      const inner = rows.flatMap((row) => (row[field.table.wireKey] ?? []) as readonly Wire[])
+      return columnsIn(field.fields, inner, root)
+    }
+    const { column } = field
+    if (column.type !== 'eas') return []
+    const within = column.fullName.slice(root.length + 1)
+    const plain = within.slice(within.lastIndexOf(':') + 1)
+    const names = [...new Set([within, plain, column.fullName])]
+    return [{ names, files: rows.flatMap((row) => (row[column.name] ?? []) as readonly FileWire[]) }]
+  })
+}
+
+/** The files that stand for the object, by their levels. */
+export function standardFiles(object: Wire): FileWire[] {
+  const { eas = {} } = (object._standard ?? {}) as { readonly eas?: Readonly<Record<string, readonly FileWire[]>> }
+  const files = Object.entries(eas)
+    .sort(([a], [b]) => Number(a) - Number(b))
+    .flatMap(([, list]) => list)
+  return [...new Map(files.map((file) => [file._id, file])).values()]
+}
+
+/** `no column`: the mask shows none of that name. `no file`: there is none at that place. */
+export type ChosenFile = { readonly kind: 'file'; readonly id: number } | { readonly kind: 'no column' | 'no file' }
+
+export function chooseFile(
+  { file, browser }: Pick<DeepLink, 'file' | 'browser'>,
+  mask: Mask,
+  object: Wire,
+): ChosenFile {
+  const columns = fileColumns(mask, object)
+  const list = listOf(file, columns, object)
+  if (!list) return { kind: 'no column' }
+  const wanted =
+    browser === null ? list.at : browser === 'preferred' ? preferredOf(list.files) : list.files[browser - 1]
+  return wanted ? { kind: 'file', id: wanted._id } : { kind: 'no file' }
+}
+
+interface FileList {
+  /** Among which the file browser chooses. */
+  readonly files: readonly FileWire[]
+  /** The one that the file selector means. */
+  readonly at: FileWire | undefined
+}
+
+/** null: there is no such column. */
+function listOf(selector: FileSelector | null, columns: readonly FileColumn[], object: Wire): FileList | null {
+  if (selector === null) {
+    const [first] = columns
+    return first ? { files: first.files, at: preferredOf(first.files) } : null
+  }
+  if (selector.by === 'column') {
+    const column = columns.find(({ names }) => names.includes(selector.column))
+    return column ? { files: column.files, at: column.files[selector.n - 1] } : null
+  }
+  const all = columns.flatMap(({ files }) => files)
+  const at = fileAt(selector, all, object)
+  const own = at && columns.find(({ files }) => files.some(({ _id }) => _id === at._id))
+  return { files: own?.files ?? [], at }
+}
+
+function preferredOf(files: readonly FileWire[]): FileWire | undefined {
+  return files.find(({ preferred }) => preferred === true) ?? files[0]
+}
+
+function fileAt(
+  selector: Exclude<FileSelector, { readonly by: 'column' }>,
+  all: readonly FileWire[],
+  object: Wire,
+): FileWire | undefined {
+  switch (selector.by) {
+    case 'standard':
+      return standardFiles(object)[selector.n - 1]
+    case 'all':
+      return all[selector.n - 1]
+    case 'id':
+      return all.find(({ _id }) => _id === selector.id)
+    case 'reference':
+      return all.find(({ reference }) => reference === selector.reference)
+  }
+}

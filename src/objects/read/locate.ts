@@ -1,0 +1,80 @@
+import type { Mask, Table } from '../../datamodel/model.ts'
+import type { Actor } from '../../platform/actor.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import type { CallerRights } from '../../rights/service.ts'
+import { maskFits } from '../masks/filter.ts'
+import { type MaskDeps, masksByPreference, mayUseMask } from '../masks/preference.ts'
+import { headsWhere, loadHeads } from '../stored/load.ts'
+import type { Head } from '../stored/rows.ts'
+import type { ReadDeps } from './render-pages.ts'
+
+/** An object by one of its ids, as addresses name it. */
+export type NamedBy = { readonly systemObjectId: number } | { readonly uuid: string }
+
+export interface LocatedObject {
+  readonly kind: 'object'
+  readonly systemObjectId: number
+  readonly uuid: string
+  readonly table: Table
+  /** The latest one. */
+  readonly version: number
+  /** The one that was named, or the best of the caller. */
+  readonly mask: Mask
+}
+
+/**
+ * `unknown`: there is no such object. `hidden`: the caller may not read it. `gone`: the caller could read it, but it is in the trash,
+ * or root asks for what is purged. `no mask`: it may be read, but not with the mask, or with none.
+ */
+export type Located = LocatedObject | { readonly kind: 'unknown' | 'hidden' | 'gone' | 'no mask' }
+
+type LocateDeps = Pick<ReadDeps, 'db' | 'datamodel' | 'rights'> & MaskDeps
+
+export function createLocate(deps: LocateDeps) {
+  return async (actor: Actor, named: NamedBy, maskName: string | null, q: Queryable = deps.db): Promise<Located> => {
+    const model = deps.datamodel.current()
+    const caller = await deps.rights.forActor(actor)
+    const [head] =
+      'uuid' in named
+        ? await headsWhere(q, model, 'o.uuid = $1', [named.uuid], 'object-by-uuid')
+        : await loadHeads(q, model, [named.systemObjectId])
+    if (!head) return { kind: caller.root && (await isPurged(q, named)) ? 'gone' : 'unknown' }
+    if (!caller.root && !caller.may('read', head.guard)) return { kind: 'hidden' }
+    if (head.deletedAt) return { kind: 'gone' }
+    const mask = maskName === null ? bestMask(deps, caller, head) : usableMask(deps, caller, head, maskName)
+    if (!mask) return { kind: 'no mask' }
+    const { systemObjectId, uuid, table, version } = head
+    return { kind: 'object', systemObjectId, uuid, table, version, mask }
+  }
+}
+
+function usableMask(deps: MaskDeps, caller: CallerRights, object: Head, name: string): Mask | null {
+  const mask = object.table.masks.get(name)
+  return mask && mayUseMask({ deps, caller }, mask, object) ? mask : null
+}
+
+/** The first one by preference that the caller may use and whose tag filter fits; for root one that does not fit, if need be. */
+export function bestMask(
+  deps: MaskDeps,
+  caller: CallerRights,
+  object: Head,
+  preferred: readonly Mask[] = masksByPreference({ deps }, object),
+): Mask | null {
+  let possible: Mask | null = null
+  for (const mask of preferred) {
+    if (!mayUseMask({ deps, caller }, mask, object)) continue
+    if (maskFits(deps, mask, object.guard.tags)) return mask
+    possible ??= mask
+  }
+  return possible
+}
+
+async function isPurged(q: Queryable, named: NamedBy): Promise<boolean> {
+  const [column, value] = 'uuid' in named ? ['uuid', named.uuid] : ['system_object_id', named.systemObjectId]
+  const { rows } = await q.query(
+    `select from object_tombstone where ${column} = $1`,
+    [value],
+    `object-purged-${column}`,
+  )
+  return rows.length > 0
+}

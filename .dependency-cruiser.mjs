@@ -32,6 +32,7 @@ const order = [
   'drives',
   'system',
   'maintenance',
+  'inspect',
   'import',
 ]
 
@@ -140,7 +141,7 @@ export default {
       from: {
         path: '^src/',
         pathNot:
-          '/html\\.ts$|^src/(signin/pages/layout|signin/factors/pages/passkey-form|system/openapi/page|system/pages/documentation)\\.ts$',
+          '/html\\.ts$|^src/(signin/pages/layout|inspect/view/layout|signin/factors/pages/passkey-form|system/openapi/page|system/pages/documentation)\\.ts$',
       },
       to: { path: '/trusted-html\\.ts$' },
     },

@@ -7,6 +7,8 @@ export interface Backend {
   readonly kind: 'database' | 'location' | 'process'
   readonly status: 'connected' | 'not accessible'
   readonly details: string
+  /** That it takes: of the database on disk, of the process in memory; null: not known. */
+  readonly bytes: number | null
 }
 
 /** The database, the locations of contents and this process. */
@@ -26,16 +28,24 @@ export async function backendsOf({ db, files, config }: Pick<PageDeps, 'db' | 'f
       name: 'PostgreSQL',
       kind: 'database',
       status: 'connected',
-      details: `${database.version}, ${config.dbDsn === null ? 'embedded' : 'external'}, ${database.bytes} bytes, ${database.connections} of ${database.most} connections`,
+      details: `${database.version}, ${config.dbDsn === null ? 'embedded' : 'external'}, ${database.connections} of ${database.most} connections`,
+      bytes: database.bytes,
     },
     ...locations.map(({ name, kind, status, status_msg }): Backend => {
-      return { name, kind: 'location', status, details: [kind, status_msg].filter((text) => text !== '').join(', ') }
+      return {
+        name,
+        kind: 'location',
+        status,
+        details: [kind, status_msg].filter((text) => text !== '').join(', '),
+        bytes: null,
+      }
     }),
     {
       name: 'Node.js',
       kind: 'process',
       status: 'connected',
-      details: `${process.versions.node}, ${process.memoryUsage.rss()} bytes, process ${process.pid}`,
+      details: `${process.versions.node}, process ${process.pid}`,
+      bytes: process.memoryUsage.rss(),
     },
   ]
 }

@@ -75,7 +75,8 @@ export function collectionsPage({ db, baseConfig }: Pick<PageDeps, 'db' | 'baseC
             {
               name: 'order',
               label: text('order'),
-              choices: orders.map((one) => [one, text(`collections.by.${one}`)] as const),
+              blank: text('collections.by.id'),
+              choices: orders.filter((one) => one !== 'id').map((one) => [one, text(`collections.by.${one}`)] as const),
             },
           ])}<section>${table(
             view,

@@ -83,6 +83,7 @@ export function homePage(deps: Deps): ConsolePage {
                   { label: text('name'), value: ({ name }) => name },
                   { label: text('state'), value: ({ status }) => badge(view, status) },
                   { label: text('details'), kind: 'wide', value: ({ details }) => details },
+                  { label: text('size'), kind: 'number', value: (one) => (one.bytes === null ? '' : bytes(one.bytes)) },
                 ],
                 backends,
               ),

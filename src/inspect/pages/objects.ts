@@ -83,7 +83,12 @@ export function objectsPage(deps: Deps): ConsolePage {
               label: text('objects.index'),
               choices: indexStates.map((one) => [one, stateText(view, one)] as const),
             },
-            { name: 'order', label: text('order'), choices: [['-id', text('order.newest')] as const] },
+            {
+              name: 'order',
+              label: text('order'),
+              blank: text('collections.by.id'),
+              choices: [['-id', text('order.newest')] as const],
+            },
           ])}${problem ? html`<p class="problem" role="alert">${problem}</p>` : ''}<section>${table(
             view,
             text('objects.caption'),

@@ -1,6 +1,6 @@
 import { inLanguage } from '../../config/service.ts'
 import { describeConfig } from '../../platform/config/load.ts'
-import { html, joined } from '../../platform/values/html.ts'
+import { type Html, html, joined } from '../../platform/values/html.ts'
 import type { ConsolePage } from '../model.ts'
 import { badge, facts, fold, json, section, table, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
@@ -32,8 +32,16 @@ export function configPage({ config, baseConfig }: Pick<PageDeps, 'config' | 'ba
   }
 }
 
-const treeOf = (settings: Record<string, unknown>) =>
-  Object.entries((settings.svc ?? settings) as Record<string, unknown>).map(([name, value]) => fold(name, json(value)))
+/** Settings with one value below each other, groups of them behind folds. */
+function treeOf(settings: Record<string, unknown>): Html[] {
+  const entries = Object.entries((settings.svc ?? settings) as Record<string, unknown>)
+  const isGroup = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+  const single = entries.filter(([, value]) => !isGroup(value))
+  return [
+    facts(single.map(([name, value]) => [name, value === null ? '' : String(value)])),
+    ...entries.filter(([, value]) => isGroup(value)).map(([name, value]) => fold(name, json(value))),
+  ]
+}
 
 export function pluginsPage({ plugins }: Pick<PageDeps, 'plugins'>): ConsolePage {
   return {

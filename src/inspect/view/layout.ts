@@ -47,8 +47,7 @@ export function consoleLayout(view: View, layout: ConsoleLayout): Html {
 <header class="side"><a class="name" href="${view.link('')}">${instance}</a><p class="kind">${view.text('console')}</p>
 <nav aria-label="${view.text('nav.label')}"><details open id="menu"><summary>${view.text('nav.label')}</summary>${entries}</details></nav></header>
 <div class="main">
-<div class="top"><p>${view.text('utc')}${view.acts ? '' : html` · ${view.text('readOnly')}`}</p><div>${who}${signOut ? html` ${signOut}` : ''}</div></div>
-<main id="content"><h1>${title}</h1>
+<main id="content"><div class="top"><p>${view.text('utc')}${view.acts ? '' : html` · ${view.text('readOnly')}`}</p><div>${who}${signOut ? html` ${signOut}` : ''}</div></div><h1>${title}</h1>
 ${notice ? html`<p class="notice" role="status">${notice}</p>` : ''}
 ${content}
 </main></div></div>

@@ -18,7 +18,7 @@ export function table<Row>(view: View, caption: string, columns: readonly Column
   const head = columns.map(({ label, kind = '' }) => html`<th scope="col" class="${kind}">${label}</th>`)
   const body = rows.map(
     (row) =>
-      html`<tr>${columns.map(({ label, kind = '', value }) => html`<td data-label="${label}" class="${kind}">${shown(value(row))}</td>`)}</tr>`,
+      html`<tr>${columns.map(({ label, kind = '', value }) => html`<td data-label="${label}" class="${kind}"><div>${shown(value(row))}</div></td>`)}</tr>`,
   )
   return html`<table class="rows"><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`
 }
@@ -91,7 +91,7 @@ export function pager(view: View, { Offset, Limit, Prev, Next }: Pages, count: n
     total === undefined ? view.text('pager', range) : view.text('pager.of', { ...range, total: view.number(total) })
   const step = (offset: number | null, label: string): Html =>
     offset === null
-      ? html`<span class="off">${label}</span>`
+      ? nothing
       : html`<a href="${view.here({ offset: offset === 0 ? null : offset, limit: Limit })}">${label}</a>`
   return html`<nav class="pager" aria-label="${view.text('pager.label')}">${step(Prev, view.text('pager.before'))}<span>${said}</span>${step(Next, view.text('pager.behind'))}</nav>`
 }
@@ -102,14 +102,16 @@ export interface FilterField {
   /** What may be chosen; without it a text may be typed. */
   readonly choices?: readonly (readonly [value: string, label: string])[]
   readonly placeholder?: string
+  /** What it means that nothing is chosen. */
+  readonly blank?: string
 }
 
 /** A form that narrows what the page shows. */
 export function filter(view: View, path: string, fields: readonly FilterField[]): Html {
-  const shownFields = fields.map(({ name, label, choices, placeholder = '' }) => {
+  const shownFields = fields.map(({ name, label, choices, placeholder = '', blank = view.text('any') }) => {
     const value = view.asked(name)
     const input = choices
-      ? html`<select id="f-${name}" name="${name}"><option value="">${view.text('any')}</option>${choices.map(
+      ? html`<select id="f-${name}" name="${name}"><option value="">${blank}</option>${choices.map(
           ([one, text]) => html`<option value="${one}"${one === value ? ' selected' : ''}>${text}</option>`,
         )}</select>`
       : html`<input id="f-${name}" name="${name}" value="${value}" placeholder="${placeholder}" autocomplete="off" spellcheck="false">`

@@ -36,6 +36,7 @@ const order = [
   'deep-links',
   'system',
   'maintenance',
+  'inspect',
   'import',
 ]
 
@@ -157,7 +158,7 @@ export default {
       from: {
         path: '^src/',
         pathNot:
-          '/html\\.ts$|^src/(signin/pages/layout|signin/factors/pages/passkey-form|system/openapi/page|system/pages/documentation)\\.ts$',
+          '/html\\.ts$|^src/(signin/pages/layout|inspect/view/layout|signin/factors/pages/passkey-form|system/openapi/page|system/pages/documentation)\\.ts$',
       },
       to: { path: '/trusted-html\\.ts$' },
     },

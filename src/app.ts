@@ -7,7 +7,9 @@ import { composePlugins } from './compose/plugins.ts'
 import { composeReaders } from './compose/readers.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import type { FormatService } from './formats/service.ts'
+import type { Console } from './inspect/service.ts'
 import { shadowedUsers } from './people/service.ts'
+import type { Actor } from './platform/actor.ts'
 import type { Config } from './platform/config/config.ts'
 import type { HttpApp } from './platform/http/http.ts'
 import type { Measure } from './platform/http/metrics.ts'
@@ -17,6 +19,8 @@ import { systemMeasures } from './system/measures.ts'
 
 export interface App {
   readonly http: HttpApp
+  /** For the backend port: the console, and as whom it reads there. */
+  readonly console: { readonly console: Console; readonly actor: () => Promise<Actor> }
   /** What the service tells of itself beside requests. */
   readonly measures: readonly Measure[]
   /** What searches find, for whoever goes through all of it (search/walk.ts). */
@@ -60,10 +64,12 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const plugins = await composePlugins(given, ground, readers, people, workflow, opened)
   const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
   const exports = composeExports(given, ground, readers, people, workflow, objects, opened)
-  const http = await composeHttp(given, ground, readers, people, workflow, plugins, objects, exports)
-  plugins.servedBy(http.server)
   const { jobs } = ground
   const { signIn } = people
+  const measures = [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure]
+  const { http, console } = await composeHttp(given, ground, readers, people, workflow, plugins, objects, exports, measures)
+  opened.defer(() => console.close())
+  plugins.servedBy(http.server)
   const { index, indexer, eventRuns, search, emptyTrash } = objects
   const newRootPassword = await signIn.ensureRoot()
   await sealAnew(given, ground, people, workflow)
@@ -88,7 +94,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   indexer.wake()
   return {
     http,
-    measures: [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure],
+    console: { console, actor: signIn.systemActor },
+    measures,
     search,
     formats: objects.formats,
     newRootPassword,

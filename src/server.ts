@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from './app.ts'
+import { registerBackendConsole } from './inspect/backend.ts'
 import type { Config } from './platform/config/config.ts'
 import { shareConnections } from './platform/config/connections.ts'
 import { createBackend } from './platform/http/backend.ts'
@@ -104,6 +105,16 @@ async function start(
   const app = await buildApp(config, { db, log })
   closers.add(() => app.close())
   const backend = config.backendPort === null ? null : createBackend({ db, http: app.http, measures: app.measures })
+  if (backend) {
+    registerBackendConsole(backend, {
+      ...app.console,
+      log,
+      actions: config.backendActions,
+      readOnly: config.readOnly,
+      host: config.backendHost,
+      timeLimit: 1000 * config.readTimeLimit,
+    })
+  }
   // Closed late, so that /ready answers 503 while requests finish.
   if (backend) closers.add(() => backend.close())
   closers.add(() => app.http.close())
@@ -111,7 +122,8 @@ async function start(
   closers.add(() => app.http.traffic.drain(config.stopTimeout * 1000))
   if (backend && config.backendPort !== null) {
     const settings = { host: 'SVC_BACKEND_HOST', port: 'SVC_BACKEND_PORT' }
-    onStep(`metrics at ${await listen(backend, config.backendHost, config.backendPort, settings)}/metrics`)
+    const at = await listen(backend, config.backendHost, config.backendPort, settings)
+    onStep(`metrics at ${at}/metrics, the console without sign-in at ${at}/inspect/`)
   }
   return { url, app }
 }

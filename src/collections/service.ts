@@ -31,6 +31,11 @@ import { createShareCheck } from './sharing/check.ts'
 import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
 
+export {
+  type InspectedCollections,
+  inspectCollectionMarks,
+  inspectCollections,
+} from './inspection.ts'
 export { collectionMappingUse } from './mapping-use.ts'
 export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'

@@ -8,6 +8,8 @@ import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerExportRoutes } from '../exports/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
+import { createConsoleSessions, registerConsoleRoutes } from '../inspect/routes.ts'
+import type { Console } from '../inspect/service.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
@@ -20,6 +22,7 @@ import { registerGroupRoutes } from '../people/groups/routes.ts'
 import { registerUserRoutes } from '../people/users/routes.ts'
 import { apiSurface } from '../platform/http/api-surface.ts'
 import type { HttpApp } from '../platform/http/http.ts'
+import type { Measure } from '../platform/http/metrics.ts'
 import { createHttp } from '../platform/http/server.ts'
 import { onSurface } from '../platform/http/surface.ts'
 import { build, version } from '../platform/version.ts'
@@ -40,6 +43,7 @@ import { registerSystemRoutes } from '../system/routes.ts'
 import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
 import { registerTransitionRoutes } from '../transitions/routes.ts'
+import { composeConsole } from './console.ts'
 import type { Exports } from './exports.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
@@ -48,15 +52,25 @@ import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
-/** The HTTP interface of all capabilities. */
+/** The HTTP interface of all capabilities, and the console, which is served on another port as well. */
 export async function composeHttp(
-  { config, db, log }: Given,
-  { memory, snapshots, standstill, jobs }: Ground,
-  { baseConfig, datamodel, keptPlugins }: Readers,
-  { signIn, oauth, users, groups, mail, messages }: People,
-  { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
-  { plugins }: Plugins,
-  {
+  given: Given,
+  ground: Ground,
+  readers: Readers,
+  people: People,
+  workflow: Workflow,
+  composedPlugins: Plugins,
+  composed: Objects,
+  exports: Exports,
+  measures: readonly Measure[],
+): Promise<{ readonly http: HttpApp; readonly console: Console }> {
+  const { config, db, log } = given
+  const { memory, snapshots, standstill, jobs } = ground
+  const { baseConfig, datamodel, keptPlugins } = readers
+  const { signIn, oauth, users, groups, mail, messages } = people
+  const { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration } = workflow
+  const { plugins } = composedPlugins
+  const {
     index,
     read,
     objects,
@@ -76,9 +90,7 @@ export async function composeHttp(
     events,
     streams,
     explain,
-  }: Objects,
-  exports: Exports,
-): Promise<HttpApp> {
+  } = composed
   const api = apiSurface({ authenticators: [signIn.bearer], requestTokens: signIn.requestTokens })
   const http = await createHttp({
     log,
@@ -127,11 +139,25 @@ export async function composeHttp(
     jobs,
     datamodel,
   })
+  const consoleParts = { given, ground, readers, people, workflow, plugins: composedPlugins, objects: composed }
+  const console = composeConsole({ ...consoleParts, measures, system, http })
   const { externalUrl, quotaShareLinks: most } = config
   const links = createShareLinks({ db, externalUrl, most, clock: () => new Date() })
   await onSurface(http, api, async (scope) => {
     registerSystemRoutes(scope, { openApi, system, purge })
     await registerPageRoutes(scope, { system, pages: signIn.pages })
+    await registerConsoleRoutes(scope, {
+      console,
+      sessions: createConsoleSessions({
+        codes: oauth.codes,
+        sessions: signIn.sessions,
+        aliases: signIn.aliases,
+        externalUrl: config.externalUrl,
+        basePath: signIn.basePath,
+      }),
+      bearer: signIn.bearer,
+      pages: signIn.pages,
+    })
     await registerShareLinkRoutes(scope, { links, pages: signIn.pages })
     await registerEventStream(scope, { streams, held: signIn.held })
     registerEventRoutes(scope, events)
@@ -170,5 +196,5 @@ export async function composeHttp(
     registerDriveRoutes(scope, { drives })
     registerHotfolderRoutes(scope, { hotfolder })
   })
-  return http
+  return { http, console }
 }

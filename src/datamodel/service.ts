@@ -23,6 +23,8 @@ export { type CommitHooks, type ConstraintChange, type Conversion, hooksWithoutO
 export type { Snapshot } from './compile/model.ts'
 
 /** `HEAD`, `CURRENT` or a version number. */
+export { datamodelVersions } from './inspection.ts'
+
 export type VersionName = 'HEAD' | 'CURRENT' | number
 
 export interface DatamodelDeps {

@@ -29,8 +29,10 @@ import {
   visibilityOf,
 } from './visibility.ts'
 
+export type { EventFilter } from './filter.ts'
 export { causesOfObjects, type FollowedEvent, followEvents } from './follow.ts'
 export { type ForgottenPerson, forgetPerson } from './forget.ts'
+export { latestEventId } from './inspection.ts'
 export { type JanitorRun, janitorRun } from './janitor-run.ts'
 export { createEventLog, type EventActor, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
 export { pollHorizon } from './store.ts'

@@ -62,6 +62,7 @@ export {
   lackOf,
 } from './locations/backup-contents.ts'
 export type { FileUse } from './records/access.ts'
+export { inspectFileDetails, inspectFiles, renditionStates } from './records/inspection.ts'
 export { userPictures } from './records/pictures.ts'
 export type { MetadataToWrite as FileMetadataToWrite, TagValue } from './renditions/workshop/tasks.ts'
 export type { Tag } from './renditions/workshop/technical.ts'

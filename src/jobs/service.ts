@@ -16,6 +16,7 @@ import { startWorkers, type Workers } from './worker.ts'
  * its jobs back. So a handler may run more than once for the same job, and must be written to bear that. A *lane* is a
  * kind of jobs with workers of its own: what takes minutes waits for its like, never a mail for it.
  */
+export { countJobsByName, dropJobs, inspectJobs, type JobState, jobStates, retryJobs } from './inspection.ts'
 export { migrateQueue } from './queue.ts'
 
 export type Jobs = ReturnType<typeof createJobs>

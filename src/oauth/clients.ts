@@ -34,6 +34,9 @@ export interface ClientOptions {
   aliases: readonly string[]
 }
 
+/** The client as which the console signs its administrators in. */
+export const consoleClient = `${identifierWord}-inspect`
+
 export type OAuthClients = ReturnType<typeof createOAuthClients>
 
 /** Secrets that were right lately, as sha256: bcrypt costs up to a second, and machines come often. */
@@ -46,7 +49,8 @@ const rememberedSecrets = 1000
 export function createOAuthClients({ db, throttle, configured, baseConfig, aliases }: ClientOptions) {
   const limiter = createLimiter({ concurrency: 1, maxWaiting: 200, maxWaitingOfShare: 5 })
   const remembered = new Map<string, Buffer>()
-  const defaults = new Set(['web-client', ...[identifierWord, ...aliases].map((word) => `${word}-web-frontend`)])
+  const words = [identifierWord, ...aliases]
+  const defaults = new Set(['web-client', consoleClient, ...words.map((word) => `${word}-web-frontend`)])
 
   function find(id: string): OAuthClient | null {
     const fromFile = configured.find((client) => client.id === id)

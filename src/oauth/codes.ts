@@ -33,6 +33,8 @@ export interface CodeUse {
   /** Of the browser ids that it carries. */
   readonly browserHashes: readonly Buffer[]
   readonly remoteAddr: string
+  /** Seconds that the access token is to live, where that is not what the base configuration says. */
+  readonly accessSeconds?: number
 }
 
 /** Seconds. @see RFC 6749 section 4.1.2: ten minutes at most; a browser is back at once. */
@@ -62,6 +64,7 @@ export function createCodes({ db, sessions }: { db: Db; sessions: Sessions }) {
           ...grant,
           browserHash: grant.boundBrowserHash,
           login: grant.login ?? undefined,
+          ...(use.accessSeconds === undefined ? {} : { accessSeconds: use.accessSeconds }),
         })
         if (!opened) throw new AppError('InvalidToken')
         await tx.query(

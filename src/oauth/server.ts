@@ -31,6 +31,7 @@ export function createOAuthServer({ config, db, baseConfig, signIn: service, clo
   const refreshes = createRefreshes({ sessions, words })
   return {
     aliases,
+    codes,
     issuer: externalUrl,
     refreshes,
     sessions,

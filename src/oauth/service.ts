@@ -17,6 +17,9 @@ import { passwordGrant } from './grants/password.ts'
 import { refreshTokenGrant } from './grants/refresh-token.ts'
 import type { Refreshes } from './refreshes.ts'
 
+export { consoleClient } from './clients.ts'
+export type { Codes } from './codes.ts'
+
 export interface OAuthDependencies {
   db: Db
   baseConfig: BaseConfigService

@@ -38,6 +38,21 @@ export {
 } from './masks/access.ts'
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export { type MaskDeps, standardMask } from './masks/preference.ts'
+export {
+  type IndexState,
+  type InspectedFilter,
+  type InspectedObject,
+  type InspectedPage,
+  type InspectedRecord,
+  type InspectedType,
+  indexStates,
+  inspectObject,
+  inspectObjects,
+  inspectPools,
+  inspectTitles,
+  inspectTypes,
+  requeueObjects,
+} from './read/inspection.ts'
 export type {
   HitOptions,
   Located,

@@ -29,6 +29,8 @@ interface CookieOptions {
   /** Seconds; 0 removes it, null keeps it as long as the browser runs. */
   maxAge: number | null
   path?: string
+  /** `Strict`: not sent with what other sites make it send, links included. */
+  sameSite?: 'Lax' | 'Strict'
 }
 
 /** Lets the browser keep a value: never shown to scripts, not sent with requests that other sites make it send. */
@@ -36,14 +38,14 @@ export function setCookie(
   reply: FastifyReply,
   name: string,
   value: string,
-  { maxAge, path = '/' }: CookieOptions,
+  { maxAge, path = '/', sameSite = 'Lax' }: CookieOptions,
 ): void {
   const attributes = [
     `${name}=${value}`,
     ...(maxAge === null ? [] : [`Max-Age=${maxAge}`]),
     `Path=${path}`,
     'HttpOnly',
-    'SameSite=Lax',
+    `SameSite=${sameSite}`,
     ...(reply.request.protocol === 'https' ? ['Secure'] : []),
   ]
   reply.header('Set-Cookie', attributes.join('; '))

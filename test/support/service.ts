@@ -53,6 +53,8 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     port: 0,
     backendHost: '127.0.0.1',
     backendPort: null,
+    backendActions: false,
+    debugSqlQuery: false,
     externalUrl: 'http://localhost:8080',
     dbDsn: dsn,
     dbMaxConnections: 12,

@@ -108,6 +108,9 @@ export function createFixity({ db, events, log, locations }: FixityOptions) {
       }
     },
 
+    /** The contents of one file, originals and what was made of them. */
+    ofFile: async (fileId: number): Promise<FixityResult[]> => check(await store.blobsOfFile(db, fileId)),
+
     async report() {
       const [there, harmed] = await Promise.all([store.readFixity(db), store.readHarmed(db, mostTold)])
       return {

@@ -43,6 +43,17 @@ export async function blobsBehind(
   return rows
 }
 
+/** Those of one file that are kept here. */
+export async function blobsOfFile(from: Queryable, fileId: number): Promise<KeptBlob[]> {
+  const { rows } = await from.query<KeptBlob>(
+    `select ${blob} from file_blob b where location_id <> ${remoteLocation} and (location_id, sha256) in (
+       select v.location_id, v.sha256 from file_version v where v.file_id = $1)
+     order by b.location_id, b.sha256 limit 100`,
+    [fileId],
+  )
+  return rows
+}
+
 /** Other places where the same content lies, as far as is known unharmed. */
 export async function otherPlaces(from: Queryable, { locationId, sha256 }: KeptBlob): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(

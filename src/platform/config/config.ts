@@ -34,6 +34,10 @@ export interface Config extends LaneSettings {
   readonly backendHost: string
   /** Port of /metrics and the unauthenticated console; null: not served. */
   readonly backendPort: number | null
+  /** The console of the backend port changes things, too. */
+  readonly backendActions: boolean
+  /** The console takes queries of the database. */
+  readonly debugSqlQuery: boolean
   /** Without a slash at the end. */
   readonly externalUrl: string
   /** Connection string of an external PostgreSQL; null: the embedded one. */

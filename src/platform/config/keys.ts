@@ -142,7 +142,21 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     'SVC_BACKEND_PORT',
     nullable(integer(0, 65535)),
     null,
-    'Port of `/metrics` and `/ready`; not served when not set.',
+    'Port of `/metrics`, `/ready`, `/healthz` and the [console](console.md) without sign-in; not served when not set.',
+  ),
+  backendActions: key(
+    'svc.http.backendActions',
+    'SVC_BACKEND_ACTIONS',
+    boolean(),
+    false,
+    'The console of the backend port also changes things: everybody who reaches the port may then do so. Otherwise it only shows.',
+  ),
+  debugSqlQuery: key(
+    'svc.debug.sqlQuery',
+    'SVC_DEBUG_SQL_QUERY',
+    boolean(),
+    false,
+    'The console has a page that asks the database by SQL, read-only. Its answers may be anything that the database holds, hashes of passwords too: for a while, to look for an error.',
   ),
   bodyLimit: key(
     'svc.http.bodyLimit',

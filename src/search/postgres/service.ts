@@ -7,7 +7,7 @@ import type { SearchEngine } from '../plan/plan.ts'
 import type { IndexTarget } from '../queue/target.ts'
 import { type ColumnShares, createBitmapStore } from './bitmaps/bitmap-store.ts'
 import { schedulePruning } from './index/prune-sets.ts'
-import { scheduleRenewal } from './index/renew.ts'
+import { type Renewal, scheduleRenewal } from './index/renew.ts'
 import { createPostgresTarget } from './index/target.ts'
 import { createKnownSets } from './query/access/access-sets.ts'
 import { createPostgresEngine, type EngineShares } from './query/engine.ts'
@@ -18,6 +18,8 @@ import { createSlotCache } from './slots.ts'
 export interface SearchIndex {
   readonly target: IndexTarget
   readonly engine: SearchEngine
+  /** Indexes of words that can be built anew; absent: it has none. */
+  readonly words?: Pick<Renewal, 'begin' | 'read'>
   /** Resolves when all that searches have set going is done, or queued. */
   idle(): Promise<void>
   /** The database is another one: what is known of it beside caches (`createByteCache`) is forgotten. */
@@ -73,6 +75,7 @@ export function createPostgresIndex({
   return {
     target,
     engine,
+    words: renewal,
     forget() {
       target.forgetAll()
       slots.forget()

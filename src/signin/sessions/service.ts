@@ -62,6 +62,8 @@ export interface SignIn {
   userAgent?: string | null
   /** The browser id that must come with its tokens; null: any, or none. */
   browserHash?: Buffer | null
+  /** Seconds that the access token lives, where that is not what the base configuration says. */
+  accessSeconds?: number
 }
 
 export interface Refresh {
@@ -119,8 +121,10 @@ export function createSessions({
   function newTokens(
     scopes: readonly string[],
     refreshToken: string | null,
+    ownSeconds?: number,
   ): { issued: IssuedTokens; stored: store.NewTokens } {
-    const { access_token: accessSeconds, refresh_token: refreshSeconds } = baseConfig.get().oauth2.expirations
+    const { access_token: usual, refresh_token: refreshSeconds } = baseConfig.get().oauth2.expirations
+    const accessSeconds = ownSeconds ?? usual
     const accessToken = newToken()
     return {
       issued: { accessToken, refreshToken, expiresIn: accessSeconds, scopes },
@@ -155,7 +159,7 @@ export function createSessions({
     const { userId, clientId, scopes, method, remoteAddr, userAgent = null, browserHash = null } = signIn
     const user = (await store.findAccess(tx, [userId]))[0]
     if (!user || signInObstacle(user, clock())) return null
-    const { issued, stored } = newTokens(scopes, scopes.includes('offline') ? newToken() : null)
+    const { issued, stored } = newTokens(scopes, scopes.includes('offline') ? newToken() : null, signIn.accessSeconds)
     const sessionId = randomUUID()
     const { login, twoFactor = null, idp } = signIn
     const session = { id: sessionId, userId, clientId, scopes, method, remoteAddr, userAgent, browserHash, twoFactor }

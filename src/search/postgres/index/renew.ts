@@ -26,20 +26,62 @@ export interface RenewalDeps {
 export interface Renewal extends Pick<Periodic, 'close'> {
   /** To be called when much has been indexed: has the indexes built anew, if it is time for it. */
   look(): Promise<void>
+  /** Has them built anew, whether it is time for it or not: it is queued, once. */
+  begin(): Promise<void>
+  read(): Promise<RenewalState>
+}
+
+/** How the indexes of lexemes are. */
+export interface RenewalState {
+  /** Documents, as PostgreSQL has counted them last. */
+  readonly documents: number
+  /** Those that were written once more since the indexes were built. */
+  readonly rewritten: number
+  /** So many that the service builds them anew by itself. */
+  readonly due: boolean
+  readonly state: 'idle' | 'queued' | 'running'
+  readonly indexes: readonly { readonly name: string; readonly bytes: number }[]
 }
 
 /** Gives the job its code, and looks whether it is time for it, also every hour. */
 export function scheduleRenewal({ db, log, jobs }: RenewalDeps): Renewal {
-  jobs.register<null>(job, (_, { signal }) => renewIndexes({ db, log }, signal), 'standard')
+  jobs.register<Asked>(job, (asked, { signal }) => renewIndexes({ db, log }, asked, signal), 'standard')
+  const enqueue = (asked: Asked): Promise<unknown> => db.transaction((tx) => jobs.enqueue(tx, job, asked, { key: job }))
   const { run, close } = createPeriodic({
     every: hour,
     paused: () => false,
     work: async () => {
-      if (await isDue(db)) await db.transaction((tx) => jobs.enqueue(tx, job, null, { key: job }))
+      if (await isDue(db)) await enqueue(null)
     },
     onFailure: (error) => log.warn({ err: error }, 'new indexes for searches could not be asked for'),
   })
-  return { look: () => run(), close }
+  return {
+    look: () => run(),
+    async begin() {
+      await enqueue({ anyway: true })
+    },
+    read: () => readRenewal(db),
+    close,
+  }
+}
+
+/** Null: where it is time for it. */
+type Asked = { readonly anyway: true } | null
+
+async function readRenewal(db: Queryable): Promise<RenewalState> {
+  const { rows } = await db.query<RenewalState>(
+    `select greatest(0, c.reltuples)::int8 as documents, s.rewritten, s.rewritten >= greatest($1, c.reltuples / 2) as due,
+       coalesce((select case when j.locked_at is null then 'queued' else 'running' end
+         from graphile_worker.jobs j where j.task_identifier = $2 and j.attempts < j.max_attempts
+         order by j.locked_at limit 1), 'idle') as state,
+       (select json_agg(json_build_object('name', n, 'bytes', pg_relation_size(to_regclass(n))) order by n)
+        from unnest($3::text[]) as n where to_regclass(n) is not null) as indexes
+     from search_state s, pg_class c where c.oid = 'search_document'::regclass`,
+    [leastRewritten, job, lexemeIndexes.map(({ name }) => name)],
+  )
+  const [read] = rows
+  if (!read) throw new Error('there is no state of the index')
+  return { ...read, indexes: read.indexes ?? [] }
 }
 
 /** Half of the documents, as PostgreSQL has counted them last, or more. */
@@ -53,10 +95,10 @@ async function isDue(db: Queryable): Promise<boolean> {
   return rowCount > 0
 }
 
-function renewIndexes({ db, log }: Pick<RenewalDeps, 'db' | 'log'>, signal: AbortSignal): Promise<void> {
+function renewIndexes({ db, log }: Pick<RenewalDeps, 'db' | 'log'>, asked: Asked, signal: AbortSignal): Promise<void> {
   return building(db, signal, async ({ on, atLength }) => {
     // Another process may have done it since it was asked for; and what is put aside is built anyway.
-    if (!(await isDue(on)) || (await missingIndexes(on)).length > 0) return
+    if ((!asked?.anyway && !(await isDue(on))) || (await missingIndexes(on)).length > 0) return
     const started = Date.now()
     for (const name of await readLeftovers(on)) await atLength(`drop index concurrently if exists ${name}`)
     const { rows } = await on.query<{ rewritten: number }>('select rewritten from search_state')

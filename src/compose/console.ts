@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { createFigures } from '../inspect/figures.ts'
+import { type Console, createConsole } from '../inspect/service.ts'
+import { listArchives, readArchive } from '../maintenance/service.ts'
+import type { HttpApp } from '../platform/http/http.ts'
+import type { Measure } from '../platform/http/metrics.ts'
+import type { SystemService } from '../system/service.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Objects } from './objects.ts'
+import type { People } from './people.ts'
+import type { Plugins } from './plugins.ts'
+import type { Readers } from './readers.ts'
+import type { Workflow } from './workflow.ts'
+
+interface ConsoleParts {
+  readonly given: Given
+  readonly ground: Ground
+  readonly readers: Readers
+  readonly people: People
+  readonly workflow: Workflow
+  readonly plugins: Plugins
+  readonly objects: Objects
+  readonly measures: readonly Measure[]
+  readonly system: SystemService
+  readonly http: Pick<HttpApp, 'traffic'>
+}
+
+/** The console for administrators: it reads everything, and is read by nothing. */
+export function composeConsole(parts: ConsoleParts): Console {
+  const { given, ground, readers, people, workflow, plugins, objects, measures } = parts
+  const { config, db, log } = given
+  const { baseConfig, datamodel, pools, index } = readers
+  const { signIn } = people
+  const backups = join(config.dataDir, 'backups')
+  let janitors: Promise<unknown> | null = null
+  return createConsole({
+    ...{ config, db, baseConfig, datamodel, index, measures },
+    figures: createFigures({ db, measures, stopping: () => parts.http.traffic.stopping }),
+    instanceName: () => baseConfig.instanceTitle() || config.databaseName,
+    basePath: signIn.basePath,
+    events: objects.events,
+    files: workflow.files,
+    objecttypes: workflow.objecttypes,
+    pools: { stats: workflow.pools.stats, snapshot: pools.snapshot },
+    tags: workflow.tags,
+    plugins: plugins.plugins.manage,
+    search: objects.search,
+    sessions: signIn.sessions,
+    status: parts.system.status,
+    // Each run that is under way is one of this process: whoever asks meanwhile has asked for that one.
+    runJanitors() {
+      if (janitors) return
+      janitors = Promise.all([objects.search.cleanPoints(), objects.emptyTrash(), workflow.files.tidy()])
+        .catch((error: unknown) => log.warn({ err: error }, 'janitors that an administrator has started have failed'))
+        .finally(() => {
+          janitors = null
+        })
+    },
+    wakeIndex: ground.queued.raise,
+    backups: { list: () => listArchives(backups), read: (name) => readArchive(backups, name) },
+  })
+}

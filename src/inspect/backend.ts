@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Actor } from '../platform/actor.ts'
+import { AppError, errorBody } from '../platform/errors.ts'
+import { securityHeaders } from '../platform/http/security-headers.ts'
+import { RequestDeadline, withinDeadline } from '../platform/limits/deadline.ts'
+import { sendPage } from './routes.ts'
+import type { Console, Reader } from './service.ts'
+import { consoleLanguage } from './view/language.ts'
+import { parametersOf, wantedForm } from './wanted.ts'
+
+export interface BackendConsoleOptions {
+  readonly console: Console
+  readonly log: Logger
+  /** Everybody who reaches the port may change things. */
+  readonly actions: boolean
+  readonly readOnly: boolean
+  /** Name under which the port is reached, besides addresses and names of a private network. */
+  readonly host: string
+  /** Milliseconds that a page may keep the database busy. */
+  readonly timeLimit: number
+  /** As whom things are read and done. */
+  readonly actor: () => Promise<Actor>
+}
+
+const longestForm = 64 * 1024
+
+/** The console on the backend port: nobody is asked who they are. */
+export function registerBackendConsole(backend: FastifyInstance, options: BackendConsoleOptions): void {
+  const { console, log, actions, readOnly, timeLimit } = options
+  // Forms of another process, or from before its start, do not hold here.
+  const secret = actions && !readOnly ? randomBytes(32) : null
+  const readerOf = async (request: FastifyRequest): Promise<Reader> => ({
+    actor: { ...(await options.actor()), remoteAddr: request.ip },
+    language: consoleLanguage(request.headers['accept-language']),
+    secret,
+    signedIn: false,
+  })
+  backend.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: longestForm },
+    (_request, body, done) => done(null, grouped(new URLSearchParams(String(body)))),
+  )
+
+  backend.register(async (scope) => {
+    scope.addHook('onRequest', async (request, reply) => {
+      reply.headers(securityHeaders).header('Cache-Control', 'no-store')
+      requirePrivateName(request, options.host)
+    })
+    scope.addHook('preHandler', (_request, reply, done) => {
+      withinDeadline(new RequestDeadline(reply.raw, timeLimit, () => 'console'), done)
+    })
+    scope.setErrorHandler(async (error, request, reply) => {
+      const failure = asAppError(error)
+      if (failure.status >= 500) log.error({ err: error }, 'a page of the console on the backend port failed')
+      reply.status(failure.status)
+      if (wantedForm(request) !== 'html') return reply.send(errorBody(failure, request.id))
+      const reader = await readerOf(request).catch(() => null)
+      if (!reader) return reply.type('text/plain').send(failure.message)
+      const { html, policy } = console.failure(reader, failure, request.id)
+      return sendPage(reply, html, policy)
+    })
+    for (const url of ['/inspect', '/inspect/*']) {
+      scope.get(url, async (request, reply) => {
+        const path = request.url.split('?', 1)[0] ?? ''
+        const asked = { path, query: parametersOf(request.query), json: wantedForm(request) === 'json' }
+        return send(reply, await console.show(await readerOf(request), asked))
+      })
+    }
+    scope.post('/inspect/*', async (request, reply) => {
+      if (secret === null) throw new AppError(readOnly ? 'ReadOnlyMode' : 'InsufficientRights')
+      const path = request.url.split('?', 1)[0] ?? ''
+      const asked = { path, query: parametersOf(request.query), form: parametersOf(request.body) }
+      return reply.redirect(await console.act(await readerOf(request), asked), 303)
+    })
+  })
+}
+
+function send(reply: FastifyReply, answer: Awaited<ReturnType<Console['show']>>): FastifyReply {
+  if (answer.kind === 'stream') return reply.type('text/event-stream').send(answer.stream)
+  if (answer.kind === 'json') return reply.send(answer.body)
+  return sendPage(reply, answer.html, answer.policy)
+}
+
+function grouped(parameters: URLSearchParams): Record<string, string | string[]> {
+  const values = new Map<string, string | string[]>()
+  for (const [name, value] of parameters) {
+    const before = values.get(name)
+    values.set(name, before === undefined ? value : [before, value].flat())
+  }
+  return Object.fromEntries(values)
+}
+
+/**
+ * A page of the internet that has its name lead to this port would be same-origin with it, and read it in the browser of
+ * somebody within the network (DNS rebinding). It needs a name of the internet for that: addresses and private names are none.
+ */
+function requirePrivateName({ hostname }: FastifyRequest, own: string): void {
+  const name = hostname.toLowerCase()
+  const isPrivate = /^[\d.]+$|^\[[\da-f:.]+\]$|^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa)$/.test(name)
+  if (isPrivate || name === own.toLowerCase()) return
+  const message = `The backend port is not asked as ${name}: use an address, or the name in svc.http.backendHost.`
+  throw new AppError('InsufficientRights', { name }, { message })
+}
+
+function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const status = (error as { statusCode?: number }).statusCode ?? 500
+  if (status >= 400 && status < 500) return new AppError('ServerGeneric', {}, { message: (error as Error).message })
+  return new AppError('InternalError', {}, { cause: error })
+}

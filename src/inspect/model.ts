@@ -1,0 +1,73 @@
+import type { Actor } from '../platform/actor.ts'
+import type { Form } from '../platform/http/form.ts'
+import type { Html } from '../platform/values/html.ts'
+import type { Query } from './query.ts'
+import type { TextName } from './view/texts.en.ts'
+import type { View } from './view/view.ts'
+
+/**
+ * The console: pages on which administrators see what the service has and does. A *page* loads what it shows once, and has
+ * two forms of it: `json`, which has the listed members and no others, and HTML. An *action* is what a button of a page does.
+ */
+export interface ConsolePage {
+  /** Below `/inspect/`, without slashes around it; `:name` stands for one part. */
+  readonly path: string
+  /** Under which entry of the menu it stands. */
+  readonly section: Section
+  /** Parameters that its address may have. */
+  readonly query: readonly string[]
+  /** Members of its JSON form, in their order. */
+  readonly members: readonly string[]
+  load(context: PageContext): Promise<LoadedPage>
+  readonly actions?: Readonly<Record<string, Action>>
+}
+
+export interface PageContext {
+  readonly actor: Actor
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+}
+
+export interface LoadedPage {
+  readonly json: Readonly<Record<string, unknown>>
+  title(view: View): string
+  show(view: View): Html
+}
+
+/** Does what a form asks for. Answers what the page then says, and where it leads, when that is not the page itself. */
+export type Action = (context: PageContext, form: Form) => Promise<{ readonly said: TextName; readonly to?: string }>
+
+/** Entries of the menu, by group. */
+export const menu = {
+  overview: ['home', 'status', 'figures'],
+  data: ['objecttypes', 'objects', 'pools', 'collections', 'tags', 'files', 'users'],
+  operation: ['queues', 'events', 'janitor', 'words', 'locations', 'backups'],
+  setup: ['config', 'datamodel', 'plugins', 'tokens', 'sql'],
+} as const
+
+export type Section = (typeof menu)[keyof typeof menu][number]
+
+/** Where each entry of the menu leads, below `/inspect/`. */
+export const sectionPaths: Readonly<Record<Section, string>> = {
+  home: '',
+  status: 'system/status/',
+  figures: 'figures/',
+  objecttypes: 'objects/list/',
+  objects: 'objects/',
+  pools: 'pools/',
+  collections: 'collections/',
+  tags: 'tags/',
+  files: 'files/',
+  users: 'users/',
+  queues: 'queues/',
+  events: 'events/',
+  janitor: 'system/janitor/',
+  words: 'recalcterms/',
+  locations: 'locations/',
+  backups: 'migration/',
+  config: 'config/',
+  datamodel: 'datamodel/',
+  plugins: 'plugins/',
+  tokens: 'tokens/',
+  sql: 'sqlquery/',
+}

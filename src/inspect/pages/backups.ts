@@ -1,0 +1,108 @@
+import { html, joined } from '../../platform/values/html.ts'
+import type { ConsolePage } from '../model.ts'
+import { notThere } from '../query.ts'
+import { badge, facts, section, table } from '../view/parts.ts'
+import type { PageDeps } from './deps.ts'
+import { eventTable, latestEvents } from './event-rows.ts'
+
+type Deps = Pick<PageDeps, 'backups' | 'events'>
+
+const types = ['BACKUP_DONE', 'BACKUP_FAILED']
+
+/** Backups that are there, and what the event log says of the last ones. */
+export function backupsPage({ backups, events }: Deps): ConsolePage {
+  return {
+    path: 'migration',
+    section: 'backups',
+    query: [],
+    members: ['Backups'],
+    async load({ actor }) {
+      const [all, { records }] = await Promise.all([
+        backups.list(),
+        latestEvents(events, actor, { types }, { offset: 0, limit: 20 }),
+      ])
+      return {
+        json: { Backups: all },
+        title: ({ text }) => text('nav.backups'),
+        show: (view) => {
+          const { text, bytes, when, link } = view
+          return joined([
+            section(
+              text('backups.there'),
+              html`<p class="muted">${text('backups.text')}</p>`,
+              table(
+                view,
+                text('backups.caption'),
+                [
+                  {
+                    label: text('name'),
+                    kind: 'wide',
+                    value: ({ name }) => html`<a href="${link(`migration/${encodeURIComponent(name)}/`)}">${name}</a>`,
+                  },
+                  { label: text('type'), value: ({ kind }) => kind },
+                  { label: text('state'), value: ({ status }) => badge(view, status) },
+                  { label: text('size'), kind: 'number', value: ({ filesize }) => bytes(filesize) },
+                  { label: text('created'), value: (one) => when(one.created_at) },
+                ],
+                all,
+              ),
+            ),
+            section(text('backups.events'), eventTable(view, text('events.caption'), records)),
+          ])
+        },
+      }
+    },
+  }
+}
+
+const parts = ['tables', 'sequences', 'contents'] as const
+
+/** What is in a backup, as it says itself. */
+export function backupPage({ backups }: Deps): ConsolePage {
+  return {
+    path: 'migration/:backup',
+    section: 'backups',
+    query: ['path'],
+    members: ['Backup', 'Files', 'SubPath'],
+    async load({ params, query }) {
+      const part = query.choice('path', parts)
+      const name = params.backup ?? ''
+      const found = await backups.read(name)
+      if (!found) throw notThere({ backup: name })
+      const files = found.files.filter(({ path }) => part === null || path.startsWith(`${part}/`))
+      return {
+        json: { Backup: found.backup, Files: files, SubPath: part ?? '' },
+        title: ({ text }) => `${text('backup')} ${name}`,
+        show: (view) => {
+          const { text, bytes, when, here } = view
+          return joined([
+            section(
+              text('details'),
+              facts([
+                [text('state'), badge(view, found.backup.status)],
+                [text('size'), bytes(found.backup.filesize)],
+                [text('backups.taken'), when(found.backup.taken)],
+                [text('backups.release'), found.backup.release],
+                [text('backups.instance'), found.backup.instance],
+              ]),
+            ),
+            section(
+              text('backups.contents'),
+              html`<p>${parts.map((one) => html`<a href="${here({ path: one })}">${one}</a> `)}<a href="${here({ path: null })}">${text('all')}</a></p>`,
+              table(
+                view,
+                text('backups.contents.caption'),
+                [
+                  { label: text('path'), kind: 'wide', value: ({ path }) => path },
+                  { label: text('type'), value: ({ kind }) => kind },
+                  { label: text('columns'), kind: 'number', value: ({ columns }) => (columns === 0 ? '' : columns) },
+                ],
+                files,
+              ),
+            ),
+          ])
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { BaseConfigService } from '../../config/service.ts'
+import type { DatamodelService } from '../../datamodel/service.ts'
+import type { EventService } from '../../events/service.ts'
+import type { FileService } from '../../files/service.ts'
+import type { BackupContents, ListedBackup } from '../../maintenance/service.ts'
+import type { ObjecttypeService } from '../../objecttypes/service.ts'
+import type { Config } from '../../platform/config/config.ts'
+import type { Measure } from '../../platform/http/metrics.ts'
+import type { Db } from '../../platform/postgres/db.ts'
+import type { PluginService } from '../../plugins/service.ts'
+import type { PoolService, PoolSnapshot } from '../../pools/service.ts'
+import type { SearchIndex, SearchService } from '../../search/service.ts'
+import type { Sessions } from '../../signin/service.ts'
+import type { SystemService } from '../../system/service.ts'
+import type { TagService } from '../../tags/service.ts'
+
+/** What the pages read, and what their buttons do. */
+export interface PageDeps {
+  readonly config: Config
+  readonly db: Db
+  readonly baseConfig: Pick<BaseConfigService, 'get' | 'whole' | 'databaseLanguages'>
+  readonly datamodel: Pick<DatamodelService, 'current' | 'version' | 'snapshot'>
+  readonly events: Pick<EventService, 'get' | 'list'>
+  readonly files: Pick<FileService, 'locations' | 'fixity' | 'moves' | 'renditions'>
+  readonly objecttypes: Pick<ObjecttypeService, 'stats'>
+  readonly pools: Pick<PoolService, 'stats'> & { readonly snapshot: () => PoolSnapshot }
+  readonly tags: Pick<TagService, 'document'>
+  readonly plugins: Pick<PluginService['manage'], 'list'>
+  readonly search: Pick<SearchService, 'reindex' | 'indexCheck' | 'beginIndexCheck'>
+  readonly index: Pick<SearchIndex, 'words'> & { readonly target: Pick<SearchIndex['target'], 'distrust'> }
+  readonly sessions: Pick<Sessions, 'endSession'>
+  readonly status: SystemService['status']
+  readonly measures: readonly Measure[]
+  /** Runs all janitors of this process, in the background. */
+  readonly runJanitors: () => void
+  readonly wakeIndex: () => void
+  readonly backups: Backups
+}
+
+/** Where backups are listed. Those that are made over the interface come in here, too. */
+export interface Backups {
+  list(): Promise<readonly ListedBackup[]>
+  /** Null: there is none of that name. */
+  read(name: string): Promise<BackupContents | null>
+}

@@ -1,0 +1,137 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Codes, consoleClient } from '../oauth/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Form } from '../platform/http/form.ts'
+import { browserHashesOf, cookieValues, identifierWord, newToken, type Sessions, setCookie } from '../signin/service.ts'
+import { formLifetime } from './forms.ts'
+
+export interface ConsoleSessionDeps {
+  readonly codes: Codes
+  readonly sessions: Sessions
+  readonly aliases: readonly string[]
+  readonly externalUrl: string
+  readonly basePath: string
+}
+
+/** Somebody who has signed in to the console in this browser. */
+export interface ConsoleSession {
+  readonly actor: Actor
+  /** The value of the cookie: forms are made of it. */
+  readonly token: string
+}
+
+const sessionCookie = `${identifierWord}-inspect`
+/** Of a sign-in that is under way. */
+const flowCookie = `${identifierWord}-inspect-login`
+const flowLifetime = 900
+
+/**
+ * Sessions of the console: a sign-in by `/oauth2/auth` as a client of its own. Its access token lives for eight hours in a cookie
+ * that only the console gets and no other site can have sent, and counts together with the browser that it was given to.
+ */
+export function createConsoleSessions({ codes, sessions, aliases, externalUrl, basePath }: ConsoleSessionDeps) {
+  const path = `${basePath}/inspect`
+
+  async function resolve(request: FastifyRequest, token: string): Promise<ConsoleSession | null> {
+    const session = await sessions.resolve(token, () => browserHashesOf(request, aliases)).catch(noSession)
+    if (!session || session.clientId !== consoleClient || session.access.user.requirePasswordChange) return null
+    return { actor: sessions.actorOf(session, request.ip), token }
+  }
+
+  return {
+    /** The session of a request; null: there is none that still holds. */
+    async of(request: FastifyRequest): Promise<ConsoleSession | null> {
+      // A neighbouring host may have put another one there.
+      for (const token of cookieValues(request, sessionCookie).slice(0, 3)) {
+        const found = await resolve(request, token)
+        if (found) return found
+      }
+      return null
+    },
+
+    /** Sends the browser to sign in, and afterwards to where it wanted to go. */
+    begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+      const [state, verifier] = [newToken(), newToken()]
+      const wanted = Buffer.from(request.url.slice(0, 1500)).toString('base64url')
+      setCookie(reply, flowCookie, `${state}.${verifier}.${wanted}`, { maxAge: flowLifetime, path })
+      const query = new URLSearchParams({
+        client_id: consoleClient,
+        response_type: 'code',
+        state,
+        redirect_uri: `${originOf(request, externalUrl)}${path}/login/`,
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge_method: 'S256',
+      })
+      return reply.header('Cache-Control', 'no-store').redirect(`${basePath}/api/oauth2/auth?${query}`, 302)
+    },
+
+    /**
+     * Takes the code of a sign-in that this browser began; answers where it wanted to go.
+     * @throws {AppError} `PageExpired`, `SystemRightRequired` for somebody without `system.root`: nobody is signed in then.
+     */
+    async finish(request: FastifyRequest, reply: FastifyReply, query: Form): Promise<string> {
+      const [state = '', verifier = '', wanted = ''] = cookieValues(request, flowCookie)[0]?.split('.') ?? []
+      if (!isSame(state, query.get('state') ?? '')) throw new AppError('PageExpired', { what: 'login' })
+      setCookie(reply, flowCookie, '', { maxAge: 0, path })
+      const issued = await codes
+        .redeem({
+          code: query.get('code') ?? '',
+          clientId: consoleClient,
+          redirectUri: `${originOf(request, externalUrl)}${path}/login/`,
+          codeChallenge: createHash('sha256').update(verifier).digest('base64url'),
+          browserHashes: browserHashesOf(request, aliases),
+          remoteAddr: request.ip,
+          accessSeconds: formLifetime,
+        })
+        .catch(noSession)
+      const session = issued && (await resolve(request, issued.accessToken))
+      if (!session) throw new AppError('PageExpired', { what: 'login' })
+      if (!session.actor.isRoot) {
+        await sessions.revoke(session.token, consoleClient, request.ip)
+        throw new AppError('SystemRightRequired', { right: 'system.root' })
+      }
+      setCookie(reply, sessionCookie, session.token, { maxAge: formLifetime, path, sameSite: 'Strict' })
+      return inside(Buffer.from(wanted, 'base64url').toString(), path)
+    },
+
+    /** Ends the session of this browser. */
+    async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      // A form of another site comes without them, and signs nobody out.
+      const tokens = cookieValues(request, sessionCookie).slice(0, 3)
+      if (tokens.length === 0) return
+      for (const token of tokens) await sessions.revoke(token, consoleClient, request.ip)
+      setCookie(reply, sessionCookie, '', { maxAge: 0, path, sameSite: 'Strict' })
+    },
+  }
+}
+
+/** A token that is no good is none; whatever else fails is a failure. */
+function noSession(error: unknown): null {
+  if (error instanceof AppError && error.code === 'InvalidToken') return null
+  throw error
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length > 0 && a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** A path of the console, and nothing else: the start of it where it is another one. */
+function inside(wanted: string, path: string): string {
+  const found = URL.canParse(wanted, 'http://here') ? new URL(wanted, 'http://here') : null
+  const below = found?.pathname.match(/\/inspect\/[^\\]*$/)?.[0] ?? '/inspect/'
+  return found?.origin === 'http://here' && !below.startsWith('/inspect/log')
+    ? `${path}${below.slice('/inspect'.length)}${found.search}`
+    : `${path}/`
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
+
+/** The origin that the browser sees: the configured one, or on the machine itself the address that was called. */
+function originOf({ protocol, host }: FastifyRequest, externalUrl: string): string {
+  const called = URL.parse(`${protocol}://${host}`)
+  return called && isLoopback(called.hostname) ? called.origin : new URL(externalUrl).origin
+}

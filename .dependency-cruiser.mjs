@@ -30,6 +30,7 @@ const order = [
   'search',
   'ingest',
   'drives',
+  'tasks',
   'system',
   'maintenance',
   'import',

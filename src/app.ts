@@ -77,6 +77,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   opened.defer(() => jobs.close())
   await workflow.files.renditions.wake()
   await workflow.files.moves.wake()
+  await objects.tasks.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()

@@ -36,6 +36,7 @@ import { createPurgeService } from '../system/purge/service.ts'
 import { registerSystemRoutes } from '../system/routes.ts'
 import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
+import { registerTaskRoutes } from '../tasks/routes.ts'
 import { registerTransitionRoutes } from '../transitions/routes.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
@@ -60,6 +61,7 @@ export async function composeHttp(
     info,
     ingest,
     drives,
+    tasks,
     invalid,
     nameInObject,
     mapMetadata,
@@ -156,6 +158,7 @@ export async function composeHttp(
     await registerPluginRoutes(scope, { plugins })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
+    registerTaskRoutes(scope, { tasks })
   })
   await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))
   return http

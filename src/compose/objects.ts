@@ -18,6 +18,7 @@ import {
   findNamedObjects,
   findObjectsByValues,
   type ObjectDeps,
+  objectsForTasks,
   readNamedObject,
   refreshStandards,
   standardMask,
@@ -32,6 +33,7 @@ import { createExplainService, createInvalidGrantService } from '../rights/servi
 import { failureEvents } from '../search/queue/failure-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
+import { createTaskModules, createTaskService, readableTasks } from '../tasks/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
@@ -229,6 +231,7 @@ export async function composeObjects(
     groups: groups.readable,
     messages: messages.readable,
     collections: collections.readable,
+    tasks: (ids) => readableTasks(db, ids),
   }
   const eventService = createEventService({
     db,
@@ -318,6 +321,31 @@ export async function composeObjects(
     collections,
     languages,
   })
+  const tasks = createTaskService({
+    db,
+    jobs,
+    events,
+    mail,
+    modules: createTaskModules({
+      search,
+      objects,
+      read: objectsForTasks({ db, datamodel, rights, masks: { ...maskSettings, pools } }),
+      readable: read.readable,
+      stream: read.stream,
+      map: metadataImport.map,
+      mapping: (id) => mappings.find(db, id),
+      tags: tags.snapshot,
+      conventionOf,
+    }),
+    actorsOf: signIn.actorsOf,
+    names: async (from, userIds) => (await principals.names(from, { userIds, groupIds: [] }, [])).users,
+    languages,
+    instance: () => baseConfig.instanceTitle() || config.databaseName,
+    paused: () => config.readOnly,
+    conventionOf,
+    most: config.quotaTasks,
+    clock,
+  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
@@ -327,6 +355,7 @@ export async function composeObjects(
     objects,
     ingest,
     drives,
+    tasks,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -16,6 +16,7 @@ export interface Seen {
   groups(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   messages(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   collections(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
+  tasks(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
 }
 
 /** Asks the database for nothing. */
@@ -27,7 +28,7 @@ export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'objec
 /** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
 export type EventVisibility = 'none' | 'subject' | 'all'
 
-const records = ['pool', 'user', 'group', 'message', 'collection'] as const
+const records = ['pool', 'user', 'group', 'message', 'collection', 'task'] as const
 
 /** In SQL, of an event `t`: it is about nothing that some may see and others not. */
 export const aboutNothingHidden = (t: string): string =>
@@ -35,7 +36,7 @@ export const aboutNothingHidden = (t: string): string =>
 
 /**
  * What callers may know of the subject of each event. Objects, pools, collections, users and groups are told to those who may
- * see them, messages to those whom they are for, all else (the datamodel, tags, the configuration, the index) to everybody.
+ * see them, messages to those whom they are for, tasks to those whose they are, all else (the datamodel, tags, the configuration, the index) to everybody.
  * Purged objects, deleted pools and collections can be seen by nobody but root. What is needed is read when it is asked for first, for
  * all callers together.
  */

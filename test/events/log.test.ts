@@ -33,7 +33,8 @@ async function openLog(options: EventLogOptions = {}) {
       users: async () => () => new Set(),
       groups: async () => () => new Set(),
       messages: async () => () => new Set(),
-      collections: async () => () => new Set(),
+      tasks: async () => () => new Set(),
+    collections: async () => () => new Set(),
     },
     quotas: { eventBytes: 65_536, events: 10_000, eventStorage: 1_000_000 },
   })

@@ -74,6 +74,7 @@ export interface Config extends LaneSettings {
   /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
   readonly quotaMails: number
   /** Share links of one user. */
+  readonly quotaTasks: number
   readonly quotaShareLinks: number
   /** Users whom one user makes by grants within an hour. */
   readonly quotaShares: number

@@ -150,9 +150,9 @@ export function createRuns(deps: RunDeps) {
   return { endWithin }
 }
 
-/** What the next run has to know. */
+/** What the next run has to know. Batches of the index have moments of their own: the next one is later by a microsecond at least. */
 function seen({ until, since = null, ...state }: TaskState): TaskState {
-  return { ...state, since: until ?? since }
+  return { ...state, since: until === undefined ? since : until + 1 }
 }
 
 /** The caller is told of it; trying again does not help. */

@@ -34,7 +34,7 @@ async function openLog(options: EventLogOptions = {}) {
       groups: async () => () => new Set(),
       messages: async () => () => new Set(),
       tasks: async () => () => new Set(),
-    collections: async () => () => new Set(),
+      collections: async () => () => new Set(),
     },
     quotas: { eventBytes: 65_536, events: 10_000, eventStorage: 1_000_000 },
   })

@@ -164,8 +164,9 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
       const target = targetOf(params, sourcesOf(params)) as number
       if (run.state.step === undefined && !(await relinkAll(run, target))) return 'later'
       await run.note({ step: 'delete' })
+      const relinked = told(run.state, isDryRun(params))
       const deleted = deletesSources(params) ? await deleteSources(run, target) : ''
-      return { done: `${told(run.state, isDryRun(params))}${deleted}` }
+      return { done: `${relinked}${deleted}` }
     },
   }
 }

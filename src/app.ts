@@ -89,6 +89,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   await workflow.files.renditions.wake()
   await workflow.files.moves.wake()
   await exports.wake()
+  await objects.tasks.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()

@@ -42,6 +42,7 @@ import { createPurgeService } from '../system/purge/service.ts'
 import { registerSystemRoutes } from '../system/routes.ts'
 import { createSystemService } from '../system/service.ts'
 import { registerTagRoutes } from '../tags/routes.ts'
+import { registerTaskRoutes } from '../tasks/routes.ts'
 import { registerTransitionRoutes } from '../transitions/routes.ts'
 import { composeConsole } from './console.ts'
 import type { Exports } from './exports.ts'
@@ -80,6 +81,7 @@ export async function composeHttp(
     drives,
     hotfolder,
     publish,
+    tasks,
     invalid,
     nameInObject,
     mapMetadata,
@@ -191,6 +193,7 @@ export async function composeHttp(
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
     registerExportRoutes(scope, exports)
+    registerTaskRoutes(scope, { tasks })
   })
   await onSurface(http, driveSurface(api), async (scope) => {
     registerDriveRoutes(scope, { drives })

@@ -28,6 +28,7 @@ import {
   findNamedObjects,
   findObjectsByValues,
   type ObjectDeps,
+  objectsForTasks,
   readNamedObject,
   refreshStandards,
   standardMask,
@@ -44,6 +45,7 @@ import { createExplainService, createInvalidGrantService } from '../rights/servi
 import { failureEvents } from '../search/queue/failure-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
+import { createTaskModules, createTaskService, readableTasks } from '../tasks/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
@@ -246,6 +248,7 @@ export async function composeObjects(
     messages: messages.readable,
     collections: collections.readable,
     exports: (ids) => readableExports(db, ids),
+    tasks: (ids) => readableTasks(db, ids),
   }
   const eventService = createEventService({
     db,
@@ -369,6 +372,31 @@ export async function composeObjects(
     words: config.identifierAliases,
     linkOf: (uuid) => deepLink(config.externalUrl, uuid),
   })
+  const tasks = createTaskService({
+    db,
+    jobs,
+    events,
+    mail,
+    modules: createTaskModules({
+      search,
+      objects,
+      read: objectsForTasks({ db, datamodel, rights, masks: { ...maskSettings, pools } }),
+      readable: read.readable,
+      stream: read.stream,
+      map: metadataImport.map,
+      mapping: (id) => mappings.find(db, id),
+      tags: tags.snapshot,
+      conventionOf,
+    }),
+    actorsOf: signIn.actorsOf,
+    names: async (from, userIds) => (await principals.names(from, { userIds, groupIds: [] }, [])).users,
+    languages,
+    instance: () => baseConfig.instanceTitle() || config.databaseName,
+    paused: () => config.readOnly,
+    conventionOf,
+    most: config.quotaTasks,
+    clock,
+  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   const formats = createFormatService({ datamodel, read, files })
   return {
@@ -382,6 +410,7 @@ export async function composeObjects(
     drives,
     hotfolder,
     publish,
+    tasks,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -175,11 +175,11 @@ export const eventTypes = {
   SAML_ERROR: type('LOGIN_LOGOUT', 'UL', 'log'),
 
   // TASK
-  TASK_INSERT: unwritten('TASK', 'UL', 'module description'),
-  TASK_UPDATE: unwritten('TASK', 'UL', 'module description'),
-  TASK_DELETE: unwritten('TASK', 'UL'),
-  TASK: unwritten('TASK', 'UL', task),
-  TASK_ERROR: unwritten('TASK', 'UL', `${task} error`),
+  TASK_INSERT: type('TASK', 'UL', 'module description'),
+  TASK_UPDATE: type('TASK', 'UL', 'module description'),
+  TASK_DELETE: type('TASK', 'UL'),
+  TASK: type('TASK', 'UL', task),
+  TASK_ERROR: type('TASK', 'UL', `${task} error`),
 
   // EXPORT: carry the user like the other groups of `user_in_event_group`
   EXPORT_START: type('EXPORT', 'UL', 'state lastRunAt'),

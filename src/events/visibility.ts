@@ -17,6 +17,7 @@ export interface Seen {
   messages(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   collections(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   exports(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
+  tasks(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
 }
 
 /** Asks the database for nothing. */
@@ -28,7 +29,7 @@ export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'objec
 /** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
 export type EventVisibility = 'none' | 'subject' | 'all'
 
-const records = ['pool', 'user', 'group', 'message', 'collection', 'export'] as const
+const records = ['pool', 'user', 'group', 'message', 'collection', 'export', 'task'] as const
 
 /** In SQL, of an event `t`: it is about nothing that some may see and others not. */
 export const aboutNothingHidden = (t: string): string =>
@@ -36,7 +37,8 @@ export const aboutNothingHidden = (t: string): string =>
 
 /**
  * What callers may know of the subject of each event. Objects, pools, collections, users and groups are told to those who may
- * see them, messages to those whom they are for, exports to their users, all else (the datamodel, tags, the configuration, the index) to everybody.
+ * see them, messages to those whom they are for, exports and tasks to those whose they are, all else (the datamodel, tags, the
+ * configuration, the index) to everybody.
  * Purged objects, deleted pools and collections can be seen by nobody but root. What is needed is read when it is asked for first, for
  * all callers together.
  */

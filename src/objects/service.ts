@@ -25,6 +25,15 @@ import type { Shape } from './render/render.ts'
 import { type Known, nothingKnown } from './render/run.ts'
 import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
+import {
+  countLinking,
+  findLinked,
+  findLinking,
+  type Relinked,
+  type RelinkRequest,
+  relinkObjects,
+  type WithRelink,
+} from './save/relink.ts'
 import type { Ignored } from './save/request/ignored.ts'
 import { runSaveCallbacks, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 import { type Ending, inTransaction } from './save/transaction.ts'
@@ -38,6 +47,7 @@ export {
 } from './masks/access.ts'
 export { type FileVisibility, fileAccess } from './masks/file-access.ts'
 export { type MaskDeps, standardMask } from './masks/preference.ts'
+export { objectsForTasks, type TaskObject } from './read/for-tasks.ts'
 export {
   type IndexState,
   type InspectedFilter,
@@ -182,18 +192,35 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       body: readonly unknown[],
       options: DeleteOptions & { readonly awaitIndex: number },
       deadline: Deadline = noDeadline,
+      withDelete?: (tx: Tx) => Promise<void>,
     ): Promise<Deleted> {
       const table = objecttype(name)
       const request = { actor, objecttype: table, body, options }
       const callbackOutcome = await runDeleteCallbacks(deps, request, { dryRun: options.dryRun, deadline })
       const run = { ending: endingOf(options), objects: body.length, deadline }
-      const result = await inTransaction<DeleteResult>(deps, run, (tx) =>
-        deleteObjects(deps, tx, request, callbackOutcome),
-      )
+      const result = await inTransaction<DeleteResult>(deps, run, async (tx) => {
+        const result = await deleteObjects(deps, tx, request, callbackOutcome)
+        if (result.kind === 'done') await withDelete?.(tx)
+        return result
+      })
       if (result.kind === 'confirm') return result
       const wait = options.dryRun ? 0 : options.awaitIndex
       return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, wait) }
     },
+
+    /** Lets objects link to one target instead of several, as far as the actor may change the links. */
+    relink: (actor: Actor, request: RelinkRequest, withRelink?: WithRelink): Promise<Relinked> =>
+      relinkObjects(deps, actor, request, withRelink),
+
+    /** How many objects link to one of the sources, and how many of them the actor could relink. */
+    countLinking: (actor: Actor, request: Parameters<typeof countLinking>[2]) => countLinking(deps, actor, request),
+
+    /** Live objects that link to one of the targets, by id. */
+    linking: (targets: readonly number[], page: { readonly after: number; readonly limit: number }) =>
+      findLinking(deps.db, targets, page),
+
+    /** Those of the objects that live objects link to. */
+    linked: (targets: readonly number[]) => findLinked(deps.db, targets),
   }
 }
 

@@ -35,6 +35,11 @@ export const catalogue = {
   ColumnCanNotBeUpdated: { package: 'acl', status: 400, text: 'This field cannot be changed.' },
   ColumnNeedsSystemRoot: { package: 'acl', status: 400, text: 'Only root may change this field.' },
   CommentRequired: { package: 'objects', status: 400, text: 'The mask requires a comment for this change.' },
+  ConsolidateTargetLinksSources: {
+    package: 'task',
+    status: 400,
+    text: 'The target links to one of the sources: it would link to itself.',
+  },
   ConstraintViolation: { package: 'objects', status: 400, text: 'A constraint of the datamodel is violated.' },
   CustomMetadataRecipeNotFound: {
     package: 'filesync',
@@ -131,7 +136,7 @@ export const catalogue = {
   LookupNotFound: { package: 'ferrors', status: 400, text: 'The lookup found nothing.' },
   MaskNotFound: { package: 'objects', status: 400, text: 'The object type has no such mask.' },
   MessageNotFound: { package: 'message', status: 404, text: 'There is no such message.' },
-  ModuleUnknown: { package: 'task', status: 400, text: 'There is no such kind of task.', coming: 'tasks of plugins' },
+  ModuleUnknown: { package: 'task', status: 400, text: 'There is no such module of tasks.' },
   NestedQueryIn: {
     package: 'search',
     status: 400,

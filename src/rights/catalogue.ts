@@ -337,7 +337,7 @@ const systemRights = [
   systemRight('system.location', 'See storage locations; only root changes them.'),
   coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),
   systemRight('system.sendmail', 'Send mail through the service.'),
-  coming('tasks', systemRight('system.task', 'Manage tasks.')),
+  systemRight('system.task', 'Manage tasks of the own, which run with the rights of their creator.'),
   coming('exports', systemRight('system.export', 'Create exports.')),
   systemRight(
     'system.api.event',

@@ -47,7 +47,7 @@ import { type AlikeFiles, picturesOf } from './request/similar.ts'
 import type { LanguageSynonyms } from './request/synonyms.ts'
 import type { IndexCheck, SearchRequest, SearchResponse } from './schema.ts'
 import { createSuggest } from './suggest/service.ts'
-import { createWalks } from './walk.ts'
+import { createWalks, type WalkRequest } from './walk.ts'
 
 export type { HitOptions } from './hits.ts'
 export { createQueryLanguage, type QueryLanguage } from './language/service.ts'
@@ -55,6 +55,7 @@ export { fieldVisibilityBytes } from './plan/field-visibility.ts'
 export { createPostgresIndex, type SearchIndex, type SearchIndexOptions } from './postgres/service.ts'
 export { createIndexer, type Indexer } from './queue/indexer.ts'
 export { createReindexing } from './queue/reindex.ts'
+export type { WalkRequest } from './walk.ts'
 
 /** Milliseconds that a search works in the database before it goes on among the heavy ones. */
 const longestQuick = 2000
@@ -345,6 +346,13 @@ export function createSearchService(deps: SearchServiceDeps) {
       await assertOpen(actor)
       hitOptions(request)
       await compile(actor, await deps.rights.forActor(actor), request)
+    },
+
+    /** How many objects that the actor may read the request finds. */
+    async count(actor: Actor, request: WalkRequest, deadline: Deadline): Promise<number> {
+      await assertOpen(actor)
+      const { plan } = await compile(actor, await deps.rights.forActor(actor), request)
+      return (await engine.search({ ...plan, after: null, offset: 0, limit: 0, aggregations: [] }, deadline)).count
     },
 
     ...createWalks({

@@ -39,10 +39,18 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
     async *walk(
       actor: Actor,
       request: WalkRequest,
-      { batch = 1000, deadline = noDeadline }: { readonly batch?: number; readonly deadline?: Deadline } = {},
+      {
+        batch = 1000,
+        deadline = noDeadline,
+        behind,
+      }: {
+        readonly batch?: number
+        readonly deadline?: Deadline /** Goes on behind this object; by id only. */
+        readonly behind?: number
+      } = {},
     ): AsyncGenerator<readonly number[], void, undefined> {
       const ordered = request.sort?.length ? request : { ...request, sort: [{ field: '_system_object_id' }] }
-      let after: readonly unknown[] | null = null
+      let after: readonly unknown[] | null = behind === undefined ? null : [behind]
       for (;;) {
         deadline.check()
         const { plan } = await planOf(actor, ordered)

@@ -33,6 +33,7 @@ async function openLog(options: EventLogOptions = {}) {
       users: async () => () => new Set(),
       groups: async () => () => new Set(),
       messages: async () => () => new Set(),
+      tasks: async () => () => new Set(),
       collections: async () => () => new Set(),
       exports: async () => () => new Set(),
     },

@@ -84,6 +84,7 @@ export interface Config extends LaneSettings {
   /** Traces of a hundred that are kept. */
   readonly tracingPercent: number
   /** Share links of one user. */
+  readonly quotaTasks: number
   readonly quotaShareLinks: number
   /** Collections of one user. */
   readonly quotaCollections: number

@@ -293,6 +293,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     500,
     'Recipients to whom one user may send mail by hand (`POST /system/sendmail`), or of shares of collections, within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
   ),
+  quotaTasks: key(
+    'svc.quotas.tasks',
+    'SVC_QUOTA_TASKS',
+    integer(1, 1_000_000),
+    1000,
+    'Tasks that one user may have; a further one is answered 429.',
+  ),
   quotaShareLinks: key(
     'svc.quotas.shareLinks',
     'SVC_QUOTA_SHARE_LINKS',

@@ -1,0 +1,235 @@
+/** Runs of tasks: jobs of a lane of their own, so that they keep nothing else waiting. */
+import type { EventLog } from '../events/service.ts'
+import type { JobContext, Jobs } from '../jobs/service.ts'
+import type { MailService } from '../mail/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import { currentCause, joinCauses, withCause } from '../platform/cause.ts'
+import { AppError } from '../platform/errors.ts'
+import { hasRight } from '../platform/http/system-right.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
+import { nextOfAll } from '../platform/values/schedule.ts'
+import { mailEnd } from './mails.ts'
+import type { LogLine, StoredTask, TaskState } from './model.ts'
+import { manageTasks } from './model.ts'
+import type { Run, TaskModule } from './modules/model.ts'
+import * as store from './store.ts'
+
+export interface RunDeps {
+  readonly db: Db
+  readonly jobs: Pick<Jobs, 'enqueueAll' | 'register'>
+  readonly events: Pick<EventLog, 'append'>
+  readonly mail: Pick<MailService, 'send' | 'isConfigured'>
+  readonly modules: ReadonlyMap<string, TaskModule>
+  /** Those of the users who may act now. */
+  readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
+  readonly languages: () => readonly string[]
+  /** What the instance is called in mails. */
+  readonly instance: () => string
+  /** Nothing is changed at this time. */
+  readonly paused: () => boolean
+  readonly clock: () => Date
+}
+
+export const taskJob = 'task.run'
+/** Times that a job is tried where something fails that has nothing to do with the objects. */
+const maxAttempts = 10
+/** Milliseconds after which another job goes on, so that its attempts are counted anew and other tasks have their turn. */
+const longestJob = 30_000
+/** The same while nothing may be changed. */
+const pause = 60_000
+
+/** The run has been ended by somebody: what was not stored is not to be. */
+class Ended extends Error {}
+
+/** Why a run ends with an error. */
+class Failed extends Error {}
+
+/** Queues runs at their moments: one job for each task. */
+export function enqueueRuns(
+  jobs: Pick<Jobs, 'enqueueAll'>,
+  tx: Tx,
+  tasks: readonly { readonly id: number; readonly at: Date | null }[],
+): Promise<void> {
+  return jobs.enqueueAll(
+    tx,
+    tasks.map(({ id, at }) => ({
+      name: taskJob,
+      payload: { id },
+      key: `${taskJob}:${id}`,
+      maxAttempts,
+      ...(at ? { runAt: at } : {}),
+    })),
+  )
+}
+
+export function createRuns(deps: RunDeps) {
+  const { db, jobs, events, modules, paused, clock } = deps
+  const later = (id: number, at: Date | null) => db.transaction((tx) => enqueueRuns(jobs, tx, [{ id, at }]))
+
+  jobs.register<{ id: number }>(
+    taskJob,
+    async ({ id }, context) => {
+      if (paused()) return later(id, new Date(clock().getTime() + pause))
+      const task = await begin(id)
+      if (!task) return
+      const cause = joinCauses(currentCause(), [{ kind: 'task', id }])
+      await withCause(cause, () => goOn(task, context))
+    },
+    'task',
+  )
+
+  /** The task that is to run or runs; null: it is not its time. */
+  async function begin(id: number): Promise<StoredTask | null> {
+    return db.transaction(async (tx) => {
+      const task = await store.lockTask(tx, id)
+      if (!task) return null
+      if (task.status === 'running') return store.takeRun(tx, id)
+      const { nextRunAt } = task
+      if (!nextRunAt) return null
+      if (nextRunAt > clock()) {
+        await enqueueRuns(jobs, tx, [{ id, at: nextRunAt }])
+        return null
+      }
+      const { since = null } = task.state
+      return store.beginRun(tx, id, { since, upTo: await store.highestObject(tx) })
+    })
+  }
+
+  async function goOn(task: StoredTask, { isLastAttempt, signal }: JobContext): Promise<void> {
+    const run = openRun(deps, task, signal)
+    try {
+      const module = modules.get(task.module)
+      if (!module) throw new Failed('There is no such module any more.')
+      const result = await module.work(run)
+      if (result === 'later') {
+        await run.note()
+        return later(task.id, null)
+      }
+      run.log('info', result.done)
+      await run.note()
+      await end(run, 'done', result.done)
+    } catch (error) {
+      if (error instanceof Ended || signal.aborted) {
+        if (error instanceof Ended) return
+        throw error
+      }
+      const final = error instanceof Failed || isRefusal(error) || isLastAttempt
+      if (!final) throw error
+      const message = error instanceof Failed || error instanceof AppError ? error.message : 'The service failed.'
+      run.log('error', message)
+      await run.note().catch(() => {})
+      await end(run, 'error', message.slice(0, 1000))
+      if (!(error instanceof Failed || isRefusal(error))) throw error
+    }
+  }
+
+  /** Ends a run that goes on: tells it, and plans the next one. */
+  async function end(
+    { task, state }: Pick<Run, 'task' | 'state'>,
+    status: store.RunEnd['status'],
+    msg: string,
+  ): Promise<void> {
+    await db.transaction((tx) => endWithin(tx, task, { status, msg, state: status === 'done' ? seen(state) : state }))
+  }
+
+  async function endWithin(
+    tx: Tx,
+    task: StoredTask,
+    { actor = null, ...ended }: Omit<store.RunEnd, 'nextRunAt'> & { readonly actor?: Actor | null },
+  ): Promise<boolean> {
+    const nextRunAt = nextOfAll(task.schedules, clock())
+    const over = await store.endRun(tx, task, { ...ended, nextRunAt })
+    if (!over) return false
+    if (nextRunAt) await enqueueRuns(jobs, tx, [{ id: task.id, at: nextRunAt }])
+    const who = actor ?? (await deps.actorsOf(tx, [task.userId])).get(task.userId) ?? null
+    await events.append(tx, [endEvent(over, who)])
+    await mailEnd({ ...deps, languages: deps.languages(), instance: deps.instance() }, tx, over)
+    return true
+  }
+
+  return { endWithin }
+}
+
+/** What the next run has to know. Batches of the index have moments of their own: the next one is later by a microsecond at least. */
+function seen({ until, since = null, ...state }: TaskState): TaskState {
+  return { ...state, since: until === undefined ? since : until + 1 }
+}
+
+/** The caller is told of it; trying again does not help. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.status < 500 && error.status !== 423
+}
+
+function openRun({ db, actorsOf, clock }: RunDeps, task: StoredTask, signal: AbortSignal): Run {
+  const startedAt = Date.now()
+  let lines: LogLine[] = []
+  let actor: { readonly who: Actor; readonly at: number } | null = null
+  const run: Run = {
+    task,
+    state: task.state,
+    signal,
+    async actor() {
+      if (actor && Date.now() - actor.at < actorAge) return actor.who
+      const who = (await actorsOf(db, [task.userId])).get(task.userId)
+      if (!who) throw new Failed('The creator of the task may not sign in any more.')
+      if (!hasRight(who, manageTasks)) throw new Failed('The creator of the task has the right system.task no more.')
+      actor = { who, at: Date.now() }
+      return who
+    },
+    log(level, msg) {
+      lines.push({ level, msg })
+    },
+    async note(progress) {
+      if (progress) run.state = { ...run.state, ...progress }
+      const told = lines
+      lines = []
+      const mine = await store.noteProgress(db, task, { state: run.state, percent: percentOf(run.state), lines: told })
+      if (!mine) throw new Ended()
+    },
+    async changed(tx, count) {
+      if (!(await store.noteChanged(tx, task, count))) throw new Ended()
+    },
+    count(changed) {
+      run.state = { ...run.state, changed: (run.state.changed ?? 0) + changed }
+    },
+    async check() {
+      signal.throwIfAborted()
+      const { timeoutSec, runStartedAt } = task
+      if (timeoutSec > 0 && runStartedAt && clock().getTime() > runStartedAt.getTime() + 1000 * timeoutSec) {
+        throw new Failed(`The run took longer than ${timeoutSec} seconds.`)
+      }
+      if (!(await store.isRunning(db, task))) throw new Ended()
+    },
+    isLong: () => Date.now() - startedAt > longestJob,
+  }
+  return run
+}
+
+/** Milliseconds for which the rights of the creator are not asked for again. */
+const actorAge = 200
+
+function percentOf({ total, done = 0 }: TaskState): number | null {
+  if (total === undefined) return null
+  return total === 0 ? 100 : Math.min(100, Math.floor((100 * done) / total))
+}
+
+function endEvent(task: StoredTask, actor: Actor | null) {
+  const { module, params, status, statusMsg, runStartedAt, runFinishedAt } = task
+  const took = runStartedAt && runFinishedAt ? (runFinishedAt.getTime() - runStartedAt.getTime()) / 1000 : null
+  return {
+    type: status === 'error' ? ('TASK_ERROR' as const) : ('TASK' as const),
+    actor,
+    basetype: 'task',
+    objectId: task.id,
+    info: {
+      task_module: module,
+      params,
+      status,
+      status_msg: statusMsg,
+      start: runStartedAt?.toISOString() ?? null,
+      end: runFinishedAt?.toISOString() ?? null,
+      took,
+      ...(status === 'error' ? { error: statusMsg } : {}),
+    },
+  }
+}

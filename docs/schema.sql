@@ -94,6 +94,7 @@ create table collection (
   constraint collection_user_key UNIQUE (user_id),
   constraint collection_uuid_key UNIQUE (uuid)
 );
+CREATE INDEX collection_create_object_idx ON public.collection USING btree (id) WHERE (create_object IS NOT NULL);
 CREATE INDEX collection_grantees_idx ON public.collection USING gin (jsonb_path_query_array(acl, '$[*]."who"'::jsonpath)) WITH (fastupdate=off) WHERE (acl <> '[]'::jsonb);
 CREATE INDEX collection_invalid_idx ON public.collection USING btree (id) WHERE invalid_acl;
 CREATE INDEX collection_owner_idx ON public.collection USING btree (owner_user);
@@ -638,6 +639,34 @@ create table "group" (
   constraint group_pkey PRIMARY KEY (id),
   constraint group_name_key UNIQUE (name),
   constraint group_reference_key UNIQUE (reference)
+);
+
+-- Files of the hotfolder that are being imported.
+create table hotfolder_claim (
+  collection_id bigint not null,
+  -- Hash of the path below the folder of the collection.
+  place bytea not null,
+  bytes bigint not null,
+  -- When the file was written to last, in milliseconds: another one of the name is another file.
+  modified bigint not null,
+  -- The import that may put it into an object.
+  run uuid not null,
+  -- When it came into an object.
+  done_at timestamp with time zone,
+  claimed_at timestamp with time zone not null default now(),
+  constraint hotfolder_claim_pkey PRIMARY KEY (collection_id, place),
+  constraint hotfolder_claim_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
+);
+CREATE INDEX hotfolder_claim_run_idx ON public.hotfolder_claim USING btree (run);
+
+-- At most so much lies in the folders of the hotfolder.
+create table hotfolder_usage (
+  collection_id bigint not null,
+  files bigint not null,
+  bytes bigint not null,
+  measured_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  constraint hotfolder_usage_pkey PRIMARY KEY (collection_id),
+  constraint hotfolder_usage_collection_fkey FOREIGN KEY (collection_id) REFERENCES collection(id) ON DELETE CASCADE
 );
 
 -- Objects whose search document is out of date, perhaps several times. Rows are added and removed, never changed.

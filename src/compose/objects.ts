@@ -327,6 +327,8 @@ export async function composeObjects(
     objects,
     read,
     search,
+    languages,
+    findByValues: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
     metadata: { wait: files.awaitMetadata, ...metadataImport },
   })
   const drives = createDriveService({
@@ -339,7 +341,7 @@ export async function composeObjects(
     collections,
     languages,
   })
-  const hotfolderRoot = config.hotfolderPath || join(config.dataDir, 'hotfolder')
+  const hotfolderRoot = config.hotfolderPath ?? join(config.dataDir, 'hotfolder')
   const hotfolder = createHotfolderService({
     db,
     keys,

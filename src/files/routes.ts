@@ -123,7 +123,9 @@ export async function registerFileRoutes(
         const { check_for_duplicates: duplicates, await_version: awaited } = query
         const records = await files.put(actor, content, permission, more, wish, { duplicates, awaited })
         if (!into) return records
-        const linked = await into(records.map(uploadedFile))
+        const linked = await into(
+          records.map((record, index) => ({ ...uploadedFile(record), path: foldersOf(more.filenames[index]) })),
+        )
         return records.map((record, index) => ({ ...record, _linked_objects: linked[index] ?? [] }))
       },
     })
@@ -398,7 +400,13 @@ const isText = (value: unknown): value is string =>
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
-function uploadedFile(record: Readonly<Record<string, unknown>>): UploadedFile {
+/** What stands before the last slash of a name that was sent. */
+function foldersOf(name: string | null | undefined): string {
+  const steps = (name ?? '').split(/[/\\]/).slice(0, -1)
+  return steps.filter((step) => step.trim() !== '' && step !== '.' && step !== '..').join('/')
+}
+
+function uploadedFile(record: Readonly<Record<string, unknown>>): Omit<UploadedFile, 'path'> {
   const {
     _id,
     original_filename: name,

@@ -34,7 +34,8 @@ const awaitVersion = Type.Optional(
 
 export const UploadQuery = Type.Object({
   filenames: JsonList(
-    'JSON list of texts: names in place of those in the body, in its order; null or empty: that one.',
+    'JSON list of texts: names in place of those in the body, in its order; null or empty: that one. With `collection` what stands ' +
+      'before the last slash is the folder of the file.',
   ),
   references: JsonList('JSON list of texts: references, unique among all files.'),
   id_parents: JsonList('JSON list of numbers: the files that these were made from.'),

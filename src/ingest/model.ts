@@ -12,6 +12,19 @@ export type UpdateMode = (typeof updateModes)[number]
 export const updatePolicies = ['create_version', 'create_version_preferred', 'replace', 'refuse'] as const
 export type UpdatePolicy = (typeof updatePolicies)[number]
 
+/** Folders of uploads as objects of a hierarchy. */
+export interface HierarchyLink {
+  /** The column that links to them; of the object type or of a nested table of it. */
+  readonly link: Column
+  /** The nested table that has the link; null: the object type has it. */
+  readonly rows: Table | null
+  readonly target: Table
+  /** What folders are called by. */
+  readonly column: Column
+  /** Of new ones; null: they have none. */
+  readonly poolId: number | null
+}
+
 export interface Target {
   readonly collectionId: number
   readonly table: Table
@@ -30,6 +43,8 @@ export interface Target {
   readonly match: Column | null
   readonly recognizeSeries: boolean
   readonly recognizeVersion: boolean
+  /** Links new objects to objects that stand for folders; null: folders mean nothing. */
+  readonly hierarchy: HierarchyLink | null
 }
 
 export interface IngestedFile {

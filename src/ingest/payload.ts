@@ -2,29 +2,65 @@
 import { AppError } from '../platform/errors.ts'
 import { type FileInColumn, filesIn, sendable } from './file-list.ts'
 import type { Group } from './group.ts'
-import type { IngestedFile, Target, Wire } from './model.ts'
+import type { HierarchyLink, IngestedFile, Target, Wire } from './model.ts'
 import { nameKeys } from './names.ts'
 
 const comment = 'Upload into a collection'
 
+/** Objects that stand for the folders that files came in, by path. */
+export type FolderObjects = ReadonlyMap<string, number>
+
 /** A new object with its files; `mapped` is the block that the metadata of the first one make. */
-export function createPayload(target: Target, { files }: Group, mapped: Wire): Wire {
+export function createPayload(target: Target, { files }: Group, mapped: Wire, folders: FolderObjects): Wire {
   const { table, mask, poolId, tagIds } = target
+  const block = { ...mapped, ...valuesWith(target, mapped, files, 'create_version', folders) }
   return {
     _objecttype: table.name,
     _mask: mask.name,
     _comment: comment,
     ...(poolId === null ? {} : { _pool: { pool: { _id: poolId } } }),
     ...(tagIds.length === 0 ? {} : { _tags: tagIds.map((_id) => ({ _id })) }),
-    [table.name]: { ...mapped, ...valuesWith(target, mapped, files, 'create_version') },
+    [table.name]: { ...block, ...folderLinks(target, block, files, folders) },
   }
+}
+
+/** What a new object links to for the folders of its files, where that does not stand in the rows of the files. */
+function folderLinks(
+  { hierarchy, rows }: Target,
+  block: Wire,
+  files: readonly IngestedFile[],
+  folders: FolderObjects,
+): Wire {
+  if (!hierarchy || (hierarchy.rows && hierarchy.rows === rows)) return {}
+  const ids = [...new Set(files.flatMap(({ path }) => folders.get(path) ?? []))]
+  const links = ids.map((id) => folderLink(hierarchy, id))
+  if (!hierarchy.rows) return links[0] ?? {}
+  const there = (Array.isArray(block[hierarchy.rows.wireKey]) ? block[hierarchy.rows.wireKey] : []) as Wire[]
+  return { [hierarchy.rows.wireKey]: [...there, ...links] }
+}
+
+function folderLink({ link: { name }, target }: HierarchyLink, id: number): Wire {
+  return { [name]: { _objecttype: target.name, _mask: target.preferredMask.name, _system_object_id: id } }
+}
+
+/** Whether a file brings a link to its folder along: with its object, or with its row of one that is there already. */
+export function linksFolder({ hierarchy, rows }: Target, created: boolean): boolean {
+  return hierarchy !== null && (created || (hierarchy.rows !== null && hierarchy.rows === rows))
+}
+
+/** The link of a row that a file gets. */
+function rowLink({ hierarchy, rows }: Target, { path }: IngestedFile, folders: FolderObjects): Wire {
+  const id = folders.get(path)
+  return hierarchy && hierarchy.rows !== null && hierarchy.rows === rows && id !== undefined
+    ? folderLink(hierarchy, id)
+    : {}
 }
 
 /**
  * The change of an object that gets files, for `PATCH`: only the field of files, or the nested table that has it.
  * @throws {AppError} `UploadError` where the policy refuses
  */
-export function updatePayload(target: Target, { files, byName }: Group, object: Wire): Wire {
+export function updatePayload(target: Target, { files, byName }: Group, object: Wire, folders: FolderObjects): Wire {
   const { table, mask } = target
   const block = (object[table.name] ?? {}) as Wire
   const policy = byName ? target.policy : 'create_version'
@@ -32,16 +68,18 @@ export function updatePayload(target: Target, { files, byName }: Group, object: 
     _objecttype: table.name,
     _mask: mask.name,
     _comment: comment,
-    [table.name]: { _id: block._id, _version: block._version, ...valuesWith(target, block, files, policy) },
+    [table.name]: { _id: block._id, _version: block._version, ...valuesWith(target, block, files, policy, folders) },
   }
 }
 
 function valuesWith(
-  { column, rows, recognizeVersion }: Target,
+  target: Target,
   block: Wire,
   files: readonly IngestedFile[],
   policy: Target['policy'],
+  folders: FolderObjects,
 ): Wire {
+  const { column, rows, recognizeVersion } = target
   if (!rows) {
     const there = filesIn(block[column.name])
     if (policy === 'refuse' && there.length > 0) throw refusal(files)
@@ -54,7 +92,7 @@ function valuesWith(
     const at = recognizeVersion || policy !== 'create_version' ? rowOfStem(list, column.name, file) : -1
     const row = list[at]
     if (row) list[at] = { ...row, [column.name]: withFiles(filesIn(row[column.name]), [file], policy) }
-    else list.push({ [column.name]: [{ ...link(file), preferred: true }] })
+    else list.push({ [column.name]: [{ ...link(file), preferred: true }], ...rowLink(target, file, folders) })
   }
   return { [rows.wireKey]: list.map((row) => ({ ...row, [column.name]: sendable(filesIn(row[column.name])) })) }
 }

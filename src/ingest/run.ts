@@ -8,7 +8,7 @@ import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { Group } from './group.ts'
 import type { IngestedFile, ReachedObject, Target, Wire } from './model.ts'
-import { createPayload, updatePayload } from './payload.ts'
+import { createPayload, type FolderObjects, linksFolder, updatePayload } from './payload.ts'
 import { inCollection, noteUploads } from './store.ts'
 
 /** What files say of themselves, as blocks of objects (mappings/import). */
@@ -47,6 +47,8 @@ interface RunOptions {
   readonly deadline: Deadline
   /** Done in each transaction that puts some of the files into objects. */
   readonly alsoInSave: (tx: Tx, files: readonly IngestedFile[]) => Promise<void>
+  /** Objects that stand for the folders of files. */
+  readonly folders: FolderObjects
 }
 
 /** How objects are saved. */
@@ -65,7 +67,7 @@ interface Ready {
 }
 
 /** Saves groups of files for one upload: the results in no certain order. */
-export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, alsoInSave }: RunOptions) {
+export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, alsoInSave, folders }: RunOptions) {
   const { events, collections, objects, read } = deps
 
   /** What belongs to a save: the collection has the objects, the uploads are noted, the log tells them. */
@@ -81,6 +83,9 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
       await events.append(tx, [
         ...uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
         ...(profile === null ? [] : [mappingEvent(actor, target, ready, profile)]),
+        ...uploads
+          .filter(({ file, created }) => folders.has(file.path) && linksFolder(target, created))
+          .map(({ file }) => folderEvent(actor, target, file)),
       ])
     }
 
@@ -142,7 +147,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
     const fresh = groups.map((group, index): Ready => {
       const object = (mapped.get(firsts[index] as number) ?? {}) as Wire
       const { _pool: _, ...block } = (object[table.name] ?? {}) as Wire
-      return { group, payload: createPayload(target, group, block) }
+      return { group, payload: createPayload(target, group, block, folders) }
     })
     return { fresh, profile }
   }
@@ -162,7 +167,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
       try {
         const object = stored.get(group.objectId as number)
         if (!object) throw new AppError('CollectionUploadNoObjectFound', { file: group.files[0]?.name ?? '' })
-        ready.push({ group, payload: updatePayload(target, group, object) })
+        ready.push({ group, payload: updatePayload(target, group, object, folders) })
       } catch (error) {
         if (together || !(error instanceof AppError)) throw error
         failed.push({ group, object: null, error })
@@ -236,5 +241,11 @@ function mappingEvent(
   metadata_mapping_profile: string,
 ): NewEvent {
   const info = { path: ready[0]?.group.files[0]?.path ?? '', metadata_mapping_profile }
+  return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
+}
+
+/** One for each file whose object, or row of an object, links to its folder. */
+function folderEvent(actor: Actor, { collectionId }: Target, { fileId, path, name, bytes }: IngestedFile): NewEvent {
+  const info = { file_eas_id: fileId, path, file: name, filesize: bytes }
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collectionId, info }
 }

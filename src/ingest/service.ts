@@ -14,8 +14,10 @@ import type { Tx } from '../platform/postgres/db.ts'
 import type { SearchService } from '../search/service.ts'
 import { type Exchange, exchangeFile, type FilePlace } from './exchange.ts'
 import { groupFiles, groupKey } from './group.ts'
+import { folderObjects, type HierarchyDeps } from './hierarchy.ts'
 import { matchingObjects } from './match.ts'
 import { type IngestedFile, mostIngested, type Outcome, type Target } from './model.ts'
+import { linksFolder } from './payload.ts'
 import { createRun, type GroupResult, type RunDeps, saveOptions, wouldAsk } from './run.ts'
 import { uploadedBefore } from './store.ts'
 import { resolveTarget } from './target.ts'
@@ -23,7 +25,7 @@ import { resolveTarget } from './target.ts'
 export type { IngestedFile, Outcome, Target } from './model.ts'
 export { comparable, withoutExtension } from './names.ts'
 
-export interface IngestDeps extends RunDeps {
+export interface IngestDeps extends RunDeps, Omit<HierarchyDeps, 'objects'> {
   readonly datamodel: { current(): Model }
   readonly collections: Pick<CollectionService, 'uploads' | 'lists'>
   readonly objects: Pick<ObjectService, 'save' | 'delete'>
@@ -59,15 +61,25 @@ export function createIngestService(deps: IngestDeps) {
   }
 
   /** Uploads that look for what others have made take turns in a collection. */
-  async function alone<T>({ collectionId, match }: Target, keyed: boolean, deadline: Deadline, work: () => Promise<T>) {
-    if (!keyed && !match) return work()
+  async function alone<T>(
+    { collectionId, match, hierarchy }: Target,
+    keyed: boolean,
+    deadline: Deadline,
+    work: () => Promise<T>,
+  ) {
+    if (!keyed && !match && !hierarchy) return work()
+    // What stands for a folder is made once, whichever collection it is made for.
+    const locks = [
+      ['collection_upload', collectionId],
+      ...(hierarchy ? [['hierarchy_upload', hierarchy.target.id]] : []),
+    ] as const
     return limiter.run(deadline, async () => {
       const client = await db.connect()
       let broken = true
       try {
-        await client.query("select pg_advisory_lock(hashtext('collection_upload'), hashint8($1))", [collectionId])
+        for (const lock of locks) await client.query('select pg_advisory_lock(hashtext($1), hashint8($2))', [...lock])
         const result = await work()
-        await client.query("select pg_advisory_unlock(hashtext('collection_upload'), hashint8($1))", [collectionId])
+        for (const lock of locks) await client.query('select pg_advisory_unlock(hashtext($1), hashint8($2))', [...lock])
         broken = false
         return result
       } catch (error) {
@@ -103,7 +115,14 @@ export function createIngestService(deps: IngestDeps) {
         })
         const [refusal] = grouped.refused.values()
         if (together && refusal) throw refusal
-        const run = createRun(deps, { actor, target, awaitIndex, deadline, alsoInSave })
+        const options = { options: { ...saveOptions, partial: false, dryRun: false }, deadline }
+        const linking = grouped.groups.flatMap(({ objectId, files }) =>
+          linksFolder(target, objectId === null) ? files : [],
+        )
+        const folders = target.hierarchy
+          ? await folderObjects(deps, actor, target.hierarchy, linking, options)
+          : new Map<string, number>()
+        const run = createRun(deps, { actor, target, awaitIndex, deadline, alsoInSave, folders })
         const results = await run(grouped.groups, together)
         return files.map((file) => outcomeOf(file, results, grouped.refused.get(file)))
       })
@@ -150,8 +169,7 @@ export function createIngestService(deps: IngestDeps) {
     async into(actor, collectionId) {
       const found = await target(actor, collectionId)
       return async (files) => {
-        const named = files.map((file): IngestedFile => ({ ...file, path: '' }))
-        const outcomes = await service.ingest(actor, found, named, { together: true })
+        const outcomes = await service.ingest(actor, found, files, { together: true })
         return outcomes.map(({ objects }) =>
           objects.map(({ systemObjectId, version }) => ({ _system_object_id: systemObjectId, _version: version })),
         )

@@ -71,3 +71,17 @@ export async function inCollection(
   )
   return new Set(rows.map(({ id }) => id))
 }
+
+/** System object ids of the parents of each object. */
+export async function parentsOf(
+  q: Queryable,
+  systemObjectIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly number[]>> {
+  if (systemObjectIds.length === 0) return new Map()
+  const { rows } = await q.query<{ id: number; parents: number[] }>(
+    'select system_object_id as id, parents from object where system_object_id = any($1::bigint[])',
+    [numbersText(systemObjectIds)],
+    'uploads-parents',
+  )
+  return new Map(rows.map(({ id, parents }) => [id, parents]))
+}

@@ -1,6 +1,7 @@
 import type { CollectionUploads } from '../collections/service.ts'
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
+import { resolveHierarchy } from './hierarchy.ts'
 import type { Target, UpdateMode, UpdatePolicy } from './model.ts'
 
 /** `create_object` as it is stored (collections/schema.ts). */
@@ -24,8 +25,6 @@ const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) =>
   ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
   ['plugin', (value) => value !== ''],
   ['linked_pool_id', () => true],
-  ['linked_object_pools', (value) => Object.keys(value as object).length > 0],
-  ['hierarchy_linked_object', (value) => Boolean((value as { field?: unknown }).field)],
 ]
 
 /**
@@ -68,6 +67,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     match: matchColumn(table, given),
     recognizeSeries: given.recognize_series === true,
     recognizeVersion: given.recognize_version === true,
+    hierarchy: resolveHierarchy(table, given),
   }
 }
 

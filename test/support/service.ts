@@ -133,7 +133,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     outgoingTimeout: 120,
     fileFolders: [],
     mappingPaths: [],
-    hotfolderPath: '',
+    hotfolderPath: null,
     hotfolderReserve: 0,
     allowPrivateFiles: true,
     blockedFileHosts: [],

@@ -41,7 +41,7 @@ suite('description of the interface', () => {
     // which other providers send browsers back.
     const interfaceRoutes = svc.app.http.declaredRoutes.filter(
       ({ method, url }) =>
-        method !== 'HEAD' && !pagesForPeople.test(url) && !/^\/api\/(openid|saml|v1\/WebDAV)\//.test(url),
+        method !== 'HEAD' && !pagesForPeople.test(url) && !/^\/api\/(openid|saml|v1\/WebDAV|v1\/hotfolder)\//.test(url),
     )
     const [heads, others] = [true, false].map((is) =>
       operations().filter(([name]) => name.startsWith('head ') === is),

@@ -44,7 +44,7 @@ export async function importBatch(
   }
   if (claimed.size === 0) return
   const results = await bringIn(deps, target, claimant, [...claimed], signal).catch((error: unknown) => {
-    if (!last || signal.aborted) throw error
+    if (!last || signal.aborted || isPassing(error)) throw error
     return [...claimed].map((file) => failure(file, error))
   })
   await finish(deps, target, results)
@@ -196,7 +196,12 @@ async function inFolders(
 
 /** What is refused, and would be refused again. */
 function isFinal(error: unknown): error is AppError {
-  return error instanceof AppError && error.status < 500 && ![423, 429].includes(error.status)
+  return error instanceof AppError && error.status < 500 && !isPassing(error)
+}
+
+/** A lock, a full disk, a busy database: however long it takes, it is not the fault of a file. */
+function isPassing(error: unknown): boolean {
+  return error instanceof AppError && [423, 429, 503, 507].includes(error.status)
 }
 
 function failure(file: DroppedFile, error: unknown): ImportResult {

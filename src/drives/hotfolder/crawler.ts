@@ -166,7 +166,7 @@ export function createCrawler(options: CrawlerOptions): Periodic {
         { err: error, collection: collectionId },
         'files of the hotfolder could not be imported; they are tried again',
       )
-      pauses.set(collectionId, { until: performance.now() + 1000 * Math.min(300, 5 * 2 ** tries), tries: tries + 1 })
+      pauses.set(collectionId, { until: performance.now() + 1000 * Math.min(60, 2 ** tries), tries: tries + 1 })
       return false
     }
   }

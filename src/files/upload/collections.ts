@@ -14,6 +14,8 @@ export interface UploadedFile {
   readonly fileId: number
   readonly name: string
   readonly bytes: number
+  /** Folders that its name was sent with, with slashes; empty: none. */
+  readonly path: string
 }
 
 interface LinkedObject {

@@ -131,8 +131,8 @@ export interface Config extends LaneSettings {
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
-  /** Folder that files are dropped into; empty: `hotfolder` in the data folder. */
-  readonly hotfolderPath: string
+  /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
+  readonly hotfolderPath: string | null
   /** Bytes that stay free on the disk of the hotfolder. */
   readonly hotfolderReserve: number
   /** Files and bytes that clients may have dropped for one collection and that lie there. */

@@ -478,8 +478,8 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
   hotfolderPath: key(
     'svc.hotfolder.path',
     'SVC_HOTFOLDER_PATH',
-    text(),
-    '',
+    nullable(text()),
+    null,
     'Folder into which files are dropped that are imported into collections, one folder below it for each collection; `hotfolder` in the data folder when not set. Several processes on one database share it.',
   ),
   hotfolderReserve: key(

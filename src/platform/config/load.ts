@@ -41,7 +41,7 @@ export function loadConfig({ file, env, cwd }: ConfigSources): Config {
   return Object.freeze({
     ...config,
     dataDir: resolve(cwd, config.dataDir),
-    hotfolderPath: config.hotfolderPath && resolve(cwd, config.hotfolderPath),
+    hotfolderPath: config.hotfolderPath === null ? null : resolve(cwd, config.hotfolderPath),
     externalUrl: config.externalUrl || `http://localhost:${config.port}`,
   })
 }

@@ -8,7 +8,8 @@ import { firstAnswer, sendRaw, statusOf } from '../../support/raw.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 /** Files are as large as they are: test/files/upload.test.ts has their limits. */
-const takesFiles = (url: string): boolean => /^\/api\/v1\/(eas\/(put|tus)|WebDAV\/|plugin\/extension\/)/.test(url)
+const takesFiles = (url: string): boolean =>
+  /^\/api\/v1\/(eas\/(put|tus)|WebDAV\/|hotfolder\/|plugin\/extension\/)/.test(url)
 
 /** Nothing of what follows is ever sent. */
 const announced = 30_000_000

@@ -15,7 +15,12 @@ import { startService, type TestService } from '../../support/service.ts'
 /** Drives: the address says who may what. */
 const driveRoutes = 'COPY DELETE GET HEAD LOCK MKCOL MOVE POST PROPFIND PROPPATCH PUT UNLOCK'
   .split(' ')
-  .flatMap((method) => [`${method} /api/v1/WebDAV/:key`, `${method} /api/v1/WebDAV/:key/*`])
+  .flatMap((method) => [
+    `${method} /api/v1/WebDAV/:key`,
+    `${method} /api/v1/WebDAV/:key/*`,
+    `${method} /api/v1/hotfolder/:key`,
+    `${method} /api/v1/hotfolder/:key/*`,
+  ])
 
 const publicRoutes = [
   'GET /.well-known/oauth-authorization-server',

@@ -95,6 +95,20 @@ const writing = `
   LOCK /api/v1/WebDAV/:key/*
   UNLOCK /api/v1/WebDAV/:key
   UNLOCK /api/v1/WebDAV/:key/*
+  PUT /api/v1/hotfolder/:key
+  PUT /api/v1/hotfolder/:key/*
+  DELETE /api/v1/hotfolder/:key
+  DELETE /api/v1/hotfolder/:key/*
+  PROPPATCH /api/v1/hotfolder/:key
+  PROPPATCH /api/v1/hotfolder/:key/*
+  MKCOL /api/v1/hotfolder/:key
+  MKCOL /api/v1/hotfolder/:key/*
+  MOVE /api/v1/hotfolder/:key
+  MOVE /api/v1/hotfolder/:key/*
+  LOCK /api/v1/hotfolder/:key
+  LOCK /api/v1/hotfolder/:key/*
+  UNLOCK /api/v1/hotfolder/:key
+  UNLOCK /api/v1/hotfolder/:key/*
   POST /api/v1/system/share_link
   DELETE /api/v1/system/share_link/:id
   POST /api/v1/system/sendmail/test`
@@ -117,6 +131,8 @@ const reading = [
   ...['HEAD', 'POST', 'PROPFIND', 'COPY'].flatMap((method) => [
     `${method} /api/v1/WebDAV/:key`,
     `${method} /api/v1/WebDAV/:key/*`,
+    `${method} /api/v1/hotfolder/:key`,
+    `${method} /api/v1/hotfolder/:key/*`,
   ]),
   'POST /api/v1/suggest',
 ]

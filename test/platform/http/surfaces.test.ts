@@ -32,7 +32,7 @@ function surfaceByAddress(url: string): string {
   if (/^(\/api\/oauth2)?\/logout$/.test(url)) return 'sign-out'
   if (/^\/api\/v1\/eas\/(iiif2?|zoom)\//.test(url)) return 'images'
   if (/^\/api\/v1\/eas\/tus/.test(url)) return 'tus'
-  if (url.startsWith('/api/v1/WebDAV/')) return 'dav'
+  if (/^\/api\/v1\/(WebDAV|hotfolder)\//.test(url)) return 'dav'
   if (url.startsWith('/api/v1/plugin/extension/')) return 'extension'
   if (url.startsWith('/share/')) return 'page'
   if (/^\/favicon\.(ico|svg)$/.test(url)) return 'static'
@@ -103,7 +103,8 @@ suite('surfaces of the HTTP interface', () => {
   test('a body that is too large is 413 in the form of the surface', async () => {
     for (const route of svc.app.http.declaredRoutes) {
       // Files have limits of their own, and programs of plugins take what comes.
-      if (route.method === 'HEAD' || /\/eas\/(put|tus)|\/WebDAV\/|\/plugin\/extension\//.test(route.url)) continue
+      if (route.method === 'HEAD' || /\/eas\/(put|tus)|\/(WebDAV|hotfolder)\/|\/plugin\/extension\//.test(route.url))
+        continue
       const { programs, people } = surfaces[route.surface.name] ?? assert.fail(route.surface.name)
       const request = { method: route.method as 'POST', url: address(route), payload: 'x'.repeat(5000) }
       const headers = { authorization, 'content-type': 'application/json' }

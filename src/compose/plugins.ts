@@ -11,7 +11,7 @@ export type Plugins = Awaited<ReturnType<typeof composePlugins>>
 export async function composePlugins(
   { config, db, log }: Given,
   { bus }: Ground,
-  { baseConfig, datamodel, events, keptPlugins }: Readers,
+  { baseConfig, datamodel, events, keptPlugins, reindexing }: Readers,
   { signIn }: People,
   { files, pluginSettings, webhooks }: Workflow,
   opened: AsyncDisposableStack,
@@ -25,6 +25,11 @@ export async function composePlugins(
     log,
     settings: config,
     webhooks,
+    async setCustomTypes(tx, types) {
+      const objecttypes = await datamodel.setCustomTypes(tx, types)
+      const order = { actor: null, objecttypes, block: false, datamodel: datamodel.current().version }
+      if (objecttypes.length > 0) await reindexing.begin(tx, order)
+    },
     openFile: files.openOriginal,
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
+import type { CustomTypes } from '../datamodel/service.ts'
 import type { EventLog } from '../events/service.ts'
 import { CallbackFailed, type SaveCallback } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -16,6 +17,7 @@ import type { TableOf } from './callbacks/payload.ts'
 import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
 import { createTransitionActions } from './callbacks/transition-actions.ts'
 import { createWebhookAsking, type WebhookOptions } from './callbacks/webhook.ts'
+import { readCustomTypes } from './custom-types.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
 import { findOnDisk, registerFound } from './manage/disk.ts'
 import { createPluginManagement } from './manage/service.ts'
@@ -58,6 +60,8 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
     | 'leastRate'
   >
   readonly webhooks: WebhookOptions['webhooks']
+  /** Takes over the types of values that plugins bring, and indexes anew what that concerns. */
+  readonly setCustomTypes: (tx: Tx, types: CustomTypes) => Promise<void>
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
@@ -78,6 +82,8 @@ export async function createPluginService(options: PluginOptions) {
   const found = await findOnDisk(settings.pluginPaths, log)
   const onDisk = new Set(found.map(({ path }) => path))
   await registerFound({ db, bus, folders, log }, found)
+  const takeCustomTypes = async (tx: Tx): Promise<void> => options.setCustomTypes(tx, await readCustomTypes(tx))
+  if (!settings.readOnly) await db.transaction(takeCustomTypes)
   await options.tokens.revokeLeft()
   await plugins.renewed()
   const forget = plugins.onChange((now) => {
@@ -171,6 +177,7 @@ export async function createPluginService(options: PluginOptions) {
       return problems.find((problem) => problem !== null) ?? null
     },
     removeSettings: options.removeSettings,
+    takeCustomTypes,
     onDisk: (path) => onDisk.has(path),
   })
   /** One list for each state, since it is asked for at each save. */
@@ -217,8 +224,9 @@ export async function createPluginService(options: PluginOptions) {
 }
 
 /** All programs of a plugin that the service runs. */
-function programsOf({ preSave, transitions, extensions }: Manifest): Program[] {
-  return [...preSave.values(), ...transitions.values(), ...extensions.values()]
+function programsOf({ preSave, transitions, extensions, customTypes }: Manifest): Program[] {
+  const updaters = [...customTypes.values()].flatMap(({ update }) => update?.program ?? [])
+  return [...preSave.values(), ...transitions.values(), ...extensions.values(), ...updaters]
 }
 
 function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {

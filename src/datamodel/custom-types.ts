@@ -28,6 +28,8 @@ export interface CustomMember {
 }
 
 export interface CustomType {
+  /** Days after which its updater is asked for a value again, where the value does not say. */
+  readonly expiresDays: number
   readonly members: readonly CustomMember[]
 }
 

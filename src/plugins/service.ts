@@ -30,6 +30,7 @@ import { type CallerOptions, createCaller } from './run/call.ts'
 import { createKeptProcesses } from './run/keep.ts'
 import { createServices } from './run/programs.ts'
 import type { PluginList } from './schema.ts'
+import { type CustomDataStore, createUpdaters } from './updater/updater.ts'
 
 export { managePlugins } from './manage/service.ts'
 export { type KeptPlugins, openPlugins } from './read.ts'
@@ -60,6 +61,10 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
     | 'leastRate'
   >
   readonly webhooks: WebhookOptions['webhooks']
+  readonly customData: CustomDataStore
+  readonly systemActor: () => Promise<Actor>
+  /** Whether updaters run by themselves. */
+  readonly mayUpdate: () => boolean
   /** Takes over the types of values that plugins bring, and indexes anew what that concerns. */
   readonly setCustomTypes: (tx: Tx, types: CustomTypes) => Promise<void>
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
@@ -155,6 +160,17 @@ export async function createPluginService(options: PluginOptions) {
       tableOf: options.tableOf,
     }),
   })
+  const updaters = createUpdaters({
+    plugins: plugins.get,
+    caller,
+    say: callbacks.say,
+    data: options.customData,
+    events,
+    db,
+    systemActor: options.systemActor,
+    paused: () => settings.readOnly || !options.mayUpdate(),
+    log,
+  })
   const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
   const manage = createPluginManagement({
     db,
@@ -197,6 +213,9 @@ export async function createPluginService(options: PluginOptions) {
       return steps.callbacks
     },
 
+    /** Brings values of plugins' types up to date now, as at that time. */
+    updateCustomData: updaters.run,
+
     /** What an action of a transition asks before the write. */
     ofAction,
 
@@ -216,8 +235,8 @@ export async function createPluginService(options: PluginOptions) {
 
     async close(): Promise<void> {
       forget()
+      await Promise.all([caller.close(), updaters.close()])
       await manage.close()
-      await caller.close()
       await kept.close()
     },
   }

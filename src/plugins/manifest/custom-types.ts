@@ -5,7 +5,7 @@ import type { Place } from './reader.ts'
 
 /** Records that an updater is given at a time, at most and where nothing is said. */
 const mostAtOnce = 100
-const usualDays = 30
+export const usualDays = 30
 
 /** A type of values that columns may have as `custom:base.<plugin>.<name>`. */
 export function readCustomType([name, entry]: [string, Place]): [string, AddedType] {

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { createCustomDataUpkeep } from '../objects/upkeep/custom-data.ts'
 import { createPluginService } from '../plugins/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
@@ -10,8 +11,8 @@ export type Plugins = Awaited<ReturnType<typeof composePlugins>>
 /** What is installed beside the service. */
 export async function composePlugins(
   { config, db, log }: Given,
-  { bus }: Ground,
-  { baseConfig, datamodel, events, keptPlugins }: Readers,
+  { bus, queued }: Ground,
+  { baseConfig, datamodel, events, keptPlugins, reindexing }: Readers,
   { signIn }: People,
   { files, pluginSettings, webhooks }: Workflow,
   opened: AsyncDisposableStack,
@@ -25,6 +26,14 @@ export async function composePlugins(
     log,
     settings: config,
     webhooks,
+    customData: createCustomDataUpkeep({ db, datamodel, wakeIndex: queued.raise }),
+    systemActor: signIn.systemActor,
+    mayUpdate: () => baseConfig.get().custom_data_type_updater.active,
+    async setCustomTypes(tx, types) {
+      const objecttypes = await datamodel.setCustomTypes(tx, types)
+      const order = { actor: null, objecttypes, block: false, datamodel: datamodel.current().version }
+      if (objecttypes.length > 0) await reindexing.begin(tx, order)
+    },
     openFile: files.openOriginal,
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,

@@ -7,6 +7,8 @@
  * (`reverse_edit`) from the table it points to. A *mask* selects and shapes the fields of one object type.
  */
 
+import type { CustomTypes } from './custom-types.ts'
+
 export type ColumnType =
   | 'text'
   | 'text_oneline'
@@ -231,6 +233,9 @@ export interface Mask {
 
 export interface Model {
   readonly version: number
+  /** Types of values that plugins bring, and how often these have changed. */
+  readonly customTypes: CustomTypes
+  readonly customRevision: number
   readonly committedAt: Date | null
   /** Object types by name and by table id. */
   readonly objecttypes: ReadonlyMap<string, Table>

@@ -3,6 +3,7 @@
  * and committed as numbered versions; the latest one is `CURRENT` and what every other capability works with, compiled
  * into a `Model`. Version 0 is the empty datamodel of a new instance.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { ConventionOf } from '../platform/config/versions.ts'
@@ -14,13 +15,22 @@ import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import { type CommitAnswers, type CommitResult, commitHead } from './commit/commit.ts'
 import type { CommitHooks } from './commit/hooks.ts'
 import { compileModel, type Snapshot } from './compile/model.ts'
+import { type CustomTypes, customTypeName } from './custom-types.ts'
 import { type Belief, type HeadView, headView, saveL10nHead, saveMasksHead, saveSchemaHead } from './head.ts'
-import type { Model } from './model.ts'
+import type { Model, Table } from './model.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 import * as store from './store.ts'
 
 export { type CommitHooks, type ConstraintChange, type Conversion, hooksWithoutObjects } from './commit/hooks.ts'
 export type { Snapshot } from './compile/model.ts'
+export {
+  type CustomMember,
+  type CustomType,
+  type CustomTypes,
+  customTypeName,
+  type MemberType,
+  memberTypes,
+} from './custom-types.ts'
 
 /** `HEAD`, `CURRENT` or a version number. */
 export { datamodelVersions } from './inspection.ts'
@@ -59,10 +69,12 @@ const keptVersions = 8
 /** What a request says of the version of the working copy. */
 type Said = Omit<Belief, 'convention'>
 
-/** The current version; `model` is null where that is the known one. */
+/** The current version; `model` is null where that is the known one, and `types` are where these are. */
 interface Stored {
   readonly version: number
   readonly model: Model | null
+  readonly revision: number
+  readonly types: CustomTypes | null
 }
 
 export async function createDatamodelService(deps: DatamodelDeps) {
@@ -76,7 +88,13 @@ export async function createDatamodelService(deps: DatamodelDeps) {
     topics: [modelTopic],
     async read(from, before) {
       const version = await store.currentVersion(from)
-      return { version, model: before?.version === version ? null : compileModel(await committed(version, from)) }
+      const custom = await store.readCustomTypes(from)
+      return {
+        version,
+        model: before?.version === version ? null : compileModel(await committed(version, from)),
+        revision: custom.revision,
+        types: before?.customRevision === custom.revision ? null : custom.types,
+      }
     },
     build: renew,
     onChange(model) {
@@ -131,7 +149,8 @@ export async function createDatamodelService(deps: DatamodelDeps) {
      * @throws {AppError} `DatabaseLockError` (423) when a commit came between; sent again, the request succeeds.
      */
     async assertCurrent(tx: Tx, used: Model): Promise<void> {
-      if ((await store.lockModelShared(tx)) === used.version) return
+      const now = await store.lockModelShared(tx)
+      if (now.version === used.version && now.revision === used.customRevision) return
       await snapshot.renewThrough(tx)
       throw new AppError('DatabaseLockError', { name: 'datamodel' })
     },
@@ -161,6 +180,25 @@ export async function createDatamodelService(deps: DatamodelDeps) {
       return saveL10nHead(db, input, said)
     },
 
+    /**
+     * Takes over the types of values that plugins bring, as part of the transaction that changes these. Gives the object types
+     * of which something else is to be indexed now.
+     */
+    async setCustomTypes(tx: Tx, types: CustomTypes): Promise<readonly number[]> {
+      const before = await store.lockCustomTypes(tx)
+      const changed = [...new Set([...before.types.keys(), ...types.keys()])].filter(
+        (name) => !isDeepStrictEqual(before.types.get(name), types.get(name)),
+      )
+      if (changed.length === 0) return []
+      const revision = before.revision + 1
+      await store.writeCustomTypes(tx, revision, types)
+      await bus.publish(tx, modelTopic)
+      const { version, objecttypes } = snapshot.get()
+      tx.afterCommit(() => snapshot.take({ version, model: null, revision, types }))
+      const names = new Set(changed)
+      return [...objecttypes.values()].filter((table) => hasCustomType(table, names)).map(({ id }) => id)
+    },
+
     /** Takes all versions and the working copy away, for a purge of the instance; keeps saves and commits out until `tx` ends. */
     async clear(tx: Tx): Promise<void> {
       await store.lockModelExclusive(tx)
@@ -181,7 +219,8 @@ export async function createDatamodelService(deps: DatamodelDeps) {
         if (result.kind === 'done') {
           // Before the message to the others, so that this process never answers with the old model.
           const { model } = result
-          tx.afterCommit(() => snapshot.take({ version: model.version, model }))
+          const revision = snapshot.get().customRevision
+          tx.afterCommit(() => snapshot.take({ version: model.version, model, revision, types: null }))
           await bus.publish(tx, modelTopic)
         }
         return result
@@ -191,9 +230,17 @@ export async function createDatamodelService(deps: DatamodelDeps) {
 }
 
 /** What is newer than what is known; reads may end in another order than they began. */
-function renew({ version, model }: Stored, before: Model | null): Model {
+function renew({ version, model, revision, types }: Stored, before: Model | null): Model {
   const known = before ?? compileModel(store.emptySnapshot())
-  return model && version > known.version ? model : known
+  const newer = model && version > known.version ? model : known
+  if (types && revision > known.customRevision) return { ...newer, customTypes: types, customRevision: revision }
+  const { customTypes, customRevision } = known
+  return newer === known ? known : { ...newer, customTypes, customRevision }
+}
+
+function hasCustomType({ columns, nested }: Table, names: ReadonlySet<string>): boolean {
+  const own = columns.some(({ type, typeName }) => type === 'custom' && names.has(customTypeName(typeName)))
+  return own || nested.some((table) => hasCustomType(table, names))
 }
 
 function requireEdit(actor: Actor): void {

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { Snapshot } from './compile/model.ts'
+import type { CustomType, CustomTypes } from './custom-types.ts'
 import type { LocaApi, MaskSchemaApi, SchemaApi } from './schema.ts'
 
 /** Key of the advisory lock between commits (exclusive) and saves of objects (shared). */
@@ -143,13 +144,43 @@ export async function lockModelExclusive(tx: Tx): Promise<void> {
 }
 
 /** Keeps commits out until the transaction ends; gives the version that is current until then. */
-export async function lockModelShared(tx: Tx): Promise<number> {
-  const { rows } = await tx.query<{ version: number }>(
-    'select datamodel_lock_shared($1) as version',
+export async function lockModelShared(tx: Tx): Promise<{ readonly version: number; readonly revision: number }> {
+  const { rows } = await tx.query<{ version: number; revision: number }>(
+    'select version, revision from datamodel_lock_shared($1)',
     [modelLock],
     'datamodel-lock-shared',
   )
-  return rows[0]?.version ?? 0
+  return rows[0] ?? { version: 0, revision: 0 }
+}
+
+interface StoredCustomTypes {
+  readonly revision: number
+  readonly types: CustomTypes
+}
+
+/** The types of values that plugins bring. */
+export async function readCustomTypes(db: Queryable): Promise<StoredCustomTypes> {
+  const { rows } = await db.query<{ revision: number; types: [string, CustomType][] }>(
+    'select revision, types from datamodel_custom_types',
+    [],
+    'datamodel-custom-types',
+  )
+  const [stored] = rows
+  return stored ? { ...stored, types: new Map(stored.types) } : { revision: 0, types: new Map() }
+}
+
+/** Lets those who change them take turns; who reads them or saves objects goes on. */
+export async function lockCustomTypes(tx: Tx): Promise<StoredCustomTypes> {
+  await tx.query('lock table datamodel_custom_types in share row exclusive mode')
+  return readCustomTypes(tx)
+}
+
+export async function writeCustomTypes(tx: Tx, revision: number, types: CustomTypes): Promise<void> {
+  await tx.query(
+    `insert into datamodel_custom_types (revision, types) values ($1, $2)
+     on conflict (one) do update set revision = excluded.revision, types = excluded.types`,
+    [revision, JSON.stringify([...types])],
+  )
 }
 
 /** Rows and id counters of the object types of a new version. Counters outlive their type: ids are never reused. */

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
+import type { CustomTypes } from '../datamodel/service.ts'
 import type { EventLog } from '../events/service.ts'
 import { CallbackFailed, type SaveCallback } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -16,6 +17,7 @@ import type { TableOf } from './callbacks/payload.ts'
 import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
 import { createTransitionActions } from './callbacks/transition-actions.ts'
 import { createWebhookAsking, type WebhookOptions } from './callbacks/webhook.ts'
+import { readCustomTypes } from './custom-types.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
 import { findOnDisk, registerFound } from './manage/disk.ts'
 import { createPluginManagement } from './manage/service.ts'
@@ -28,6 +30,7 @@ import { type CallerOptions, createCaller } from './run/call.ts'
 import { createKeptProcesses } from './run/keep.ts'
 import { createServices } from './run/programs.ts'
 import type { PluginList } from './schema.ts'
+import { type CustomDataStore, createUpdaters } from './updater/updater.ts'
 
 export { managePlugins } from './manage/service.ts'
 export { type KeptPlugins, openPlugins } from './read.ts'
@@ -58,6 +61,12 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
     | 'leastRate'
   >
   readonly webhooks: WebhookOptions['webhooks']
+  readonly customData: CustomDataStore
+  readonly systemActor: () => Promise<Actor>
+  /** Whether updaters run by themselves. */
+  readonly mayUpdate: () => boolean
+  /** Takes over the types of values that plugins bring, and indexes anew what that concerns. */
+  readonly setCustomTypes: (tx: Tx, types: CustomTypes) => Promise<void>
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
@@ -78,6 +87,8 @@ export async function createPluginService(options: PluginOptions) {
   const found = await findOnDisk(settings.pluginPaths, log)
   const onDisk = new Set(found.map(({ path }) => path))
   await registerFound({ db, bus, folders, log }, found)
+  const takeCustomTypes = async (tx: Tx): Promise<void> => options.setCustomTypes(tx, await readCustomTypes(tx))
+  if (!settings.readOnly) await db.transaction(takeCustomTypes)
   await options.tokens.revokeLeft()
   await plugins.renewed()
   const forget = plugins.onChange((now) => {
@@ -149,6 +160,17 @@ export async function createPluginService(options: PluginOptions) {
       tableOf: options.tableOf,
     }),
   })
+  const updaters = createUpdaters({
+    plugins: plugins.get,
+    caller,
+    say: callbacks.say,
+    data: options.customData,
+    events,
+    db,
+    systemActor: options.systemActor,
+    paused: () => settings.readOnly || !options.mayUpdate(),
+    log,
+  })
   const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
   const manage = createPluginManagement({
     db,
@@ -171,6 +193,7 @@ export async function createPluginService(options: PluginOptions) {
       return problems.find((problem) => problem !== null) ?? null
     },
     removeSettings: options.removeSettings,
+    takeCustomTypes,
     onDisk: (path) => onDisk.has(path),
   })
   /** One list for each state, since it is asked for at each save. */
@@ -189,6 +212,9 @@ export async function createPluginService(options: PluginOptions) {
       if (steps?.of !== now) steps = { of: now, callbacks: now.enabled.flatMap(callbacks.stepsOf) }
       return steps.callbacks
     },
+
+    /** Brings values of plugins' types up to date now, as at that time. */
+    updateCustomData: updaters.run,
 
     /** What an action of a transition asks before the write. */
     ofAction,
@@ -209,16 +235,17 @@ export async function createPluginService(options: PluginOptions) {
 
     async close(): Promise<void> {
       forget()
+      await Promise.all([caller.close(), updaters.close()])
       await manage.close()
-      await caller.close()
       await kept.close()
     },
   }
 }
 
 /** All programs of a plugin that the service runs. */
-function programsOf({ preSave, transitions, extensions }: Manifest): Program[] {
-  return [...preSave.values(), ...transitions.values(), ...extensions.values()]
+function programsOf({ preSave, transitions, extensions, customTypes }: Manifest): Program[] {
+  const updaters = [...customTypes.values()].flatMap(({ update }) => update?.program ?? [])
+  return [...preSave.values(), ...transitions.values(), ...extensions.values(), ...updaters]
 }
 
 function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {

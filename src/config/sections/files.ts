@@ -91,6 +91,11 @@ export const files = {
     ),
   }),
 
+  custom_data_type_updater: section('janitor', 'system.config', {
+    /** Whether plugins bring the values of their types up to date. */
+    active: bool(false),
+  }),
+
   janitor: section('janitor', 'system.config', {
     /** Whether anything is taken away by itself. */
     active: bool(true),

@@ -13,13 +13,15 @@ export interface Snapshot {
   readonly l10n: LocaApi
 }
 
-/** The model of a version. Takes what `validate.ts` has accepted; throws a plain `Error` on anything else. */
+/** The model of a version, without the types of plugins. Takes what `validate.ts` has accepted; throws a plain `Error` on anything else. */
 export function compileModel(snapshot: Snapshot): Model {
   const tables = compileTables(snapshot.schema, snapshot.l10n)
   const masksById = compileMasks(tables, snapshot.masks, snapshot.l10n)
   const objecttypes = [...tables.tablesById.values()].filter((table) => table.kind === 'object')
   return {
     version: snapshot.version,
+    customTypes: new Map(),
+    customRevision: 0,
     committedAt: snapshot.committedAt,
     objecttypes: new Map(objecttypes.map((table) => [table.name, table])),
     tablesById: tables.tablesById,

@@ -12,6 +12,7 @@ import { rowsOf, type StoredObject } from '../stored/content.ts'
 import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
 import { type CallbackOutcome, nothingSaid, runCallbacks } from './callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
+import { adoptCustomData } from './custom-data.ts'
 import { finishChange } from './finish-change.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
@@ -165,6 +166,7 @@ async function prepare(
   if (options.strict) assertNothingIgnored(ignored)
   await assertIntroducedLinks(context, items)
   await checkFiles(context, items)
+  await adoptCustomData(context, items)
   const attached = options.skipReverseNested ? null : await attachedObjects(context, linkers)
   const kept = attached ? await reconcileReverse(context, items, attached) : new Map()
   await markUnchanged(items, yielder)

@@ -98,6 +98,9 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
   return {
     ask,
 
+    /** Runs a program once, and gives what it says as JSON. @throws {CallbackFailed} in words that go on from its name. */
+    say: once,
+
     /** The steps of a plugin, in the order of its manifest; those whose callback is not there are left out. */
     stepsOf(plugin: Plugin): SaveCallback[] {
       return plugin.manifest.steps.flatMap(({ callback, objecttypes }) => {

@@ -36,6 +36,8 @@ export interface ManageOptions {
   /** What keeps programs of a plugin from being run here; null: nothing. */
   readonly problemOf: (plugin: Plugin) => Promise<string | null>
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
+  /** Takes over what the plugins add to the datamodel, with the change of the plugins. */
+  readonly takeCustomTypes: (tx: Tx) => Promise<void>
   /** Folders of the configuration, as far as they have plugins. */
   readonly onDisk: (path: string) => boolean
 }
@@ -70,6 +72,7 @@ export function createPluginManagement(options: ManageOptions) {
   ) {
     const info = { ScopedNames: [`plugin.${name}`], Method: method, Path: `/plugin/${name}` }
     await events.append(tx, [{ type: 'BASE_CONFIG_UPDATE', actor, basetype: 'plugin', objectId: id, info }])
+    await options.takeCustomTypes(tx)
     await bus.publish(tx, pluginTopic)
   }
 

@@ -1,4 +1,5 @@
 import { addedParameterTypes, type ParameterType } from '../../rights/service.ts'
+import { readCustomType } from './custom-types.ts'
 import type { AddedRight, ConfigSection, Manifest, Step } from './model.ts'
 import { readProgram } from './programs.ts'
 import { Place, wrongManifest } from './reader.ts'
@@ -8,7 +9,7 @@ const namePattern = /^[a-z][a-z0-9_-]*[a-z0-9]$/
 const longestName = 100
 
 /** Parts that are kept for what is to come, and told of. */
-const notYet = ['custom_types', 'fas_config']
+const notYet = ['fas_config']
 const laterCallbacks = ['export', 'export_transport']
 
 /**
@@ -50,13 +51,14 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
     webfrontend: webfrontend.object(),
     custom: plugin.at('custom').absent ? null : plugin.at('custom').object(),
     staticFolder: readStaticFolder(root.at('base_url_prefix')),
-    dependencies: [...root.at('dependencies').items(100), ...plugin.at('dependencies').items(100)].map(readName),
+    dependencies: [root, plugin, webfrontend].flatMap((place) => place.at('dependencies').items(100)).map(readName),
     extensions: new Map(root.at('extensions').members().map(readExtension)),
     steps: preSave.at('steps').items().map(readStep),
     preSave: programsOf(preSave.at('callbacks')),
     transitions: programsOf(callbacks.at('transition_db_pre_save')),
     collectionUpload: readCollectionUpload(root.at('collection_upload')),
     baseConfig: readBaseConfig(root.at('base_config')),
+    customTypes: new Map(root.at('custom_types').members(100).map(readCustomType)),
     systemRights: root.at('system_rights').items(200).map(readRight),
     events: new Map(root.at('custom_events').members(200).map(readEvent)),
     unsupported: [...ignored],
@@ -64,7 +66,7 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
 }
 
 const upcoming = ['collection_upload', ...notYet]
-const effective = ['base_config', 'system_rights', 'custom_events']
+const effective = ['base_config', 'system_rights', 'custom_types', 'custom_events']
 
 function readName(place: Place): string {
   const name = place.text(longestName)

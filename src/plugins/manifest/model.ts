@@ -3,6 +3,7 @@
  * is a row of *commands* in one empty folder.
  */
 
+import type { CustomMember } from '../../datamodel/service.ts'
 import type { ParameterType } from '../../rights/service.ts'
 
 /** Texts by language. */
@@ -59,6 +60,21 @@ export interface AddedRight {
   }[]
 }
 
+/** A type of values. */
+export interface AddedType {
+  readonly members: readonly CustomMember[]
+  readonly update: Updater | null
+}
+
+/** What brings values of a type up to date. */
+export interface Updater {
+  readonly program: Program
+  /** Records that it is given at a time. */
+  readonly batchSize: number
+  /** Days after which a record is asked for again. */
+  readonly expiresDays: number
+}
+
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -79,6 +95,7 @@ export interface Manifest {
   readonly collectionUpload: Readonly<Record<string, unknown>>
   readonly baseConfig: readonly ConfigSection[]
   readonly systemRights: readonly AddedRight[]
+  readonly customTypes: ReadonlyMap<string, AddedType>
   /** Types of events, and whether these name who wrote them. */
   readonly events: ReadonlyMap<string, { readonly user: boolean }>
   /** What of it has no effect here, by its place. */

@@ -76,6 +76,6 @@ function readPluginUser(user: Place): PluginUser | null {
   return { kind: 'config', section: setting.slice(0, dot), parameter: setting.slice(dot + 1) }
 }
 
-function shortest(seconds: number | null): number | null {
+export function shortest(seconds: number | null): number | null {
   return seconds === null ? null : Math.min(seconds, longestSeconds)
 }

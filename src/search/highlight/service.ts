@@ -55,7 +55,7 @@ function placesOf(markers: readonly Marker[], { fields, languages, scope }: Sear
   const types = scope.objecttypes ?? [...fields.types.keys()]
   const all = types.flatMap((id) => fields.types.get(id)?.all ?? [])
   return all
-    .filter(({ kind, file }) => file === null && kinds.includes(kind))
+    .filter(({ kind, part }) => part === null && kinds.includes(kind))
     .flatMap((field) => (field.kind === 'l10n' ? languages : [null]).map((language) => ({ field, language })))
     .filter(({ field, language }) => markers.some((marker) => isAbout(marker, field, language)))
 }

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import type { Column, Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
 import { type Access, type FileVisibility, type MaskAccess, showingMasks } from '../../objects/service.ts'
 import { all, type CallerRights, type Expression, everything, isEverything, ofOpen } from '../../rights/service.ts'
-import type { FileField, NestedFields, SearchField } from './fields.ts'
+import type { FieldPart, NestedFields, SearchField } from './fields.ts'
 
 /** Among the objects that the caller may read: all, none, or those in a place. */
 export type Visibility =
@@ -127,7 +127,7 @@ export function createFieldVisibility({
   const fileVisibilities = new Map<string, Visibility>()
   const filesOf = new Map<Table, FileVisibility>()
   /** Of what is searched of files: the mask shows the column, and the caller may see the files in it. */
-  function fileVisibility(root: Table, { of, level }: FileField): Visibility {
+  function fileVisibility(root: Table, { of, level }: FieldPart): Visibility {
     const key = `${of.id} ${level}`
     const known = fileVisibilities.get(key)
     if (known) return known
@@ -145,10 +145,11 @@ export function createFieldVisibility({
   return {
     key: `${caller.userId}.${++made}`,
     whole: false,
-    column({ column, file }) {
+    column({ column, part }) {
       const { root } = column.table
-      if (file) return fileVisibility(root, file)
-      return once(column, () => visibility(root, showingMasks(root).column(column)))
+      if (part?.fileValues) return fileVisibility(root, part)
+      const shown = part?.of ?? column
+      return once(shown, () => visibility(root, showingMasks(root).column(shown)))
     },
     rows({ table }) {
       return once(table, () => visibility(table.root, showingMasks(table.root).rows(table)))

@@ -6,6 +6,7 @@
  * has it; the system mask counts where there is no other.
  */
 import type { Column, ColumnType, Mask, MaskField, Model, Table } from '../../datamodel/model.ts'
+import { type CustomMember, type CustomTypes, customTypeName } from '../../datamodel/service.ts'
 import { showingMasks } from '../../objects/service.ts'
 import { hash53 } from '../document/hash.ts'
 import { type FileFieldKind, fileFieldKinds } from './file-fields.ts'
@@ -49,16 +50,22 @@ export interface SearchField {
   readonly group: string | null
   /** Values are counted for facets while indexing. */
   readonly facet: boolean
+  /** Its words complete what people type. */
+  readonly terms: boolean
   /** Shown in tables of results, so that people sort by it: the sort key is kept at hand. */
   readonly listed: boolean
   readonly weight: Weight
-  /** What is searched of the preferred files of a column; null: a column itself. */
-  readonly file: FileField | null
+  /** What is searched of the preferred files of a column, or a member of a value of a plugin's type; null: a column itself. */
+  readonly part: FieldPart | null
 }
 
-export interface FileField extends Omit<FileFieldKind, 'kind' | 'facet'> {
-  /** The column that has the files. */
+export interface FieldPart extends Pick<FileFieldKind, 'name' | 'sorted' | 'level' | 'expert'> {
+  /** The column that has the files, or the values. */
   readonly of: Column
+  /** Of the columns of files: what is indexed of one. */
+  readonly fileValues?: FileFieldKind['values']
+  /** Of columns with values of a plugin's type. */
+  readonly member?: CustomMember
 }
 
 /** A nested table of an object type. */
@@ -120,8 +127,8 @@ function compile(model: Model): FieldCatalogue {
   for (const table of model.objecttypes.values()) {
     const settings = maskSettings(table)
     const all: SearchField[] = []
-    const fields = tableFields(table, [], settings, all)
-    const nested = table.nested.map((each) => nestedFields(each, [], settings, all))
+    const fields = tableFields(table, [], settings, all, model.customTypes)
+    const nested = table.nested.map((each) => nestedFields(each, [], settings, all, model.customTypes))
     types.set(table.id, {
       table,
       fields,
@@ -132,7 +139,7 @@ function compile(model: Model): FieldCatalogue {
     })
     for (const field of all) {
       byName.set(field.name, field)
-      if (!field.file) byColumn.set(field.column.id, field)
+      if (!field.part) byColumn.set(field.column.id, field)
     }
     const register = (each: NestedFields): void => {
       nestedByName.set(each.name, each)
@@ -224,7 +231,13 @@ function readMask(settings: Settings, mask: Mask): void {
   read(mask.fields, { fulltext: true, table: true })
 }
 
-function tableFields(table: Table, path: readonly Table[], settings: Settings, all: SearchField[]): SearchField[] {
+function tableFields(
+  table: Table,
+  path: readonly Table[],
+  settings: Settings,
+  all: SearchField[],
+  types: CustomTypes,
+): SearchField[] {
   const fields = table.columns.map((column) => {
     const kind = kinds[column.type]
     const slot = settings.standard.get(column)
@@ -241,18 +254,21 @@ function tableFields(table: Table, path: readonly Table[], settings: Settings, a
       listed: settings.listed.has(column),
       weight:
         kind === 'link' ? ('D' as const) : slot === 1 ? ('A' as const) : slot === 2 ? ('B' as const) : ('C' as const),
-      file: null,
+      // Of values of a plugin's type the members do.
+      terms: !types.has(customTypeName(column.typeName)),
+      part: null,
     }
   })
   // Behind the others: what files say may be long.
   const files = fields.filter(({ kind }) => kind === 'files').flatMap((field) => fileFields(field, settings))
-  all.push(...fields, ...files)
-  return [...fields, ...files]
+  const members = fields.filter(({ kind }) => kind === 'custom').flatMap((field) => memberFields(field, types))
+  all.push(...fields, ...members, ...files)
+  return [...fields, ...members, ...files]
 }
 
 function fileFields({ column, path, code }: SearchField, settings: Settings): SearchField[] {
   const kept = fileFieldKinds.filter(({ expert }) => !expert || settings.expert.has(column))
-  return kept.map(({ kind, facet, ...file }, index) => {
+  return kept.map(({ kind, facet, values: fileValues, ...file }, index) => {
     const key = `${column.key}/${index}`
     const name = `${column.fullName}.${file.name}`
     return {
@@ -266,19 +282,57 @@ function fileFields({ column, path, code }: SearchField, settings: Settings): Se
       facet,
       listed: false,
       weight: 'C' as const,
-      file: { ...file, of: column },
+      // The words of whole books would be in the way of those that patterns stand for.
+      terms: !file.expert,
+      part: { ...file, fileValues, of: column },
     }
   })
 }
 
-function nestedFields(table: Table, path: readonly Table[], settings: Settings, all: SearchField[]): NestedFields {
+/** Members of the values of a type: looked for like columns, counted where the column is. */
+function memberFields({ column, path, code, facet }: SearchField, types: CustomTypes): SearchField[] {
+  const members = types.get(customTypeName(column.typeName))?.members ?? []
+  return members.map((member) => {
+    const name = `${column.fullName}.${member.name}`
+    const kind = kinds[member.type]
+    return {
+      column: { ...column, key: memberKey(column, member), name: `${column.name}.${member.name}`, fullName: name },
+      name,
+      kind,
+      code: `${code}/${member.name}`,
+      path,
+      fulltext: false,
+      group: null,
+      facet: facet && countedMembers.has(kind),
+      listed: false,
+      weight: 'C' as const,
+      terms: member.terms,
+      part: { name: member.name, sorted: true, level: 'any', expert: false, of: column, member },
+    }
+  })
+}
+
+const countedMembers: ReadonlySet<FieldKind> = new Set(['text', 'string', 'l10n', 'number', 'boolean'])
+
+/** Where the indexer puts the values of a member. */
+function memberKey({ key }: Column, { name }: CustomMember): string {
+  return `${key}/.${name}`
+}
+
+function nestedFields(
+  table: Table,
+  path: readonly Table[],
+  settings: Settings,
+  all: SearchField[],
+  types: CustomTypes,
+): NestedFields {
   const inner = [...path, table]
-  const fields = tableFields(table, inner, settings, all)
-  const nested = table.nested.map((each) => nestedFields(each, inner, settings, all))
+  const fields = tableFields(table, inner, settings, all, types)
+  const nested = table.nested.map((each) => nestedFields(each, inner, settings, all, types))
   // With one column there is nothing to pair, but a row of dates must keep its beginning and its end together.
   const rows =
     settings.nested.has(table) ||
-    fields.filter(({ file }) => !file).length > 1 ||
+    fields.filter(({ part }) => !part).length > 1 ||
     fields.some((field) => field.kind === 'date')
   const name = `${table.root.name}.${inner.map((each) => each.wireKey).join('.')}`
   return { table, name, rows, fields, nested }

@@ -57,16 +57,16 @@ function keyName(field: SearchField, language?: string): string {
 }
 
 /** Numbers, dates and truth values of objects themselves are short: ranges and orders find them at hand. */
-function keyKind({ listed, kind, path, file }: SearchField): 's' | 'l' {
-  const isShort = ['number', 'date', 'boolean'].includes(kind) && path.length === 0 && file === null
+function keyKind({ listed, kind, path, part }: SearchField): 's' | 'l' {
+  const isShort = ['number', 'date', 'boolean'].includes(kind) && path.length === 0 && part === null
   return listed || isShort ? 's' : 'l'
 }
 
 const digitName = (field: SearchField, language?: string): string => `${keyName(field, language)}#`
 
 /** Columns whose texts are sorted by their digits where a search asks for it. */
-export const hasDigitKeys = ({ kind, file }: SearchField): boolean =>
-  ['text', 'string', 'l10n'].includes(kind) && file?.sorted !== false
+export const hasDigitKeys = ({ kind, part }: SearchField): boolean =>
+  ['text', 'string', 'l10n'].includes(kind) && part?.sorted !== false
 
 const geoName = (field: SearchField): string => `${field.code}*`
 
@@ -202,7 +202,7 @@ function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot
     for (const field of all) {
       if (field.facet) rows.push({ objecttype: table.id, kind: 'f', field: field.code })
       if (field.kind === 'geo') rows.push({ objecttype: table.id, kind: 'l', field: geoName(field) })
-      if (['custom', 'geo', 'files'].includes(field.kind) || field.file?.sorted === false) continue
+      if (['custom', 'geo', 'files'].includes(field.kind) || field.part?.sorted === false) continue
       if (field.kind === 'link') rows.push({ objecttype: table.id, kind: 'l', field: linkedName(field) })
       for (const language of isLocalized(field) ? languages : [undefined]) {
         rows.push({ objecttype: table.id, kind: keyKind(field), field: keyName(field, language) })

@@ -9,6 +9,7 @@ import { fieldsOf } from '../plan/fields.ts'
 import type { Changes } from './changes.ts'
 import { type ReadFiles, withFiles } from './files.ts'
 import type { Targets } from './link-targets.ts'
+import { withMembers } from './members.ts'
 import { noteChanged } from './spread.ts'
 import * as store from './store.ts'
 import type { BatchSettings, DocumentBatch, IndexConnection, IndexTarget } from './target.ts'
@@ -225,7 +226,7 @@ async function make(
     model: settings.model,
     languages: settings.languages,
     ids,
-    sources: await withFiles(db, readFiles, fields, sources),
+    sources: withMembers(fields, await withFiles(db, readFiles, fields, sources)),
     target: targets.get,
     ancestors: targets.ancestors,
     poolPath,

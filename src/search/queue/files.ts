@@ -76,15 +76,15 @@ function withFilesOf(source: IndexSource, type: TypeFields, files: ReadonlyMap<n
       found.set(column, list)
       list.push(file)
       for (const field of own) {
-        if (field.file?.of !== column) continue
-        const values = field.file.values(file)
-        const kept = field.file.expert ? within(values as readonly string[], budget) : values
+        if (field.part?.of !== column || !field.part.fileValues) continue
+        const values = field.part.fileValues(file)
+        const kept = field.part.expert ? within(values as readonly string[], budget) : values
         if (kept.length > 0) more[field.column.key] = kept
       }
     }
     for (const inner of nested) {
       const rows = rowsOf(row, inner.table)
-      if (rows.length > 0 && inner.fields.concat(inner.nested.flatMap(allOf)).some(({ file }) => file)) {
+      if (rows.length > 0 && inner.fields.concat(inner.nested.flatMap(allOf)).some(({ part }) => part?.fileValues)) {
         more[inner.table.key] = rows.map((each) => filled(inner.table, inner.fields, inner.nested, each))
       }
     }

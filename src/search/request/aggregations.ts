@@ -163,7 +163,7 @@ function facetField(type: 'term' | 'linked_object', name: string, place: string,
   if (named.kind !== 'field') throw notAllowed(name, 'aggregations')
   const { field } = named
   const fits = type === 'linked_object' ? field.kind === 'link' : field.kind !== 'link'
-  if (!fits || field.kind === 'geo' || field.kind === 'files' || (field.file && !field.facet)) {
+  if (!fits || field.kind === 'geo' || field.kind === 'files' || (field.part && !field.facet)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type, field: name })
   }
   return { kind: 'field', field, ...(steps.length > 0 ? { steps } : {}) }

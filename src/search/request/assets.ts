@@ -27,7 +27,7 @@ export function assetFields(written: string, { fields, objecttypes }: AssetConte
   }
   const types = objecttypes.flatMap((table) => fields.types.get(table.id) ?? [])
   if (rest === '_id') return types.flatMap(({ files }) => files)
-  return types.flatMap(({ all }) => all.filter(({ file }) => file?.name === rest))
+  return types.flatMap(({ all }) => all.filter(({ part }) => part?.fileValues && part.name === rest))
 }
 
 /** The names that a name stands for. */

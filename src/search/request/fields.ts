@@ -81,7 +81,7 @@ function whatIsNamed(named: Named, name: string): Pick<FieldRequest, 'field' | '
   }
   if (named.kind === 'id') return { field: null, part: 'ownId', objecttype: named.objecttype }
   if (named.kind === 'targetId') return { field: named.field, part: 'ownId', objecttype: null }
-  if (named.kind === 'parent' || named.kind === 'period' || named.field.file || named.field.kind === 'files')
+  if (named.kind === 'parent' || named.kind === 'period' || named.field.part || named.field.kind === 'files')
     throw notAllowed(name, 'fields')
   const { field } = named
   return { field, part: field.kind === 'link' ? partOfLink(name) : null, objecttype: null }

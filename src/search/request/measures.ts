@@ -37,10 +37,10 @@ function statsOf(entry: Fields, field: string, place: string, { fields }: Elemen
   if (!name) throw wrong(`${place}.value_field`, 'the name of a field of numbers')
   const term = resolveOwn(fields, field, 'aggregations')
   const value = resolveOwn(fields, name, 'value_field')
-  if (term.kind !== 'field' || term.field.file || !termKinds.includes(term.field.kind)) {
+  if (term.kind !== 'field' || term.field.part || !termKinds.includes(term.field.kind)) {
     throw new AppError('UnsupportedInAggregation', { name: place, type: 'term_stats', field })
   }
-  if (value.kind !== 'field' || value.field.file || value.field.kind !== 'number') throw notAllowed(name, 'value_field')
+  if (value.kind !== 'field' || value.field.part || value.field.kind !== 'number') throw notAllowed(name, 'value_field')
   if (value.field.column.table.root !== term.field.column.table.root) {
     throw wrong(`${place}.value_field`, 'a field of the object type that has the terms')
   }
@@ -53,7 +53,7 @@ export function periodsOf(field: string, place: string, { fields }: ElementConte
   const named = resolveOwn(fields, field, 'aggregations')
   if (named.kind !== 'period') throw notAllowed(field, 'aggregations')
   // What is searched of files, and of rows, may have several dates.
-  if (named.field.file || named.field.path.length > 0) {
+  if (named.field.part || named.field.path.length > 0) {
     throw new AppError('UnsupportedInAggregation', { name: place, type: 'term', field })
   }
   return { kind: 'periods', field: named.field, unit: named.unit }

@@ -31,7 +31,7 @@ export function resolvePath(fields: FieldCatalogue, written: string): NamedPath 
 
 function isNamedShown(named: Named): boolean {
   if (named.kind === 'system' || named.kind === 'id' || named.kind === 'parent') return true
-  return isShown(named.field.file?.of ?? named.field.column)
+  return isShown(named.field.part?.of ?? named.field.column)
 }
 
 /** @throws {AppError} always: `SearchFieldUnknown`, with the field of the same object type that may have been meant. */
@@ -45,7 +45,7 @@ function unknown(fields: FieldCatalogue, written: string, rest: string, steps: r
   const own = fields.types.get(last.target.id)?.all ?? []
   throw unknownField(
     written,
-    own.filter(({ column, file }) => isShown(file?.of ?? column)).map(({ name }) => `${start}${name}`),
+    own.filter(({ column, part }) => isShown(part?.of ?? column)).map(({ name }) => `${start}${name}`),
   )
 }
 

@@ -29,7 +29,7 @@ export function patternClause(
     throw new AppError('WildcardOnlyNotAllowed', { name: place })
   }
   const named = targets.flatMap(({ field, languages }) => (field === null ? [] : [{ field, languages }]))
-  for (const { field } of named) if (!kinds.includes(field.kind) || field.file) throw notAllowed(field.name, 'exact')
+  for (const { field } of named) if (!kinds.includes(field.kind) || field.part) throw notAllowed(field.name, 'exact')
   const whole = named.filter(({ field }) => field.kind === 'string')
   const rest = named.filter(({ field }) => field.kind !== 'string')
   return or([

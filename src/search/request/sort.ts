@@ -120,7 +120,7 @@ function sortField(
   }
   if (
     named.kind !== 'field' ||
-    named.field.file?.sorted === false ||
+    named.field.part?.sorted === false ||
     ['custom', 'geo', 'files'].includes(named.field.kind)
   )
     throw notAllowed(name, 'sort')

@@ -64,7 +64,7 @@ function fieldClause(
     case 'string':
     case 'l10n':
     case 'custom':
-      if (field.file?.expert) throw notAllowed(written, 'in')
+      if (field.part?.expert) throw notAllowed(written, 'in')
       return value(texts(values, place))
     case 'number':
       return or(numbers(values, place).map((number) => exactNumber(field, number)))

@@ -82,7 +82,7 @@ export function assertFields({ fields = [], fields_suggest: values = false }: Su
     if (
       named.kind !== 'field' ||
       !(values ? valueKinds : textKinds).includes(named.field.kind) ||
-      (values && named.field.file)
+      (values && named.field.part)
     )
       throw notAllowed(name, values ? 'fields_suggest' : 'suggest')
   }

@@ -113,7 +113,7 @@ export interface Spot {
 }
 
 /** All values of a column, in their order. */
-export function valuesAt({ document, row }: Spot, { column, path, file }: SearchField): unknown[] {
+export function valuesAt({ document, row }: Spot, { column, path, part }: SearchField): unknown[] {
   if (column.table.root.id !== document.source.objecttype) return []
   const rows = row
     ? [row]
@@ -122,8 +122,8 @@ export function valuesAt({ document, row }: Spot, { column, path, file }: Search
         path.map((table) => table.key),
       )
   const found = rows.map((each) => each[column.key]).filter((value) => value !== undefined)
-  // Of a file there may be several at a time.
-  return file ? found.flat() : found
+  // Of a file, or of a member of a value, there may be several at a time.
+  return part ? found.flat() : found
 }
 
 /** The rows of a nested table that stand in the document or in the row. */

@@ -6,6 +6,7 @@ import { filesByColumn } from '../../content/file-links.ts'
 import { formerLinks, type LinkTriple, linkTriples } from '../../content/links.ts'
 import { standardText } from '../../standard/compute.ts'
 import type { SaveContext } from '../context.ts'
+import { keepCustomData } from '../custom-data.ts'
 import { hasMoved, type Item, nextVersion } from '../item.ts'
 import { keysHoldIds, uniqueEntries } from '../rules/unique.ts'
 import { applyStandards } from '../standards.ts'
@@ -60,6 +61,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
     options.dryRun ? null : deps.files.renewMarks(tx, withFiles(written)),
     options.skipEvents || options.dryRun ? null : appendEvents(context, written),
   ])
+  if (!options.dryRun) await keepCustomData(context, written)
   const gone = written.flatMap(({ mode, systemObjectId }) => (mode === 'delete' ? systemObjectId : []))
   if (gone.length > 0) await deps.collections.leave(tx, gone)
   if (!options.skipIndex || written.some(hasMoved)) tx.afterCommit(deps.wakeIndex)

@@ -101,7 +101,7 @@ function readFields(draft: Draft, type: TypeFields): void {
   const { content } = draft.source
   for (const field of type.fields) {
     const value = content[field.column.key]
-    if (field.file) readFileValues(draft, field, value, null)
+    if (field.part) readPartValues(draft, field, value, null)
     else if (value !== undefined) {
       // Of the others a sort key shows that there is a value.
       if (field.kind === 'link' || field.kind === 'l10n') draft.lexemes.add(hasValue(field.code))
@@ -116,8 +116,8 @@ function readFields(draft: Draft, type: TypeFields): void {
   for (const nested of type.nested) readRows(draft, nested, content, 0)
 }
 
-/** What is said of the preferred file of a column: a list, however many values there are. */
-function readFileValues(draft: Draft, field: SearchField, values: unknown, row: LexemeSet | null): void {
+/** What is said of the preferred file of a column, or a member of its value: a list, however many there are. */
+function readPartValues(draft: Draft, field: SearchField, values: unknown, row: LexemeSet | null): void {
   if (values === undefined) return
   draft.lexemes.add(hasValue(field.code))
   row?.add(hasValue(field.code))
@@ -148,8 +148,8 @@ function readRows(
     for (const field of nested.fields) {
       const value = row[field.column.key]
       if (value === undefined) continue
-      if (field.file) {
-        readFileValues(draft, field, value, lexemes)
+      if (field.part) {
+        readPartValues(draft, field, value, lexemes)
         continue
       }
       draft.lexemes.add(hasValue(field.code))

@@ -35,7 +35,7 @@ const longestTerm = 100
 
 /** Texts whose whole values are lexemes; for others the stored value is compared. */
 export function exactByLexeme(field: SearchField): boolean {
-  if (field.file) return field.kind === 'text' && !field.file.expert
+  if (field.part) return ['text', 'string', 'l10n'].includes(field.kind) && !field.part.expert
   if (field.kind === 'custom') return field.facet
   return (field.kind === 'text' || field.kind === 'string') && (field.facet || field.path.length > 0)
 }
@@ -87,6 +87,13 @@ export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, r
   if (exactByLexeme(field)) {
     const label = labelOf(field, value, context.languages)
     if (label !== null) add(exactValue(code, label))
+    // What is no column of its own has no stored value that could be compared.
+    if (field.part && field.kind === 'l10n') {
+      for (const text of Object.values(value as Localized)) {
+        const whole = labelOf(field, { und: text }, [])
+        if (whole !== null) add(exactValue(code, whole))
+      }
+    }
   }
 }
 
@@ -110,8 +117,7 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
   for (const word of found) {
     lexemes.addAt(family, word, position)
     if (rowFamily) row?.addAt(rowFamily, word, position)
-    // The words of whole books would be in the way of those that patterns stand for.
-    if (!field.file?.expert) context.terms.word(word)
+    if (field.terms) context.terms.word(word)
     position++
   }
   positions.set(code, position + gap)
@@ -149,7 +155,7 @@ function addToken(draft: Draft, field: SearchField, value: string, row: LexemeSe
   const beginning = columnWords(field.code)
   draft.lexemes.addAt(draft.lexemes.family(beginning), whole, 1)
   row?.addAt(row.family(beginning), whole, 1)
-  if (whole.length <= longestTerm) draft.context.terms.token(field.column.id, whole)
+  if (field.terms && whole.length <= longestTerm) draft.context.terms.token(field.column.id, whole)
   if (!field.fulltext) return
   const found = wordsOf(value)
   addFulltext(draft, field, found)

@@ -35,7 +35,7 @@ export function keyRange(
   const { field } = clause
   const place = slots.sortKey(field)
   const isOnlyType = searched?.length === 1 && searched[0] === field.column.table.root.id
-  if (field.file || field.path.length > 0 || place === undefined || !isOnlyType) return null
+  if (field.part || field.path.length > 0 || place === undefined || !isOnlyType) return null
   const range = clause.is === 'numbers' ? numberParts(clause) : dateParts(clause)
   return [range.atLeast, range.atMost].every((part) => part === null || BigInt.asUintN(64, part) === part)
     ? { field, place, ...range }

@@ -28,8 +28,8 @@ import { cellsNode } from './geo.ts'
 import { storedPatternSql, storedValueSql } from './stored-values.ts'
 
 /** Whether a document, or a row, has one value of it at most. */
-export function isSingle({ path, file }: SearchField, { rows }: RowScope): boolean {
-  return file === null && (rows || path.length === 0)
+export function isSingle({ path, part }: SearchField, { rows }: RowScope): boolean {
+  return part === null && (rows || path.length === 0)
 }
 
 export function valueCondition(
@@ -55,17 +55,21 @@ export function valueCondition(
   }
   if (exactByLexeme(field)) {
     // A label may be cut; then the stored value decides.
-    const labels = (values as readonly string[]).map((value) =>
-      labelOf(field, field.kind === 'custom' ? { conceptName: value } : value, []),
-    )
+    const labels = (values as readonly string[]).map((value) => labelOf(field, asStored(field, value), []))
     const known = labels.filter((label) => label !== null)
     const exact =
       known.length === 0
         ? never
         : seen(field, anyOf(known.map((label) => lexeme(exactValue(field.code, label)))), context)
-    if (place.rows || field.file || labels.every((label, index) => label === values[index])) return exact
+    if (place.rows || field.part || labels.every((label, index) => label === values[index])) return exact
   }
   return storedValueCondition(field, values as readonly string[], languages, place, context)
+}
+
+/** A value that has this label. */
+function asStored({ kind }: SearchField, label: string): unknown {
+  if (kind === 'custom') return { conceptName: label }
+  return kind === 'l10n' ? { und: label } : label
 }
 
 /** Links to objects below these; where an object stands is known to those who may read it. */
@@ -135,7 +139,7 @@ function ofType(field: SearchField, { rows }: RowScope): Node {
 
 /** Whether a lexeme says that there is a value; otherwise the sort key does. */
 function saysSo(field: SearchField): boolean {
-  return field.file !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
+  return field.part !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
 }
 
 export function absent(field: SearchField, place: RowScope, context: ConditionContext): Condition {

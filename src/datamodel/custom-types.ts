@@ -1,0 +1,42 @@
+/**
+ * Types of values that plugins bring. A column has one by its name, `custom:<plugin>.<type>` or `custom:base.<plugin>.<type>`;
+ * what it holds is any JSON. The *members* of a type are those parts of a value that can be searched, each like a column of a
+ * type of its own.
+ */
+
+export const memberTypes = [
+  'text',
+  'text_oneline',
+  'string',
+  'text_l10n',
+  'text_l10n_oneline',
+  'number',
+  'integer.2',
+  'double',
+  'boolean',
+  'date',
+  'datetime',
+  'geo_json',
+] as const
+export type MemberType = (typeof memberTypes)[number]
+
+export interface CustomMember {
+  readonly name: string
+  readonly type: MemberType
+  /** Its words complete what people type. */
+  readonly terms: boolean
+}
+
+export interface CustomType {
+  /** Days after which its updater is asked for a value again, where the value does not say. */
+  readonly expiresDays: number
+  readonly members: readonly CustomMember[]
+}
+
+/** By `<plugin>.<type>`. */
+export type CustomTypes = ReadonlyMap<string, CustomType>
+
+/** `custom:base.gnd.person` is the type `gnd.person`. */
+export function customTypeName(typeName: string): string {
+  return typeName.replace(/^custom:(?:base\.)?/, '')
+}

@@ -1,0 +1,229 @@
+/** Values of plugins' types, as their updaters bring them up to date, and the copies that objects have. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Model } from '../../datamodel/model.ts'
+import type { Db, Tx } from '../../platform/postgres/db.ts'
+import { keepExact, readExact } from '../../platform/values/exact-json.ts'
+import { type CustomData, expiryOf, mapCustomData, uuidOf } from '../content/custom-values.ts'
+import type { Content } from '../stored/content.ts'
+import { isBulk } from '../stored/index-lane.ts'
+
+export interface CustomDatum {
+  readonly uuid: string
+  readonly data: CustomData
+}
+
+/** What an updater says of a value that it was given. */
+export interface UpdatedDatum {
+  /** The value that it was given. */
+  readonly uuid: string
+  readonly data: CustomData
+}
+
+export interface CustomDataDeps {
+  readonly db: Db
+  readonly datamodel: { current(): Model; assertCurrent(tx: Tx, model: Model): Promise<void> }
+  readonly wakeIndex: () => void
+}
+
+/** Objects that are brought up to date in one transaction. */
+const batch = 200
+
+export type CustomDataUpkeep = ReturnType<typeof createCustomDataUpkeep>
+
+export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataDeps) {
+  return {
+    /** How many values of the type are to be asked for. */
+    async due(type: string, at: Date): Promise<number> {
+      const { rows } = await db.query<{ n: number }>(
+        'select count(*)::int as n from custom_datum where type = $1 and expires_at <= $2',
+        [type, at],
+        'custom-data-due',
+      )
+      return rows[0]?.n ?? 0
+    },
+
+    /** Those that have waited longest. */
+    async next(type: string, at: Date, most: number): Promise<readonly CustomDatum[]> {
+      const { rows } = await db.query<CustomDatum>(
+        'select uuid, data from custom_datum where type = $1 and expires_at <= $2 order by expires_at, uuid limit $3',
+        [type, at, most],
+        'custom-data-next',
+      )
+      return rows
+    },
+
+    /**
+     * Takes over what an updater says. One that has got the identifier of another is merged with that. `given` are those that it
+     * was given: they are asked for again in so many days, unless it says another time.
+     */
+    async apply(
+      type: string,
+      given: readonly CustomDatum[],
+      updated: readonly UpdatedDatum[],
+      days: number,
+    ): Promise<{ readonly updated: number; readonly merged: number }> {
+      const before = new Map(given.map(({ uuid, data }) => [uuid, data]))
+      const changes = updated.map(({ uuid, data }) => ({ uuid, to: uuidOf(data) ?? uuid, data }))
+      const changed = changes.filter(({ uuid, to, data }) => to !== uuid || !same(before.get(uuid), data))
+      const rows = changes.map(({ uuid, to, data }) => ({
+        uuid,
+        to,
+        data: keepExact({ ...data, _uuid: to }),
+        expires: expiryOf(data),
+        stale: changed.some((one) => one.uuid === uuid),
+      }))
+      return db.transaction(async (tx) => {
+        const uuids = [...new Set([...before.keys(), ...rows.map(({ to }) => to)])].sort()
+        const { rows: locked } = await tx.query<{ uuid: string }>(
+          'select uuid from custom_datum where type = $1 and uuid = any($2) order by uuid for update',
+          [type, uuids],
+          'custom-data-lock',
+        )
+        const there = new Set(locked.map(({ uuid }) => uuid))
+        const own = rows.filter(({ uuid }) => there.has(uuid))
+        await tx.query(writeData, [type, JSON.stringify(own), [...before.keys()], days], 'custom-data-write')
+        await tx.query(markUses, [type, JSON.stringify(own)], 'custom-data-mark')
+        const renamed = own.filter(({ uuid, to }) => to !== uuid)
+        await tx.query(
+          'delete from custom_datum where type = $1 and uuid = any($2)',
+          [type, renamed.map(({ uuid }) => uuid)],
+          'custom-data-merge',
+        )
+        return {
+          updated: own.filter(({ uuid, to, stale }) => stale && uuid === to).length,
+          merged: renamed.filter(({ to }) => there.has(to)).length,
+        }
+      })
+    },
+
+    /**
+     * Brings the copies in objects up to date, some objects at a time; gives how many there were. No new versions come of it: the
+     * value is the same one, it only says more. What is being saved meanwhile waits.
+     */
+    async refresh(type: string): Promise<number> {
+      return db.transaction(async (tx) => {
+        const model = datamodel.current()
+        await datamodel.assertCurrent(tx, model)
+        const { rows } = await tx.query<{ id: number; version: number; objecttype: number; content: Content }>(
+          `select o.system_object_id as id, o.version, o.objecttype, v.content
+           from object o join object_version v on v.system_object_id = o.system_object_id and v.version = o.version
+           where o.system_object_id = any(array(
+             select distinct system_object_id from custom_datum_use where stale and type = $1 order by 1 limit ${batch}))
+           order by o.system_object_id for no key update of o`,
+          [type],
+          'custom-data-stale',
+        )
+        if (rows.length === 0) return 0
+        const ids = rows.map(({ id }) => id)
+        const { rows: uses } = await tx.query<{ id: number; written: string; data: CustomData }>(
+          `select u.system_object_id as id, u.written, d.data from custom_datum_use u
+           join custom_datum d on d.type = u.type and d.uuid = u.uuid
+           where u.type = $1 and u.system_object_id = any($2::bigint[])`,
+          [type, ids],
+          'custom-data-of-uses',
+        )
+        const known = new Map(uses.map(({ id, written, data }) => [`${id}\n${written}`, data]))
+        const next = rows.flatMap(({ id, version, objecttype, content }) => {
+          const table = model.tablesById.get(objecttype)
+          if (!table) return []
+          const renewed = mapCustomData(table, content, model.customTypes, (of, data) => {
+            const found = of === type ? known.get(`${id}\n${uuidOf(data) ?? ''}`) : undefined
+            return found ?? data
+          })
+          return renewed === content ? [] : [{ s: id, v: version, c: renewed }]
+        })
+        await tx.query(writeCopies, [JSON.stringify(next)], 'custom-data-copies')
+        await settleUses(tx, type, ids)
+        await tx.query(
+          `insert into index_queue (system_object_id, priority, bulk)
+           select s, 1, ${isBulk} from jsonb_to_recordset($1::jsonb) as n (s bigint) order by 1`,
+          [JSON.stringify(next.map(({ s }) => ({ s })))],
+          'custom-data-index',
+        )
+        tx.afterCommit(wakeIndex)
+        return rows.length
+      })
+    },
+
+    /** Values that no object has any more. */
+    async removeUnused(type: string): Promise<void> {
+      await db.query(
+        `delete from custom_datum d where type = $1 and created_at < now() - interval '1 day'
+           and not exists (select from custom_datum_use u where u.type = d.type and u.uuid = d.uuid)`,
+        [type],
+        'custom-data-unused',
+      )
+    },
+
+    /** Takes the run of a type, for so many seconds; false: another process has it. */
+    async begin(type: string, seconds: number, total: number): Promise<boolean> {
+      const { rowCount } = await db.query(
+        `insert into custom_datum_run as r (type, held_until, started_at, done, total)
+         values ($1, now() + make_interval(secs => $2), now(), 0, $3)
+         on conflict (type) do update set held_until = excluded.held_until, started_at = excluded.started_at,
+           done = 0, total = excluded.total
+         where r.held_until < now()`,
+        [type, seconds, total],
+        'custom-data-begin',
+      )
+      return rowCount === 1
+    },
+
+    /** Says how far it is, and holds it for so many seconds more. */
+    async goOn(type: string, seconds: number, done: number): Promise<void> {
+      await db.query(
+        'update custom_datum_run set held_until = now() + make_interval(secs => $2), done = $3 where type = $1',
+        [type, seconds, done],
+        'custom-data-go-on',
+      )
+    },
+
+    async end(type: string): Promise<void> {
+      await db.query(`update custom_datum_run set held_until = '-infinity' where type = $1`, [type], 'custom-data-end')
+    },
+  }
+}
+
+const rowsOf = `jsonb_to_recordset($2::jsonb) as n (uuid text, "to" text, data jsonb, expires timestamptz, stale boolean)`
+
+/** A value under a new identifier is another row; one that was there already takes what is said of it. */
+const writeData = `with n as (select distinct on ("to") * from ${rowsOf} order by "to", (uuid = "to") desc),
+  written as (
+    insert into custom_datum (type, uuid, data, expires_at)
+    select $1, "to", data, coalesce(expires, now() + $4 * interval '1 day') from n
+    on conflict (type, uuid) do update set data = excluded.data, expires_at = excluded.expires_at
+  )
+  update custom_datum d set expires_at = now() + $4 * interval '1 day'
+  where d.type = $1 and d.uuid = any($3) and not exists (select from n where n."to" = d.uuid)`
+
+const markUses = `update custom_datum_use u set uuid = n."to", stale = true from ${rowsOf}
+  where n.stale and u.type = $1 and u.uuid = n.uuid`
+
+/** The row of the object is written anew as well: what is kept of it in memory is known by that. */
+const writeCopies = `with n as (select * from jsonb_to_recordset($1::jsonb) as t (s bigint, v int, c jsonb)),
+  copies as (
+    update object_version v set content = n.c from n where v.system_object_id = n.s and v.version = n.v
+  )
+  update object o set modified_at = o.modified_at from n where o.system_object_id = n.s`
+
+/** What stands in the objects now is what the uses say; two that were merged are one. */
+async function settleUses(tx: Tx, type: string, ids: readonly number[]): Promise<void> {
+  const { rows } = await tx.query<{ id: number; uuid: string }>(
+    `delete from custom_datum_use where type = $1 and system_object_id = any($2::bigint[])
+     returning system_object_id as id, uuid`,
+    [type, ids],
+    'custom-data-unsettled',
+  )
+  await tx.query(
+    `insert into custom_datum_use (system_object_id, type, written, uuid)
+     select distinct n.id, $1, n.uuid, n.uuid from unnest($2::bigint[], $3::text[]) as n (id, uuid)`,
+    [type, rows.map(({ id }) => id), rows.map(({ uuid }) => uuid)],
+    'custom-data-settled',
+  )
+}
+
+function same(before: CustomData | undefined, after: CustomData): boolean {
+  const { _uuid: _a, ...one } = before ? (readExact(before) as CustomData) : {}
+  const { _uuid: _b, ...other } = after
+  return isDeepStrictEqual(one, other)
+}

@@ -1,0 +1,27 @@
+import type { CustomType, CustomTypes } from '../datamodel/service.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
+import { usualDays } from './manifest/custom-types.ts'
+import { readManifest } from './manifest/manifest.ts'
+import type { AddedType } from './manifest/model.ts'
+import { loadPlugins } from './store.ts'
+
+/** The types of values of the plugins that are on, by `<plugin>.<type>`, as the database has them. */
+export async function readCustomTypes(from: Queryable): Promise<CustomTypes> {
+  const types = new Map<string, CustomType>()
+  for (const { name, enabled, manifest } of await loadPlugins(from)) {
+    if (!enabled) continue
+    for (const [type, { members, update }] of customTypesIn(manifest)) {
+      types.set(`${name}.${type}`, { members, expiresDays: update?.expiresDays ?? usualDays })
+    }
+  }
+  return types
+}
+
+/** One that cannot be read any more has no effect. */
+function customTypesIn(manifest: Record<string, unknown>): ReadonlyMap<string, AddedType> {
+  try {
+    return readManifest(manifest).customTypes
+  } catch {
+    return new Map<string, AddedType>()
+  }
+}

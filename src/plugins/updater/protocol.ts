@@ -1,0 +1,61 @@
+/** What updaters are asked and answer: one JSON each way for each step of a run. */
+import { CallbackFailed } from '../../objects/service.ts'
+import { isObject } from '../manifest/reader.ts'
+
+export type Action = 'start_update' | 'update' | 'end_update'
+
+/** A value as updaters know it. */
+export interface UpdaterObject {
+  readonly identifier: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface UpdaterQuestion {
+  readonly action: Action
+  /** What it said last; its own. */
+  readonly state: unknown
+  readonly objects?: readonly UpdaterObject[]
+  readonly batch_info?: { readonly offset: number; readonly total: number }
+}
+
+export interface UpdaterAnswer {
+  /** Undefined: the one before goes on. */
+  readonly state: unknown
+  readonly log: readonly string[]
+  /** Null: it has nothing to say of what it was given, and is not asked any further now. */
+  readonly payload: readonly UpdaterObject[] | null
+}
+
+/** Lines of a log that are kept, and characters of each. */
+export const mostLines = 1000
+const longestLine = 2000
+
+/** @throws {CallbackFailed} where it says that it has failed, or nothing that can be understood. */
+export function readUpdaterAnswer(answer: unknown): UpdaterAnswer {
+  if (!isObject(answer)) throw new CallbackFailed('its answer is no object')
+  const { status_code: status } = answer
+  const body = status === undefined ? answer : answer.body
+  if (!isObject(body)) throw new CallbackFailed('its answer has no body')
+  if (body.error !== undefined || (typeof status === 'number' && status >= 400)) {
+    const said = typeof body.error === 'string' ? body.error : JSON.stringify(body.error ?? status)
+    throw new CallbackFailed(`it says: ${said.slice(0, longestLine)}`)
+  }
+  return { state: body.state, log: linesOf(body.log), payload: payloadOf(body.payload) }
+}
+
+function linesOf(log: unknown): string[] {
+  const lines = Array.isArray(log) ? log : log === undefined || log === null ? [] : [log]
+  const texts = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)) ?? '')
+  return texts.slice(0, mostLines).map((line) => line.replaceAll('\0', '').slice(0, longestLine).toWellFormed())
+}
+
+function payloadOf(payload: unknown): UpdaterObject[] | null {
+  if (payload === undefined || payload === null) return null
+  if (!Array.isArray(payload)) throw new CallbackFailed('its payload is no list')
+  return payload.map((object: unknown, index) => {
+    if (!isObject(object) || typeof object.identifier !== 'string' || !isObject(object.data)) {
+      throw new CallbackFailed(`payload.${index} of its answer has no identifier and data`)
+    }
+    return { identifier: object.identifier, data: object.data }
+  })
+}

@@ -1,0 +1,167 @@
+/** Values of plugins' types are brought up to date by programs of the plugins. */
+import type { Logger } from 'pino'
+import type { EventLog } from '../../events/service.ts'
+import { CallbackFailed } from '../../objects/service.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { createPeriodic } from '../../platform/process/periodic.ts'
+import { readExact } from '../../platform/values/exact-json.ts'
+import type { createCallbacks } from '../callbacks/pre-save.ts'
+import type { Updater } from '../manifest/model.ts'
+import type { Plugin, PluginSnapshot } from '../model.ts'
+import type { Caller } from '../run/call.ts'
+import { mostLines, readUpdaterAnswer, type UpdaterAnswer, type UpdaterQuestion } from './protocol.ts'
+
+/** What of the objects an updater needs (objects/upkeep/custom-data.ts). */
+export interface CustomDataStore {
+  due(type: string, at: Date): Promise<number>
+  next(type: string, at: Date, most: number): Promise<readonly StoredDatum[]>
+  apply(
+    type: string,
+    given: readonly StoredDatum[],
+    updated: readonly StoredDatum[],
+    days: number,
+  ): Promise<{ readonly updated: number; readonly merged: number }>
+  refresh(type: string): Promise<number>
+  removeUnused(type: string): Promise<void>
+  begin(type: string, seconds: number, total: number): Promise<boolean>
+  goOn(type: string, seconds: number, done: number): Promise<void>
+  end(type: string): Promise<void>
+}
+
+interface StoredDatum {
+  readonly uuid: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export interface UpdaterOptions {
+  readonly plugins: () => PluginSnapshot
+  readonly caller: Caller
+  readonly say: ReturnType<typeof createCallbacks>['say']
+  readonly data: CustomDataStore
+  readonly events: Pick<EventLog, 'append'>
+  readonly db: Parameters<EventLog['append']>[0]
+  readonly systemActor: () => Promise<Actor>
+  readonly paused: () => boolean
+  readonly log: Logger
+}
+
+/** A run ends with its service. */
+const neverAborted = AbortSignal.any([])
+
+/** Milliseconds between two looks for values that are due. */
+const lookEvery = 600_000
+/** Seconds that a run is held beyond the time of its program. */
+const afterwards = 120
+
+interface Run {
+  readonly plugin: Plugin
+  readonly type: string
+  readonly update: Updater
+  readonly log: string[]
+  readonly stats: { total: number; updated: number; de_duplicated: number }
+  state: unknown
+}
+
+export function createUpdaters(options: UpdaterOptions) {
+  const { plugins, caller, say, data, events, db, systemActor, paused, log } = options
+
+  async function ask(run: Run, question: Omit<UpdaterQuestion, 'state'>): Promise<UpdaterAnswer> {
+    const { plugin, update } = run
+    const request = {
+      plugin,
+      program: update.program,
+      actor: await systemActor(),
+      request: null,
+      signal: neverAborted,
+    }
+    const answered = await caller.run(request, async (call) => {
+      const asked = { ...question, state: run.state ?? {}, info: call.info }
+      return say(call, update.program, Buffer.from(JSON.stringify(asked)))
+    })
+    const answer = readUpdaterAnswer(answered.body)
+    if (answered.failed) throw new CallbackFailed('its program ended with an error')
+    if (answer.state !== undefined) run.state = answer.state
+    run.log.push(...answer.log.slice(0, mostLines - run.log.length))
+    return answer
+  }
+
+  /** Seconds for which one step holds the run. */
+  function holdOf({ update: { program } }: Run): number {
+    return (program.seconds ?? 60) * program.commands.length + afterwards
+  }
+
+  async function refreshAll(run: Run, stopped: () => boolean): Promise<void> {
+    while (!stopped() && (await data.refresh(run.type)) > 0) await data.goOn(run.type, holdOf(run), doneOf(run))
+  }
+
+  async function steps(run: Run, at: Date, stopped: () => boolean): Promise<void> {
+    // What an earlier run has left.
+    await refreshAll(run, stopped)
+    if (run.stats.total === 0) return
+    await ask(run, { action: 'start_update' })
+    for (let offset = 0; !stopped(); ) {
+      const given = await data.next(run.type, at, run.update.batchSize)
+      if (given.length === 0) break
+      const objects = given.map(({ uuid, data: stored }) => ({ identifier: uuid, data: shown(stored, uuid) }))
+      const answer = await ask(run, { action: 'update', objects, batch_info: { offset, total: run.stats.total } })
+      if (answer.payload === null) break
+      const known = new Set(given.map(({ uuid }) => uuid))
+      const updated = answer.payload.map(({ identifier, data: said }) => {
+        if (!known.delete(identifier))
+          throw new CallbackFailed('its payload names a value that it was not given, or twice')
+        return { uuid: identifier, data: said }
+      })
+      const outcome = await data.apply(run.type, given, updated, run.update.expiresDays)
+      run.stats.updated += outcome.updated
+      run.stats.de_duplicated += outcome.merged
+      offset += given.length
+      await data.goOn(run.type, holdOf(run), offset)
+      await refreshAll(run, stopped)
+    }
+    await ask(run, { action: 'end_update' })
+  }
+
+  async function runOf(plugin: Plugin, name: string, update: Updater, stopped: () => boolean, at: Date): Promise<void> {
+    const type = `${plugin.name}.${name}`
+    const total = await data.due(type, at)
+    const run: Run = { plugin, type, update, log: [], stats: { total, updated: 0, de_duplicated: 0 }, state: undefined }
+    if (!(await data.begin(type, holdOf(run), total))) return
+    try {
+      await steps(run, at, stopped)
+      await data.removeUnused(type)
+      if (total > 0) await note(run, null)
+    } catch (error) {
+      const reason = `${type} ${error instanceof Error ? error.message : String(error)}`
+      log.warn({ plugin: plugin.name, type, err: error }, 'values of a type could not be brought up to date')
+      await note(run, reason)
+    } finally {
+      await data.end(type)
+    }
+  }
+
+  async function note({ type, log: lines, stats }: Run, error: string | null): Promise<void> {
+    const info = { type, log: lines, stats, ...(error === null ? {} : { error }) }
+    const actor = await systemActor()
+    const name = error === null ? 'CUSTOM_DATA_TYPE_UPDATER' : 'CUSTOM_DATA_TYPE_UPDATER_ERROR'
+    await events.append(db, [{ type: name, actor, info }])
+  }
+
+  return createPeriodic({
+    every: lookEvery,
+    paused,
+    async work(stopped, at = new Date()) {
+      for (const plugin of plugins().enabled) {
+        for (const [name, { update }] of plugin.manifest.customTypes) {
+          if (update && !stopped()) await runOf(plugin, name, update, stopped, at)
+        }
+      }
+    },
+    onFailure: (error) => log.warn({ err: error }, 'values of plugins could not be looked at'),
+  })
+}
+
+const doneOf = ({ stats }: Run): number => stats.updated + stats.de_duplicated
+
+function shown(stored: StoredDatum['data'], uuid: string): StoredDatum['data'] {
+  return { ...(readExact(stored) as StoredDatum['data']), _uuid: uuid }
+}

@@ -4,6 +4,7 @@
  * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
  */
 import type { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
@@ -237,6 +238,19 @@ export async function createFileService(options: FileOptions) {
       await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
     },
 
+    /** Files that a section of the base configuration names; see `hold`. @throws {AppError} `ServerGeneric` */
+    async holdForSection(tx: Tx, actor: Actor, section: string, files: Held['files']): Promise<void> {
+      await hold({ load: records.load }, tx, await rights.forActor(actor), [{ holder: { section }, files }])
+    },
+
+    /** The content of a file that settings name, whoever needs it; null: there is none of so few bytes. */
+    async contentOfSetting(from: Queryable, id: number, mostBytes: number) {
+      const [file] = await readFiles(from, [id])
+      if (!file) return null
+      const { locationId, sha256, size, extension } = originalOf(file)
+      return { extension, text: size > mostBytes ? null : await textOf(await storeOf(locationId).read(sha256)) }
+    },
+
     /** Waits until it is known what the files say of themselves, as far as somebody finds that out. */
     async awaitMetadata(ids: readonly number[]): Promise<void> {
       await renditions.awaitVersion(await readFiles(db, ids), metadataName)
@@ -263,6 +277,25 @@ export async function createFileService(options: FileOptions) {
           const message = 'The content of the file cannot be read now.'
           throw new AppError('ServiceUnavailable', {}, { message, cause })
         })
+    },
+
+    /**
+     * Contents of versions that the actor may see, in the order in which they are asked for, to be opened one after the other;
+     * null: it may not see them, or there is none.
+     */
+    async openVersions(
+      actor: Actor,
+      wanted: readonly { readonly id: number; readonly version: string }[],
+    ): Promise<readonly ((() => Promise<Readable>) | null)[]> {
+      const ids = [...new Set(wanted.map(({ id }) => id))]
+      const known = await records.load(db, await rights.forActor(actor), ids)
+      const byId = new Map(known.map((one) => [one.file.id, one]))
+      return wanted.map(({ id, version: name }) => {
+        const { file, access } = byId.get(id) ?? {}
+        const version = file?.versions.find((one) => one.name === name)
+        if (!version || !access?.may('asset_show', version)) return null
+        return () => storeOf(version.locationId).read(version.sha256)
+      })
     },
 
     shown: records.shown,

@@ -5,11 +5,18 @@
 import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { jsonFormat } from './json/json.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
-import { checkOptions, type ObjectSource, type SourceDeps } from './source.ts'
-import type { Format } from './writer.ts'
+import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
+import { csvFormat } from './table/csv.ts'
+import type { OpenPictures } from './table/xlsx/pictures.ts'
+import { xlsxFormat } from './table/xlsx/xlsx.ts'
+import type { Format, WriteContext } from './writer.ts'
 import { xmlFormat } from './xml/native.ts'
+import type { SheetFiles } from './xslt/check.ts'
+import { type Sheet, xsltFormat } from './xslt/format.ts'
+import { largestSheet } from './xslt/sheets.ts'
 
 export type {
   FileChoice,
@@ -21,6 +28,8 @@ export type {
   WrittenObject,
 } from './options.ts'
 export type { ObjectSource } from './source.ts'
+export { checkSheets } from './xslt/check.ts'
+export type { Sheet } from './xslt/format.ts'
 
 export interface FormatInfo {
   /** As it stands in addresses: `xml_native`, `xslt/lido`. */
@@ -31,6 +40,8 @@ export interface FormatInfo {
   readonly extension: string
   /** It shows one object alone. */
   readonly single: boolean
+  /** What the base configuration says of the style sheet. */
+  readonly sheet?: Sheet
 }
 
 export interface WriteRequest {
@@ -48,11 +59,34 @@ export interface WrittenDocument extends WrittenObject {
 
 export type FormatService = ReturnType<typeof createFormatService>
 
-export type FormatDeps = SourceDeps
+export interface FormatDeps extends SourceDeps {
+  readonly db: Queryable
+  readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
+  /** Style sheets of the base configuration. */
+  readonly sheets: () => readonly Sheet[]
+}
 
 export function createFormatService(deps: FormatDeps) {
+  const formats: readonly Format[] = [
+    jsonFormat,
+    xmlFormat,
+    csvFormat,
+    xlsxFormat({ openPictures: deps.files.openVersions }),
+  ]
+
+  const sheetNamed = (name: string): Sheet | undefined =>
+    deps.sheets().find(({ oai_pmh_prefix }) => name === `xslt/${oai_pmh_prefix}`)
+
+  async function readSheet(id: number): Promise<string> {
+    const content = await deps.files.contentOfSetting(deps.db, id, largestSheet)
+    if (!content?.text) throw badRequest(`the file ${id} of the style sheet cannot be read`, { xslt: id })
+    return content.text
+  }
+
   function formatOf(name: string): Format | null {
-    return [jsonFormat, xmlFormat].find((format) => format.name === name) ?? null
+    const sheet = sheetNamed(name)
+    if (sheet) return xsltFormat(sheet, readSheet)
+    return formats.find((format) => format.name === name) ?? null
   }
 
   function formatNamed(name: string): Format {
@@ -61,13 +95,33 @@ export function createFormatService(deps: FormatDeps) {
     return format
   }
 
+  const contextOf = (actor: Actor, { options = {}, deadline = noDeadline }: WriteRequest): WriteContext => {
+    checkOptions(options)
+    return { actor, options, deadline, model: deps.datamodel.current() }
+  }
+
+  async function* told(context: WriteContext, objects: ObjectSource): AsyncGenerator<SourceObject> {
+    for await (const object of objectsOf(deps, { ...context, objects })) {
+      yield object
+      const { systemObjectId, version, objecttype } = object
+      context.options.written?.({ systemObjectId, version, objecttype })
+    }
+  }
+
   return {
     /** What is told of a format; null: there is none of this name. */
     find(name: string): FormatInfo | null {
       const format = formatOf(name)
       if (!format) return null
       const { contentType, extension, single } = format
-      return { name, contentType, extension, single }
+      const sheet = sheetNamed(name)
+      return { name, contentType, extension, single, ...(sheet ? { sheet } : {}) }
+    },
+
+    /** The format of the style sheet that is this file; null: the base configuration has none. */
+    sheetOf(fileId: number): string | null {
+      const sheet = deps.sheets().find(({ xslt }) => xslt === fileId)
+      return sheet ? `xslt/${sheet.oai_pmh_prefix}` : null
     },
 
     /**
@@ -75,21 +129,26 @@ export function createFormatService(deps: FormatDeps) {
      * out. Nothing is read before the first piece is taken.
      * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
-    async *write(
-      actor: Actor,
-      { format: name, objects, options = {}, deadline = noDeadline }: WriteRequest,
-    ): AsyncGenerator<Buffer> {
-      checkOptions(options)
-      yield* formatNamed(name).write(deps, { actor, objects, options, deadline })
+    async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
+      const context = contextOf(actor, request)
+      yield* formatNamed(request.format).write(told(context, request.objects), context)
     },
 
     /** A document of its own for each of the objects, in their order. */
-    async *each(
-      actor: Actor,
-      { format: name, objects, options = {}, deadline = noDeadline }: WriteRequest,
-    ): AsyncGenerator<WrittenDocument> {
-      checkOptions(options)
-      yield* formatNamed(name).each(deps, { actor, objects, options, deadline })
+    async *each(actor: Actor, request: WriteRequest): AsyncGenerator<WrittenDocument> {
+      const context = contextOf(actor, request)
+      const format = formatNamed(request.format)
+      for await (const object of told(context, request.objects)) {
+        const { systemObjectId, version, objecttype, wire } = object
+        const bytes = format.one
+          ? await format.one(object, context)
+          : Buffer.concat(await Array.fromAsync(format.write(alone(object), context)))
+        yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
+      }
     },
   }
+}
+
+async function* alone(object: SourceObject): AsyncGenerator<SourceObject> {
+  yield object
 }

@@ -361,6 +361,61 @@ async function addCollection(scene: Scene): Promise<number> {
   return collection._id
 }
 
+/** An export that has not run, with a transport. */
+async function addExport({ root, fresh }: Scene): Promise<Json> {
+  return root.call('POST', '/export', {
+    _basetype: 'export',
+    export: { type: 'export', name: `kit-export-${fresh()}`, search: { objecttypes: ['work'] }, json: true },
+    _transports: [{ plugin: '', options: { type: 'download' } }],
+  })
+}
+
+/** The same by its address; `uuid`: also that of its transport. */
+async function exportPath(scene: Scene, path?: string, uuid = false): Promise<Json> {
+  const made = await addExport(scene)
+  return {
+    exportId: made.export._id,
+    ...(uuid ? { uuid: made._transports[0].uuid } : {}),
+    ...(path === undefined ? {} : { path }),
+  }
+}
+
+/** Everything that an export can say. */
+function exportBody(fresh: () => string | number): Json {
+  return {
+    _basetype: 'export',
+    export: {
+      type: 'download',
+      name: `kit-export-${fresh()}`,
+      search: { objecttypes: ['work'], sort: [{ field: '_system_object_id' }] },
+      fields: { 'work.title': { display_name: 'Title' } },
+      eas_fields: {
+        'work.image': { files: true, include_non_preferred: true, data: [{ type: 'original', format: 'long' }] },
+      },
+      classes: { image: [{ type: 'version', version: 'small', metadata: 'keep' }] },
+      assets: {
+        '1': false,
+        '2': { versions: [{ type: 'custom', custom: { size: 'custom', custom_size_pixel: 50 } }] },
+      },
+      csv: { delimiter: ';', quote: '"', use_bom: true, hierarchy: '>' },
+      xlsx: { localized_column_names: true },
+      xml: true,
+      mapping: 'native',
+      json_one_file_per_object: true,
+      merge_linked_objects: 'all',
+      merge_max_depth: 1,
+      include_parents: true,
+      file_url_expire_days: 3,
+      batch_size: 10,
+      filename_template: '%work.title%',
+    },
+    _transports: [
+      { plugin: '', options: { type: 'webdav', url: 'https://example.org/in/', username: 'u', password: 'p' } },
+    ],
+    _schedules: [{ weekdays: ['mon'], hours: [3], minutes: [0], timezone: 'Europe/Berlin' }],
+  }
+}
+
 async function addShareLink({ root }: Scene): Promise<string> {
   const { share_id: id } = await root.call('POST', '/system/share_link', { path: '/collection/1' })
   return id
@@ -451,6 +506,28 @@ export const seeds: Record<string, Seed> = {
   listShareLinks: { make: () => ({ query: { limit: 10, offset: 0 } }) },
   followShareLink: { make: async (scene) => ({ path: { id: await addShareLink(scene) } }) },
   deleteShareLink: { make: async (scene) => ({ path: { id: await addShareLink(scene) } }) },
+  listExports: {
+    make: () => ({ query: { limit: 10, offset: 0, filter: 'type:export|download+status:new,status:done' } }),
+  },
+  createExport: { make: ({ fresh }) => ({ body: exportBody(fresh) }) },
+  putExport: { make: ({ fresh }) => ({ body: exportBody(fresh) }) },
+  readExport: { make: async (scene) => ({ path: await exportPath(scene), query: { format: 'standard' } }) },
+  updateExport: {
+    make: async (scene) => {
+      const { export: own } = await addExport(scene)
+      const body = exportBody(scene.fresh)
+      return { path: { exportId: own._id }, body: { ...body, export: { ...body.export, _id: own._id, _version: 1 } } }
+    },
+  },
+  deleteExport: { make: async (scene) => ({ path: await exportPath(scene) }) },
+  startExport: { make: async (scene) => ({ path: await exportPath(scene) }) },
+  stopExport: { make: async (scene) => ({ path: await exportPath(scene) }) },
+  readExportFile: { make: async (scene) => ({ path: await exportPath(scene, 'export.json') }) },
+  readExportFileByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'export.json', true) }) },
+  zipExport: { make: async (scene) => ({ path: await exportPath(scene, 'files/') }) },
+  tarExport: { make: async (scene) => ({ path: await exportPath(scene, 'files/') }) },
+  zipExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'files/', true) }) },
+  tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'files/', true) }) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {

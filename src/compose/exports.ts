@@ -88,6 +88,7 @@ export function composeExports(
       languages,
       templatesOf: (id) => objecttypes.settings(id).exportAssetFilenames,
     }),
+    databaseName: config.databaseName,
     actorOf,
     transports,
     mostOfUser: config.quotaExportRuns,

@@ -32,7 +32,9 @@ export function readField(model: Model, name: string, depth: number): void {
       table = nested
       continue
     }
-    const reverse: Column | undefined = table.reverses.find((column) => `_reverse_nested:${column.table.name}:${column.name}` === step)
+    const reverse: Column | undefined = table.reverses.find(
+      (column) => `_reverse_nested:${column.table.name}:${column.name}` === step,
+    )
     if (reverse) {
       table = reverse.table
       continue

@@ -20,7 +20,15 @@ export function renderExport(stored: StoredExport, around: Around): ExportOutput
   const { id, version, name, type, body, schedules, transports } = stored
   return {
     _basetype: 'export',
-    export: { _id: id, _version: version, type, name, ...body, csv: body.csv ?? false, xlsx: body.xlsx ?? false } as ExportOutput['export'],
+    export: {
+      _id: id,
+      _version: version,
+      type,
+      name,
+      ...body,
+      csv: body.csv ?? false,
+      xlsx: body.xlsx ?? false,
+    } as ExportOutput['export'],
     _user: renderWho(`u${stored.userId}`, around.names),
     _date_created: stored.createdAt.toISOString(),
     _last_updated_at: stored.updatedAt.toISOString(),

@@ -248,6 +248,7 @@ export const ExportOutput = Type.Object(
   {
     _basetype: Type.Literal('export'),
     export: Type.Object({ _id: Id, _version: Type.Integer(), type: Type.String(), name: Type.String() }, open),
+    _user: who,
     _date_created: Moment,
     _last_updated_at: Moment,
     _last_run_at: optional(Moment),

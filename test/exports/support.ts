@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
+import { upload } from '../files/support.ts'
 import type { Answer, Json } from '../support/client.ts'
 import { inPool, type Museum, payload } from '../support/seed/museum.ts'
 import type { TestService } from '../support/service.ts'
-import { upload } from '../files/support.ts'
 
 export const run = promisify(execFile)
 
@@ -19,7 +19,11 @@ let made = 0
 
 /** An export as it is sent; each has a name of its own. */
 export function draft(more: Json = {}, rest: Json = {}): Json {
-  return { _basetype: 'export', export: { type: 'export', name: `export ${made++}`, search: allWorks, ...more }, ...rest }
+  return {
+    _basetype: 'export',
+    export: { type: 'export', name: `export ${made++}`, search: allWorks, ...more },
+    ...rest,
+  }
 }
 
 export async function saved(svc: TestService, login: string, body: Json): Promise<Json> {
@@ -52,7 +56,12 @@ export async function fetchedFile(svc: TestService, id: number, path: string, lo
   })
 }
 
-export async function archiveBytes(svc: TestService, id: number, kind: 'zip' | 'tar_gz', login = 'root'): Promise<Buffer> {
+export async function archiveBytes(
+  svc: TestService,
+  id: number,
+  kind: 'zip' | 'tar_gz',
+  login = 'root',
+): Promise<Buffer> {
   const token = await svc.as(login).token()
   const answer = await svc.inject({
     method: 'GET',
@@ -78,9 +87,11 @@ export const picture = (red: number, width = 40, height = 20): Promise<Buffer> =
 
 /** Works with titles, the first ones with a picture each. */
 export async function addWorks({ svc, pool }: Museum, titles: readonly string[], pictures = 0): Promise<Json[]> {
-  const files = []
+  const files: number[] = []
   for (let index = 0; index < pictures; index++) {
-    const { body, status } = await upload(svc, 'root', [{ name: 'same name.jpg', content: await picture(index) }])
+    const { body, status } = await upload(svc, 'root', [{ name: 'same name.jpg', content: await picture(index) }], {
+      produce_versions: 'true',
+    })
     assert.equal(status, 200, JSON.stringify(body))
     files.push(body[0]._id)
   }

@@ -38,18 +38,18 @@ interface DownloadParams {
 export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, mostArchives }: DownloadRouteDeps): void {
   const taking = new Map<string, number>()
 
-  /** One more archive for a caller, until the answer is over. @throws {AppError} `TooManyHeavyRequests` */
-  function take(who: string, reply: FastifyReply): void {
+  /** One more archive for a caller, until it is given back. @throws {AppError} `TooManyHeavyRequests` */
+  function take(who: string): () => void {
     const count = taking.get(who) ?? 0
     if (count >= mostArchives) {
-      throw new AppError('TooManyHeavyRequests', { quota: 'archives of exports', most: mostArchives, retry_after: 30 })
+      throw new AppError('TooManyHeavyRequests', { quota: 'svc.quotas.archives', most: mostArchives, retry_after: 30 })
     }
     taking.set(who, count + 1)
-    reply.raw.once('close', () => {
+    return () => {
       const left = (taking.get(who) ?? 1) - 1
       if (left > 0) taking.set(who, left)
       else taking.delete(who)
-    })
+    }
   }
 
   /** @throws {AppError} where the caller may not fetch it, or it is not there yet */
@@ -107,10 +107,14 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
         const from = await fetched(request)
         const { '*': at } = request.params as DownloadParams
         const gone = new AbortController()
-        reply.raw.once('close', () => gone.abort())
+        let end = (): void => {}
+        reply.raw.once('close', () => {
+          gone.abort()
+          end()
+        })
         const found = await deliveries.at(from, at, gone.signal)
         if (found.kind === 'folder') return sendPage(reply, indexPage(from.stored.name, folderOf(at), found).toString())
-        reply.raw.once('close', found.delivery.end)
+        end = found.delivery.end
         try {
           return await deliver(request, reply, found.delivery)
         } catch (error) {
@@ -151,7 +155,17 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
     const from = await fetched(request)
     const folder = folderOf((request.params as DownloadParams)['*'])
     if (folder !== '' && !(await deliveries.has(from, folder))) throw new AppError('FileNotFound', { path: folder })
-    take(callerOf(from.caller ?? from.owner, request.ip), reply)
+    const giveBack = take(callerOf(from.caller ?? from.owner, request.ip))
+    const gone = new AbortController()
+    const what = `${kind}/${folder}`
+    const archive = outsideDeadlines(() => archiveOf(kind, deliveries.entriesOf(from, folder, gone.signal)))
+    try {
+      await begun(archive)
+    } catch (error) {
+      giveBack()
+      deliveries.logFailure(from, what, error as Error)
+      throw error
+    }
     const { contentType, extension } = archives[kind]
     reply.headers({
       'Content-Type': contentType,
@@ -159,24 +173,34 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
       'Cache-Control': 'private, no-store',
       'X-Content-Type-Options': 'nosniff',
     })
-    const gone = new AbortController()
-    const archive = outsideDeadlines(async () => archiveOf(kind, deliveries.entriesOf(from, folder, gone.signal)))
-    const stream = countedOf(await archive)
-    const what = `${kind}/${folder}`
+    const counted = countedOf(archive)
     reply.raw.once('close', () => {
       gone.abort()
-      stream.source.destroy()
-      if (stream.failure) deliveries.logFailure(from, what, stream.failure)
-      else if (reply.raw.writableFinished) deliveries.logDownload(from, { what, bytes: stream.bytes, objects: 'all' })
+      giveBack()
+      archive.destroy()
+      if (counted.failure) deliveries.logFailure(from, what, counted.failure)
+      else if (archive.readableEnded) deliveries.logDownload(from, { what, bytes: counted.bytes, objects: 'all' })
       else deliveries.logFailure(from, what, new Error('the archive was not taken to its end'))
     })
-    return reply.send(stream.source)
+    return reply.send(archive)
   }
 }
 
+/** Resolves when a stream has something, so that what it fails with before that can be answered. @throws what it fails with */
+function begun(stream: Readable): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  stream.once('readable', resolve)
+  stream.once('error', reject)
+  return promise.finally(() => {
+    stream.off('readable', resolve)
+    stream.off('error', reject)
+  })
+}
+
 /** Counts what is taken of a stream. */
-function countedOf(source: Readable) {
-  const counted = { source, bytes: 0, failure: null as Error | null }
+function countedOf(source: Readable): { bytes: number; failure: Error | null } {
+  const counted = { bytes: 0, failure: null as Error | null }
+  source.pause()
   source.on('data', (piece: Buffer) => {
     counted.bytes += piece.length
   })

@@ -11,6 +11,7 @@ import { findExports } from '../store.ts'
 import type { TransportRunner } from '../transports/run.ts'
 import { writeData, writeEach } from './documents.ts'
 import { planFiles } from './files.ts'
+import { writeGone } from './gone.ts'
 import { inRun, listObjects } from './list.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { CannotRun, RunOver } from './over.ts'
@@ -99,6 +100,7 @@ export function createRunJobs(deps: RunJobDeps) {
     if (step === 'files') return planFiles(deps, running)
     if (step.startsWith('each:')) return writeEach(deps, running)
     if (step.startsWith('data:')) return writeData(deps, running)
+    if (step === 'gone') return writeGone(deps, running)
     return deps.transports.next(running, signal)
   }
 

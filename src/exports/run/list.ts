@@ -61,7 +61,8 @@ async function changesOf(deps: RunDeps, { stored, run, actor }: Running, since: 
   let until: number | null = null
   let basis = since?.basis ?? null
   for (;;) {
-    const window = { since: since?.until ?? null, until, after, limit: batch }
+    // Each batch of the index has a moment of its own, and that one was told.
+    const window = { since: since ? since.until + 1 : null, until, after, limit: batch }
     const page = await deps.search.changes(actor, stored.body.search ?? {}, window)
     if (basis !== null && page.basis !== basis) return null
     basis = page.basis

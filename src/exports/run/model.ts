@@ -33,6 +33,8 @@ export interface RunDeps {
   readonly formats: Pick<FormatService, 'find' | 'write' | 'each'>
   readonly files: Pick<FileService, 'assets' | 'kept'>
   readonly nameOfAsset: NameOfAsset
+  /** For global ids. */
+  readonly databaseName: string
 }
 
 /** A run that goes on, and the user whose rights it has. */

@@ -3,7 +3,7 @@ import { dataFormats } from './formats.ts'
 
 /**
  * What a run does, one after the other: `list` finds the objects, `files` plans the files that they have, `each:<format>` makes
- * a document of each object, `data:<format>` one of all, `transport` brings the result away.
+ * a document of each object, `data:<format>` one of all, `gone` tells which ones are not found any more, `transport` brings the result away.
  */
 export type Step = string
 
@@ -14,6 +14,7 @@ export function stepsOf(body: ExportBody): readonly Step[] {
     ...(Object.keys(body.eas_fields ?? {}).length > 0 ? ['files'] : []),
     ...formats.filter(({ each }) => each).map(({ name }) => `each:${name}`),
     ...formats.filter(({ each }) => !each).map(({ name }) => `data:${name}`),
+    'gone',
     'transport',
   ]
 }

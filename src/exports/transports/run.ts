@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Mail } from '../../mail/service.ts'
-import type { AddressRules } from '../../platform/outgoing/addresses.ts'
+import { type AddressRules, RefusedAddress } from '../../platform/outgoing/addresses.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 import { withoutSecrets } from '../../platform/secrets/secret-forms.ts'
@@ -111,7 +111,8 @@ export function createTransports(deps: TransportDeps): TransportRunner {
         if (signal.aborted || error instanceof RunOver) throw error
         const message = hide(scrubText((error as Error).message || 'it broke off')).slice(0, 1000)
         log.push(message)
-        if (pause === null) return { log, error: message }
+        // An address that is not allowed will not be.
+        if (pause === null || error instanceof RefusedAddress) return { log, error: message }
         // Stopped meanwhile, it is not tried again.
         await inRun(deps, running.run.id, async () => {})
         await sleep(pause, undefined, { signal })

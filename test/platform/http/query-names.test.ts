@@ -154,10 +154,17 @@ suite('query parameters that nobody knows', () => {
       'manifest.yml': JSON.stringify({ plugin: { name: 'named' }, base_url_prefix: 'web' }),
       'web/a.txt': 'a',
     })
+    const exported = await root.post('/export', {
+      _basetype: 'export',
+      export: { type: 'export', name: 'named', search: {} },
+      _transports: [{}],
+    })
+    assert.equal(exported.status, 200, JSON.stringify(exported.body))
     const person = '/api/v1/db/person/_all_fields'
     const download = `/api/v1/eas/download/${file._id}/${file.hash}/original`
     return {
       'GET /api/v1/config/{path}': '/api/v1/config/system',
+      'GET /api/v1/export/{exportId}': `/api/v1/export/${exported.body.export._id}`,
       'GET /api/v1/db/{objecttype}/{mask}/{id}': `${person}/${object.person._id}`,
       'GET /api/v1/db/{objecttype}/{mask}/system_object_id/{id}': `${person}/system_object_id/${object._system_object_id}`,
       'GET /api/v1/db/{objecttype}/{mask}/global_object_id/{id}': `${person}/global_object_id/${object._global_object_id}`,
@@ -231,6 +238,9 @@ suite('query parameters that nobody knows', () => {
       '/api/oauth2/auth',
       '/api/oauth2/logout',
       '/logout',
+      ...['', '/uuid/{uuid}'].flatMap((by) =>
+        ['file', 'zip', 'tar_gz'].map((what) => `/api/v1/export/{exportId}${by}/${what}/{path}`),
+      ),
     ]
     assert.deepEqual(
       never,

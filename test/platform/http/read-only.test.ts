@@ -111,6 +111,10 @@ const writing = `
   UNLOCK /api/v1/hotfolder/:key/*
   POST /api/v1/system/share_link
   DELETE /api/v1/system/share_link/:id
+  POST /api/v1/export
+  PUT /api/v1/export
+  POST /api/v1/export/:exportId
+  DELETE /api/v1/export/:exportId
   POST /api/v1/system/sendmail/test`
 
 /** What changes nothing although it is no GET. */
@@ -118,6 +122,8 @@ const reading = [
   ...['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => `${method} /api/v1/plugin/extension/:plugin/*`),
   'HEAD /api/v1/eas/download/:fileId/:hash/:version',
   'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
+  'HEAD /api/v1/export/:exportId/file/*',
+  'HEAD /api/v1/export/:exportId/uuid/:uuid/file/*',
   'HEAD /api/v1/eas/iiif/*',
   'HEAD /api/v1/eas/iiif2/*',
   'HEAD /api/v1/eas/zoom/*',
@@ -140,6 +146,8 @@ const reading = [
 /** Decision 3, and signing in: what works in read-only mode although it changes stored data. */
 const allowed = [
   'POST /api/v1/event',
+  'POST /api/v1/export/:exportId/start',
+  'POST /api/v1/export/:exportId/stop',
   'DELETE /api/v1/search/point_in_time',
   'POST /api/oauth2/auth',
   'POST /api/oauth2/logout',

@@ -1,4 +1,5 @@
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
+import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createFormatService } from '../formats/service.ts'
@@ -329,8 +330,21 @@ export async function composeObjects(
     words: config.identifierAliases,
     linkOf: (uuid) => deepLink(config.externalUrl, uuid),
   })
-  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   const formats = createFormatService({ datamodel, read, files })
+  const deepLinks = createDeepLinkService({
+    externalUrl: config.externalUrl,
+    settings: baseConfig.get,
+    languages,
+    words: config.identifierAliases,
+    stranger: signIn.actorOfLinks,
+    admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
+    findByColumn: createFindByColumn({ datamodel, search: search.search }),
+    read,
+    files,
+    formats,
+    heavyRequests,
+  })
+  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
     indexer,
@@ -341,6 +355,7 @@ export async function composeObjects(
     ingest,
     drives,
     publish,
+    deepLinks,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

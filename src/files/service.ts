@@ -42,6 +42,8 @@ import { createRecords, type RecordOptions } from './shown/service.ts'
 import { createUploads } from './upload/service.ts'
 
 export { deliver } from './delivery/deliver.ts'
+export { disposition, isShown } from './delivery/headers.ts'
+export type { MetadataInObject, NameInObject } from './delivery/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
 export {

@@ -259,6 +259,25 @@ export async function createFileService(options: FileOptions) {
         })
     },
 
+    /**
+     * Contents of versions that the actor may see, in the order in which they are asked for, to be opened one after the other;
+     * null: it may not see them, or there is none.
+     */
+    async openVersions(
+      actor: Actor,
+      wanted: readonly { readonly id: number; readonly version: string }[],
+    ): Promise<readonly ((() => Promise<Readable>) | null)[]> {
+      const ids = [...new Set(wanted.map(({ id }) => id))]
+      const known = await records.load(db, await rights.forActor(actor), ids)
+      const byId = new Map(known.map((one) => [one.file.id, one]))
+      return wanted.map(({ id, version: name }) => {
+        const { file, access } = byId.get(id) ?? {}
+        const version = file?.versions.find((one) => one.name === name)
+        if (!version || !access?.may('asset_show', version)) return null
+        return () => storeOf(version.locationId).read(version.sha256)
+      })
+    },
+
     shown: records.shown,
     pictures: records.pictures,
     linkable: records.linkable,

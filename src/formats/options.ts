@@ -28,7 +28,7 @@ export interface FormatOptions {
   readonly table?: TableOptions
   /** Which files are told, and how: absent: all, with all their versions by their addresses. */
   readonly fileOf?: FileChoice | undefined
-  /** Hears of each object that has been written, in their order. */
+  /** Hears of each object that has been given to the writer, in their order. */
   readonly written?: ((object: WrittenObject) => void) | undefined
 }
 
@@ -38,7 +38,7 @@ export interface TableOptions {
   readonly localizedColumnNames?: boolean
   /** Where an object stands in its hierarchy: a column for each level, or all levels in one, with this between them. */
   readonly hierarchy?: 'column' | '>' | '/'
-  /** What happened to the object, a column for each version. */
+  /** What happened to the object: one column, a line for each version. */
   readonly includeChangelog?: boolean | { readonly withUser?: boolean }
   /** `csv`. One character. */
   readonly delimiter?: string

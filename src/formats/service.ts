@@ -7,8 +7,11 @@ import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import { jsonFormat } from './json/json.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
-import { checkOptions, type ObjectSource, type SourceDeps } from './source.ts'
-import type { Format } from './writer.ts'
+import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
+import { csvFormat } from './table/csv.ts'
+import type { OpenPictures } from './table/xlsx/pictures.ts'
+import { xlsxFormat } from './table/xlsx/xlsx.ts'
+import type { Format, WriteContext } from './writer.ts'
 import { xmlFormat } from './xml/native.ts'
 
 export type {
@@ -48,17 +51,39 @@ export interface WrittenDocument extends WrittenObject {
 
 export type FormatService = ReturnType<typeof createFormatService>
 
-export type FormatDeps = SourceDeps
+export interface FormatDeps extends SourceDeps {
+  readonly files: SourceDeps['files'] & { readonly openVersions: OpenPictures }
+}
 
 export function createFormatService(deps: FormatDeps) {
+  const formats: readonly Format[] = [
+    jsonFormat,
+    xmlFormat,
+    csvFormat,
+    xlsxFormat({ openPictures: deps.files.openVersions }),
+  ]
+
   function formatOf(name: string): Format | null {
-    return [jsonFormat, xmlFormat].find((format) => format.name === name) ?? null
+    return formats.find((format) => format.name === name) ?? null
   }
 
   function formatNamed(name: string): Format {
     const format = formatOf(name)
     if (!format) throw badRequest(`there is no format ${name.slice(0, 100)}`, { format: name.slice(0, 100) })
     return format
+  }
+
+  const contextOf = (actor: Actor, { options = {}, deadline = noDeadline }: WriteRequest): WriteContext => {
+    checkOptions(options)
+    return { actor, options, deadline, model: deps.datamodel.current() }
+  }
+
+  async function* told(context: WriteContext, objects: ObjectSource): AsyncGenerator<SourceObject> {
+    for await (const object of objectsOf(deps, { ...context, objects })) {
+      yield object
+      const { systemObjectId, version, objecttype } = object
+      context.options.written?.({ systemObjectId, version, objecttype })
+    }
   }
 
   return {
@@ -75,21 +100,26 @@ export function createFormatService(deps: FormatDeps) {
      * out. Nothing is read before the first piece is taken.
      * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
-    async *write(
-      actor: Actor,
-      { format: name, objects, options = {}, deadline = noDeadline }: WriteRequest,
-    ): AsyncGenerator<Buffer> {
-      checkOptions(options)
-      yield* formatNamed(name).write(deps, { actor, objects, options, deadline })
+    async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
+      const context = contextOf(actor, request)
+      yield* formatNamed(request.format).write(told(context, request.objects), context)
     },
 
     /** A document of its own for each of the objects, in their order. */
-    async *each(
-      actor: Actor,
-      { format: name, objects, options = {}, deadline = noDeadline }: WriteRequest,
-    ): AsyncGenerator<WrittenDocument> {
-      checkOptions(options)
-      yield* formatNamed(name).each(deps, { actor, objects, options, deadline })
+    async *each(actor: Actor, request: WriteRequest): AsyncGenerator<WrittenDocument> {
+      const context = contextOf(actor, request)
+      const format = formatNamed(request.format)
+      for await (const object of told(context, request.objects)) {
+        const { systemObjectId, version, objecttype, wire } = object
+        const bytes = format.one
+          ? await format.one(object, context)
+          : Buffer.concat(await Array.fromAsync(format.write(alone(object), context)))
+        yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
+      }
     },
   }
+}
+
+async function* alone(object: SourceObject): AsyncGenerator<SourceObject> {
+  yield object
 }

@@ -1,5 +1,16 @@
-import type { WrittenObject } from './options.ts'
-import type { Asked, SourceDeps } from './source.ts'
+import type { Model } from '../datamodel/model.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Deadline } from '../platform/limits/deadline.ts'
+import type { FormatOptions } from './options.ts'
+import type { SourceObject } from './source.ts'
+
+/** For whom a document is made, and how. */
+export interface WriteContext {
+  readonly actor: Actor
+  readonly options: FormatOptions
+  readonly deadline: Deadline
+  readonly model: Model
+}
 
 /** What makes documents of objects. */
 export interface Format {
@@ -8,10 +19,10 @@ export interface Format {
   readonly extension: string
   /** One object alone: a page for people. */
   readonly single: boolean
-  /** One document of all. */
-  write(deps: SourceDeps, asked: Asked): AsyncIterable<Buffer>
-  /** One for each. */
-  each(deps: SourceDeps, asked: Asked): AsyncIterable<WrittenObject & { readonly uuid: string; readonly bytes: Buffer }>
+  /** A document of all, as pieces. @throws {AppError} before the first piece for options that it cannot do */
+  write(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncIterable<Buffer>
+  /** The document of one, where that is no list of one. */
+  one?(object: SourceObject, context: WriteContext): Buffer | Promise<Buffer>
 }
 
 /** Letters of a piece, about. */
@@ -29,7 +40,7 @@ export async function* inPieces(texts: AsyncIterable<string> | Iterable<string>)
   if (piece !== '') yield Buffer.from(piece)
 }
 
-/** What a text of the object says in one of these languages, else in any. */
+/** The text in the first of these languages that has one, else in any. */
 export function inLanguage(texts: Readonly<Record<string, string>>, languages: readonly string[]): string {
   const language = languages.find((one) => texts[one])
   return (language === undefined ? Object.values(texts)[0] : texts[language]) ?? ''

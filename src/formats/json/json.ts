@@ -1,38 +1,35 @@
 /** Objects as the interface answers them. */
 import type { FormatOptions } from '../options.ts'
-import { type Asked, objectsOf, type SourceDeps, type SourceObject } from '../source.ts'
+import type { SourceObject } from '../source.ts'
+import { cellsOf } from '../table/cells.ts'
 import type { FieldTree, FileTree, ObjectTree, Wire } from '../tree.ts'
 import { isRecord } from '../tree.ts'
-import { type Format, inPieces } from '../writer.ts'
+import { type Format, inPieces, type WriteContext } from '../writer.ts'
 
 export const jsonFormat: Format = {
   name: 'json',
   contentType: 'application/json; charset=utf-8',
   extension: 'json',
   single: false,
-  write: (deps, asked) => inPieces(listOf(deps, asked)),
-  async *each(deps, asked) {
-    for await (const object of objectsOf(deps, asked)) {
-      const { systemObjectId, version, objecttype, wire } = object
-      const bytes = Buffer.from(textOf(object, asked.options))
-      yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
-      asked.options.written?.({ systemObjectId, version, objecttype })
-    }
-  },
+  write: (objects, context) => inPieces(listOf(objects, context)),
+  one: (object, context) => Buffer.from(textOf(object, context)),
 }
 
-async function* listOf(deps: SourceDeps, asked: Asked): AsyncGenerator<string> {
+async function* listOf(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncGenerator<string> {
   let before = '['
-  for await (const object of objectsOf(deps, asked)) {
-    yield `${before}${textOf(object, asked.options)}`
+  for await (const object of objects) {
+    yield `${before}${textOf(object, context)}`
     before = ',\n'
-    const { systemObjectId, version, objecttype } = object
-    asked.options.written?.({ systemObjectId, version, objecttype })
   }
   yield before === '[' ? '[]' : ']'
 }
 
-const textOf = ({ tree }: SourceObject, options: FormatOptions): string => JSON.stringify(objectValue(tree, options))
+const textOf = ({ tree }: SourceObject, context: WriteContext): string =>
+  JSON.stringify(context.options.flat ? flatValue(tree, context) : objectValue(tree, context.options))
+
+/** Values by their paths. */
+const flatValue = (tree: ObjectTree, { options, actor }: WriteContext): Wire =>
+  Object.fromEntries(cellsOf(tree, { options, languages: actor.languages }).map(({ path, value }) => [path, value]))
 
 /** The object with what is told of it, in the form of the interface. */
 function objectValue(tree: ObjectTree, options: FormatOptions): Wire {

@@ -2,10 +2,11 @@
  * `xml_native`: an element for each object, called by its type, with elements for its system fields and its fields, called by
  * their columns. docs/formats.md shows it, `schema.ts` describes it.
  */
-import { type Asked, objectsOf, type SourceDeps, type SourceObject } from '../source.ts'
-import { type Format, inPieces } from '../writer.ts'
+import type { SourceObject } from '../source.ts'
+import { cellsOf } from '../table/cells.ts'
+import { type Format, inPieces, type WriteContext } from '../writer.ts'
 import { objectElement } from './fields.ts'
-import { attributesText } from './markup.ts'
+import { type Attributes, attributesText, element, textElement } from './markup.ts'
 
 /** Of everything that the writer makes. */
 export const namespace = 'urn:strongroom:objects:1'
@@ -17,26 +18,20 @@ export const xmlFormat: Format = {
   contentType: 'application/xml; charset=utf-8',
   extension: 'xml',
   single: false,
-  write: (deps, asked) => inPieces(documentOf(deps, asked)),
-  async *each(deps, asked) {
-    for await (const object of objectsOf(deps, asked)) {
-      const { systemObjectId, version, objecttype, wire } = object
-      const bytes = Buffer.from(`${header}${rootElement(object, asked)}\n`)
-      yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
-      asked.options.written?.({ systemObjectId, version, objecttype })
-    }
-  },
+  write: (objects, context) => inPieces(documentOf(objects, context)),
+  // The document of one object is the element of the object itself.
+  one: (object, context) => Buffer.from(`${header}${elementOf(object, context, { xmlns: namespace })}\n`),
 }
 
-async function* documentOf(deps: SourceDeps, asked: Asked): AsyncGenerator<string> {
+async function* documentOf(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncGenerator<string> {
   yield `${header}<objects${attributesText({ xmlns: namespace })}>`
-  for await (const { systemObjectId, version, objecttype, tree } of objectsOf(deps, asked)) {
-    yield `\n${objectElement(tree, asked.options)}`
-    asked.options.written?.({ systemObjectId, version, objecttype })
-  }
+  for await (const object of objects) yield `\n${elementOf(object, context)}`
   yield '\n</objects>\n'
 }
 
-/** The document of one object is the element of the object itself. */
-const rootElement = ({ tree }: SourceObject, { options }: Asked): string =>
-  objectElement(tree, options, { xmlns: namespace })
+function elementOf({ tree }: SourceObject, { options, actor }: WriteContext, attributes: Attributes = {}): string {
+  if (!options.flat) return objectElement(tree, options, attributes)
+  const cells = cellsOf(tree, { options, languages: actor.languages })
+  const fields = cells.map(({ path, value }) => textElement('field', value, { path }))
+  return element('object', fields.join(''), { ...attributes, objecttype: tree.table.name })
+}

@@ -1,0 +1,51 @@
+/** `csv`: a row for each object, a column for each path that one of them has. */
+import { stringify } from 'csv-stringify/sync'
+import { badRequest } from '../../platform/errors.ts'
+import type { TableOptions } from '../options.ts'
+import { type Format, inPieces } from '../writer.ts'
+import type { CellValue } from './cells.ts'
+import { type Table, tableOf } from './rows.ts'
+
+/** So many stand above each other in no program that shows tables. */
+const mostColumns = 100_000
+
+export const csvFormat: Format = {
+  name: 'csv',
+  contentType: 'text/csv; charset=utf-8',
+  extension: 'csv',
+  single: false,
+  write(objects, context) {
+    const settings = settingsOf(context.options.table ?? {})
+    return tableOf(objects, context, { mostColumns }, (table) => inPieces(lines(table, settings)))
+  },
+}
+
+type Settings = ReturnType<typeof settingsOf>
+
+/** @throws {AppError} when a reader could not tell the characters apart */
+function settingsOf({ delimiter = ',', quote = '"', escape: escaped, useBom = false }: TableOptions) {
+  const before = escaped ?? quote
+  for (const [name, character] of Object.entries({ delimiter, quote, escape: before })) {
+    if (character.length === 1 && !/[\r\n\0\ud800-\udfff]/.test(character)) continue
+    throw badRequest(`${name} must be one character, and no line break`, { name, value: character.slice(0, 10) })
+  }
+  if (delimiter === quote || delimiter === before) {
+    throw badRequest('delimiter must differ from quote and escape', { name: 'delimiter', value: delimiter })
+  }
+  return { delimiter, quote, escape: before, bom: useBom }
+}
+
+async function* lines(table: Table, { bom, ...settings }: Settings): AsyncGenerator<string> {
+  if (bom) yield '\uFEFF'
+  yield line(table.headings, settings)
+  for await (const { cells } of table.rows()) yield line(cells, settings)
+}
+
+const line = (cells: readonly (CellValue | undefined)[], settings: Omit<Settings, 'bom'>): string =>
+  stringify([Array.from(cells, cellText)], { ...settings, record_delimiter: '\r\n' })
+
+/** A text that a program for tables would take for a formula has an apostrophe before it, which says that it is a text. */
+function cellText(cell: CellValue | undefined): string {
+  if (typeof cell !== 'string') return cell === undefined ? '' : String(cell)
+  return /^[=+\-@\t\r\uFF0B\uFF0D\uFF1D\uFF20]/.test(cell) ? `'${cell}` : cell
+}

@@ -1,0 +1,61 @@
+/** A table of objects: its columns are found while its rows are put aside, so that objects are read once. */
+import { createYielder } from '../../platform/process/cooperative-yield.ts'
+import type { SourceObject } from '../source.ts'
+import type { WriteContext } from '../writer.ts'
+import { type CellValue, cellsOf } from './cells.ts'
+import { Columns } from './columns.ts'
+import { headingsOf } from './headings.ts'
+import { Spool } from './spool.ts'
+
+export interface Table {
+  /** What stands above each column. */
+  readonly headings: readonly string[]
+  readonly count: number
+  /** Of the rows as they are put aside: what is made of them is some times as large. */
+  readonly bytes: number
+  /** Rows with the cells that they have, by the places of their columns. */
+  rows(): AsyncGenerator<Row>
+}
+
+export interface Row {
+  readonly cells: readonly (CellValue | undefined)[]
+  /** What was kept of the object beside its cells. */
+  readonly extra: unknown
+}
+
+export interface TableShape {
+  readonly mostColumns: number
+  /** What is kept of an object beside its cells. */
+  readonly extraOf?: (object: SourceObject) => unknown
+}
+
+/** Reads all objects, then hands out the table. */
+export async function* tableOf(
+  objects: AsyncIterable<SourceObject>,
+  context: WriteContext,
+  { mostColumns, extraOf = () => null }: TableShape,
+  write: (table: Table) => AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  await using spool = new Spool()
+  const columns = new Columns(mostColumns)
+  const cellOptions = { options: context.options, languages: context.actor.languages }
+  const yielder = createYielder(() => context.deadline.check())
+  let count = 0
+  for await (const object of objects) {
+    count++
+    if (yielder.due()) await yielder.yield()
+    const cells = cellsOf(object.tree, cellOptions).map(({ path, value }) => [columns.numberOf(path), value])
+    await spool.add(JSON.stringify([extraOf(object), cells]))
+  }
+  const { paths, places } = columns.ordered()
+  async function* rows(): AsyncGenerator<Row> {
+    for await (const line of spool.lines()) {
+      if (yielder.due()) await yielder.yield()
+      const [extra, given] = JSON.parse(line) as readonly [unknown, readonly (readonly [number, CellValue])[]]
+      const cells = new Array<CellValue | undefined>(paths.length)
+      for (const [number, value] of given) cells[places[number] as number] = value
+      yield { extra, cells }
+    }
+  }
+  yield* write({ headings: headingsOf(paths, context), count, bytes: spool.bytes, rows })
+}

@@ -1,0 +1,77 @@
+/** Small pictures of objects for a sheet. */
+import type { Readable } from 'node:stream'
+import type { Actor } from '../../../platform/actor.ts'
+import { badRequest } from '../../../platform/errors.ts'
+import type { SourceObject } from '../../source.ts'
+import { isRecord, records, type Wire } from '../../tree.ts'
+
+/** Contents of versions that the actor may see, in this order; null: it may not, or there is none. */
+export type OpenPictures = (
+  actor: Actor,
+  wanted: readonly { readonly id: number; readonly version: string }[],
+) => Promise<readonly ((() => Promise<Readable>) | null)[]>
+
+export interface Thumbnail {
+  readonly id: number
+  readonly version: string
+  readonly extension: string
+  readonly width: number
+  readonly height: number
+  readonly row: number
+  /** Of its entry. */
+  readonly name: string
+}
+
+/** Pixels of the place for it. */
+const [widest, highest] = [120, 90]
+/** What programs for tables show. */
+const shown: readonly unknown[] = ['jpg', 'jpeg', 'png', 'gif']
+/** Bytes. */
+const largest = 300_000
+const mostPictures = 10_000
+
+/** The smallest version of the picture that stands for the object; null: it has none. */
+export function thumbnailOf({ wire }: SourceObject): Omit<Thumbnail, 'row' | 'name'> | null {
+  const { _standard: standard } = wire
+  const eas = isRecord(standard) && isRecord(standard.eas) ? standard.eas : {}
+  for (const file of Object.values(eas).flatMap(records)) {
+    const [best] = Object.entries(isRecord(file.versions) ? file.versions : {})
+      .flatMap(([version, one]) => (isRecord(one) ? pictureIn(Number(file._id), version, one) : []))
+      .sort((a, b) => a.size - b.size)
+    if (best) return best
+  }
+  return null
+}
+
+function pictureIn(id: number, version: string, one: Wire) {
+  const size = Number(one.filesize)
+  const [width, height] = [Number(one.width), Number(one.height)]
+  if (one.class !== 'image' || one._show_allowed !== true || !shown.includes(one.extension)) return []
+  if (!(width > 0 && height > 0 && size > 0 && size <= largest)) return []
+  const scale = Math.min(1, widest / width, highest / height)
+  const extension = one.extension === 'jpeg' ? 'jpg' : String(one.extension)
+  return [{ id, version, extension, width: width * scale, height: height * scale, size }]
+}
+
+/** @throws {AppError} when there are more pictures than a sheet should have */
+export function numbered(picture: Omit<Thumbnail, 'row' | 'name'>, row: number, before: number): Thumbnail {
+  if (before >= mostPictures) {
+    throw badRequest(`a table has ${mostPictures} pictures at most`, { name: 'include_thumbnail', most: mostPictures })
+  }
+  return { ...picture, row, name: `image${before + 1}.${picture.extension}` }
+}
+
+/** Files that are asked for together. */
+const atATime = 100
+
+export async function* contentsOf(
+  open: OpenPictures,
+  actor: Actor,
+  pictures: readonly Thumbnail[],
+): AsyncGenerator<Readable | null> {
+  for (let start = 0; start < pictures.length; start += atATime) {
+    for (const opened of await open(actor, pictures.slice(start, start + atATime))) {
+      yield opened ? await opened() : null
+    }
+  }
+}

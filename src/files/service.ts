@@ -98,7 +98,13 @@ export interface FileOptions
 /** What of the base configuration files need. */
 export type Settings = Pick<
   BaseConfig,
-  'location_defaults' | 'produce_config' | 'colorprofiles' | 'custom_version_presets' | 'file_url_expire' | 'janitor'
+  | 'deep_link_access'
+  | 'location_defaults'
+  | 'produce_config'
+  | 'colorprofiles'
+  | 'custom_version_presets'
+  | 'file_url_expire'
+  | 'janitor'
 >
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>

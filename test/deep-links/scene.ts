@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { ok } from '../collections/support.ts'
 import { picture, upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
-import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
-import type { TestServiceOptions } from '../support/service.ts'
+import { commitModel, standardPool } from '../support/seed/model.ts'
+import { inPool, type Museum, museum, payload } from '../support/seed/museum.ts'
+import { startService, type TestServiceOptions } from '../support/service.ts'
 
 export interface Scene extends Museum {
   /** For root only. */
@@ -37,8 +38,7 @@ export const everything = { enabled: true, allow_access_by_id: true, allow_acces
 
 /** The museum with deep links to it, for the users `reader` and `viewer` and for callers without a token. */
 export async function startDeepLinks(options: TestServiceOptions = {}): Promise<Scene> {
-  const museum = await startMuseum(options)
-  const { svc, pool } = museum
+  const { svc, pool, [Symbol.asyncDispose]: end } = await start(options)
   const root = svc.as('root')
   const people: Record<string, number> = { deep_link: 2 }
   for (const login of ['reader', 'viewer']) {
@@ -51,7 +51,9 @@ export async function startDeepLinks(options: TestServiceOptions = {}): Promise<
   const [made] = ok(await root.post('/pool', [vault]))
   let reference = 0
   return {
-    ...museum,
+    svc,
+    pool,
+    [Symbol.asyncDispose]: end,
     vault: made.pool._id,
     async open(path, login = null, { headers = {}, method = 'GET' } = {}) {
       const token = login === null ? {} : { authorization: `Bearer ${await svc.as(login).token()}` }
@@ -92,4 +94,19 @@ export async function startDeepLinks(options: TestServiceOptions = {}): Promise<
       return body
     },
   }
+}
+
+/** The museum whose works are shown by their pictures. */
+async function start(options: TestServiceOptions): Promise<Museum> {
+  const model = museum()
+  const { tables } = model.schema as Json
+  const work = tables.find(({ name }: Json) => name === 'work')
+  const image = work.columns.find(({ name }: Json) => name === 'image')
+  const { masks } = model.masks as Json
+  const mask = masks.find(({ name }: Json) => name === 'work__standard')
+  const field = mask.fields.find(({ column_id }: Json) => column_id === image.column_id)
+  field.output.standard_eas = { order: 1 }
+  const svc = await startService(options)
+  await commitModel(svc, model)
+  return { svc, pool: await standardPool(svc), [Symbol.asyncDispose]: () => svc[Symbol.asyncDispose]() }
 }

@@ -330,7 +330,7 @@ export async function composeObjects(
     words: config.identifierAliases,
     linkOf: (uuid) => deepLink(config.externalUrl, uuid),
   })
-  const formats = createFormatService({ datamodel, read, files })
+  const formats = createFormatService({ db, datamodel, read, files, sheets: () => baseConfig.get().export.xslts })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,
     settings: baseConfig.get,

@@ -8,6 +8,7 @@ import {
 } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
+import { checkSheets } from '../formats/service.ts'
 import { createMappingService } from '../mappings/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
@@ -219,6 +220,7 @@ export async function composeWorkflow(
         await files.checkSettings(tx, after, sections)
         if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))
         await signIn.checkSettings(tx, actor, before, after)
+        if (sections.has('export')) await checkSheets(files, tx, actor, { before, after })
       },
     }),
   }

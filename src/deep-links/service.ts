@@ -217,8 +217,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     const name = alias ? 'xml_native' : asked
     const isOffered = offered.has(name) || name.startsWith('xslt/')
     const found = isOffered ? deps.formats.find(name) : null
-    const sheet = found && 'xslt' in found ? (found.xslt as { readonly useForApiObjects?: boolean } | undefined) : null
-    if (!found || (name.startsWith('xslt/') && sheet?.useForApiObjects !== true)) {
+    if (!found || (name.startsWith('xslt/') && !found.sheet?.use_for_api_objects)) {
       throw pathError(`there is no format ${asked}`)
     }
     return found

@@ -1,6 +1,7 @@
 import { registerCollectionRoutes } from '../collections/routes.ts'
 import { registerBaseConfigRoutes } from '../config/routes.ts'
 import { registerDatamodelRoutes } from '../datamodel/routes.ts'
+import { registerDeepLinkRoutes } from '../deep-links/routes.ts'
 import { registerHotfolderRoutes } from '../drives/hotfolder/routes.ts'
 import { registerDriveRoutes } from '../drives/routes.ts'
 import { driveSurface } from '../drives/surface.ts'
@@ -82,6 +83,7 @@ export async function composeHttp(
     hotfolder,
     publish,
     tasks,
+    deepLinks,
     invalid,
     nameInObject,
     mapMetadata,
@@ -189,6 +191,7 @@ export async function composeHttp(
     registerCollectionRoutes(scope, { collections })
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
+    await registerDeepLinkRoutes(scope, { deepLinks, files, nameInObject, metadataIn })
     registerPublishRoutes(scope, { publish })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
+import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
 import {
   createCrawler,
   createDriveService,
@@ -399,8 +400,21 @@ export async function composeObjects(
     most: config.quotaTasks,
     clock,
   })
-  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   const formats = createFormatService({ db, datamodel, read, files, sheets: () => baseConfig.get().export.xslts })
+  const deepLinks = createDeepLinkService({
+    externalUrl: config.externalUrl,
+    settings: baseConfig.get,
+    languages,
+    words: config.identifierAliases,
+    stranger: signIn.actorOfLinks,
+    admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
+    findByColumn: createFindByColumn({ datamodel, search: search.search }),
+    read,
+    files,
+    formats,
+    heavyRequests,
+  })
+  const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
     indexer,
@@ -413,6 +427,7 @@ export async function composeObjects(
     hotfolder,
     publish,
     tasks,
+    deepLinks,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -47,8 +47,8 @@ import { createUploads } from './upload/service.ts'
 export type { WantedAsset } from './delivery/assets.ts'
 export { type Delivery, deliver } from './delivery/deliver.ts'
 export { nameFrom } from './delivery/file-names.ts'
-export { contentHeaders, disposition } from './delivery/headers.ts'
-export type { MetadataInObject } from './delivery/service.ts'
+export { contentHeaders, disposition, isShown } from './delivery/headers.ts'
+export type { MetadataInObject, NameInObject } from './delivery/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
 export { holdContents } from './janitor.ts'
 export type { ArrivedContent, KeptContents } from './kept/service.ts'
@@ -105,7 +105,13 @@ export interface FileOptions
 /** What of the base configuration files need. */
 export type Settings = Pick<
   BaseConfig,
-  'location_defaults' | 'produce_config' | 'colorprofiles' | 'custom_version_presets' | 'file_url_expire' | 'janitor'
+  | 'deep_link_access'
+  | 'location_defaults'
+  | 'produce_config'
+  | 'colorprofiles'
+  | 'custom_version_presets'
+  | 'file_url_expire'
+  | 'janitor'
 >
 
 export type FileService = Awaited<ReturnType<typeof createFileService>>

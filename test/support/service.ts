@@ -86,6 +86,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     quotaAllPointsInTime: 200,
     quotaPointInTimeHits: 1_000_000,
     quotaSignIns: 1000,
+    quotaDeepLinks: 10_000,
     quotaMails: 500,
     quotaTasks: 1000,
     quotaShareLinks: 1000,

@@ -1,3 +1,4 @@
+import { fileDeepLink } from '../../platform/values/deep-link.ts'
 import type { FileVersion, StoredFile } from '../model.ts'
 import type { Signatures } from './signatures.ts'
 
@@ -20,6 +21,10 @@ export function createAddresses({
 }) {
   return {
     until: signatures.until,
+
+    /** Where the object of that uuid has the version, whoever asks. */
+    deepLink: (file: Pick<StoredFile, 'id'>, version: Pick<FileVersion, 'name'>, uuid: string): string =>
+      fileDeepLink(externalUrl, uuid, file.id, version.name),
 
     /** Those of a version, with one signature up to then; `object`: uuid of the one whose name for it is to be given. */
     of(file: StoredFile, version: FileVersion, until: number, object: string | null): VersionAddresses {

@@ -26,6 +26,8 @@ interface ShownDeps {
   readonly maxBytes: number
   /** For how long addresses hold. */
   readonly secondsOf: (days: number | undefined) => number
+  /** Whether files are told with their deep links. */
+  readonly hasDeepLinks: () => boolean
 }
 
 /**
@@ -33,7 +35,7 @@ interface ShownDeps {
  * see the same of it within an hour, and to render and write it again was most of a page with files (bench/file-delivery.ts).
  * Only what its place says of it is written anew.
  */
-export function createShown({ load, addresses, whoNames, maxBytes, secondsOf }: ShownDeps) {
+export function createShown({ load, addresses, whoNames, maxBytes, secondsOf, hasDeepLinks }: ShownDeps) {
   const kept = createByteCache<string, Text>({
     name: 'file_texts',
     maxBytes,
@@ -56,22 +58,24 @@ export function createShown({ load, addresses, whoNames, maxBytes, secondsOf }: 
     const wires = new Map([...users].map((id) => [id, renderWho(`u${id}`, names)]))
     const uploaders = new Map([...wires].map(([id, wire]) => [id, JSON.stringify(wire)]))
     const until = addresses.until(secondsOf(days))
+    const linked = hasDeepLinks()
 
-    function textOf({ file, access }: KnownFile, object: string | null): string {
-      const key = `${file.id} ${format} ${accessKey(file, access)} ${object ?? ''}`
+    function textOf({ file, access }: KnownFile, { object, uuid }: FileInObject): string {
+      const key = `${file.id} ${format} ${accessKey(file, access)} ${object ?? ''} ${linked ? uuid : ''}`
       const known = kept.get(key)
       const uploader = uploaders.get(file.uploadUser) ?? ''
       if (known?.file === file && known.until === until && known.uploader === uploader) return known.text
       const addressesOf = (version: FileVersion) => addresses.of(file, version, until, object)
-      const view = { format, access, addressesOf, uploader: wires.get(file.uploadUser), tags: undefined }
+      const deepLinkOf = linked ? (version: FileVersion) => addresses.deepLink(file, version, uuid) : null
+      const view = { format, access, addressesOf, deepLinkOf, uploader: wires.get(file.uploadUser), tags: undefined }
       const text = JSON.stringify(renderFile(file, view)).slice(0, -1)
       kept.set(key, { file, until, uploader, text })
       return text
     }
 
-    return places.map(({ link, object }) => {
-      const known = seen.get(link._id)
-      return known ? [textOf(known, object), placeText(link)] : [JSON.stringify(link)]
+    return places.map((place) => {
+      const known = seen.get(place.link._id)
+      return known ? [textOf(known, place), placeText(place.link)] : [JSON.stringify(place.link)]
     })
   }
 }

@@ -26,12 +26,16 @@ export interface FileInObject {
   readonly link: FileLink
   /** uuid of the object, where it has names of its own for its files. */
   readonly object: string | null
+  /** uuid of the object, whatever it calls its files. */
+  readonly uuid: string
 }
 
 export interface FileView {
   readonly format: FileFormat
   readonly access: FileAccess
   readonly addressesOf: (version: FileVersion) => VersionAddresses
+  /** The deep link of a version, where there are deep links and an object has the file. */
+  readonly deepLinkOf?: ((version: FileVersion) => string) | null
   /** What the file says of itself, where that is to be shown. */
   readonly tags: readonly Tag[] | undefined
   /** Who uploaded it, as others are told. */
@@ -132,6 +136,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
   wire._show_allowed = show
   wire._download_allowed = take
   wire.url = download
+  if (take && view.deepLinkOf) wire.deep_link_url = view.deepLinkOf(version)
   if (isViewable(version)) {
     wire.zoom_url = viewer('zoom')
     wire.iiif_url = viewer('iiif')

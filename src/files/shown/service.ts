@@ -20,7 +20,7 @@ import { type FileFormat, type FileInObject, renderFile, seesOriginal, type Wire
 
 export interface RecordOptions {
   readonly db: Db
-  readonly settings: () => Pick<BaseConfig, 'produce_config' | 'file_url_expire'>
+  readonly settings: () => Pick<BaseConfig, 'produce_config' | 'file_url_expire' | 'deep_link_access'>
   readonly addresses: Addresses
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** Objects that have the files, by file, as far as the caller may see them. */
@@ -131,7 +131,14 @@ export function createRecords({
   const kept = createFileCache(memory.files)
   const loadKept = (from: Queryable, caller: CallerRights, ids: readonly number[]): Promise<KnownFile[]> =>
     load(from, caller, ids, kept.read)
-  const shown = createShown({ load: loadKept, addresses, whoNames, maxBytes: memory.fileTexts, secondsOf })
+  const shown = createShown({
+    load: loadKept,
+    addresses,
+    whoNames,
+    maxBytes: memory.fileTexts,
+    secondsOf,
+    hasDeepLinks: () => settings().deep_link_access.enabled,
+  })
 
   const alike = createAlike({ db, usesOf, load })
 

@@ -147,7 +147,7 @@ const fileBytes = 1500
 
 async function fillFiles(run: Run): Promise<void> {
   if (run.files.length === 0) return
-  const places = run.files.flatMap(({ files, object }) => files.map((link) => ({ link, object })))
+  const places = run.files.flatMap(({ files, object, uuid }) => files.map((link) => ({ link, object, uuid })))
   run.parts.spend(places.length * fileBytes)
   const format = run.options.format.long ? 'long' : 'standard'
   const shown = (await run.deps.files.shown(run.q, run.actor, places, run.options.fileDays, format)).values()

@@ -44,7 +44,8 @@ function sinkOf(run: Run, object: Loaded, nesting: Nesting): FieldSink {
     link: (holder, key, id, field) => wantLink(run, nesting, holder, key, id, field),
     reverse: (holder, key, field) => wantReverse(run, nesting, object, holder, key, field),
     files: (holder, key, files) => {
-      run.files.push({ holder, key, files, object: run.deps.namesFiles(object.table.id) ? object.uuid : null })
+      const named = run.deps.namesFiles(object.table.id) ? object.uuid : null
+      run.files.push({ holder, key, files, object: named, uuid: object.uuid })
     },
     rows: (holder, key, content, field) => sortLater(run, holder, key, rowsOf(content, field.table), field),
   }

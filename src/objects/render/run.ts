@@ -34,7 +34,7 @@ export interface RenderDeps extends MaskDeps {
     shown(
       q: Queryable,
       actor: Actor,
-      places: readonly { readonly link: FileEntry; readonly object: string | null }[],
+      places: readonly { readonly link: FileEntry; readonly object: string | null; readonly uuid: string }[],
       days: number | undefined,
       format: 'standard' | 'long',
     ): Promise<readonly (readonly string[])[]>
@@ -123,6 +123,7 @@ export interface Run {
     readonly files: readonly FileEntry[]
     /** uuid of the object, where it has names of its own for its files. */
     readonly object: string | null
+    readonly uuid: string
   }[]
   readonly acls: { readonly grants: readonly StoredGrant[]; done(wire: unknown): void }[]
   /** Old versions whose `_standard` is computed from their own content. */

@@ -170,7 +170,7 @@ export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extende
     const levels = { ...(shown.eas as Record<string, readonly FileEntry[]>) }
     shown.eas = levels
     for (const [key, files] of Object.entries(levels)) {
-      run.files.push({ holder: levels, key, files, object: null })
+      run.files.push({ holder: levels, key, files, object: null, uuid: object.uuid })
     }
   }
   set(object.standard)

@@ -75,6 +75,8 @@ export interface Config extends LaneSettings {
   readonly quotaUploadBytes: number
   /** Sign-ins that one network begins within an hour with nothing proved. */
   readonly quotaSignIns: number
+  /** Deep links that one network opens within an hour without an account. */
+  readonly quotaDeepLinks: number
   /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
   readonly quotaMails: number
   /** Milliseconds from which a statement is slow; 0: none is. */

@@ -286,6 +286,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     1000,
     'Sign-ins of guests, by another server and by passkey that one address (of IPv6: a network of 64 bits) may begin within an hour, over all processes; a further one is answered 429. A network of 48 bits begins at most four times as many. When all have begun a hundred times as many, an address begins ten.',
   ),
+  quotaDeepLinks: key(
+    'svc.quotas.deepLinks',
+    'SVC_QUOTA_DEEP_LINKS',
+    integer(10, 100_000_000),
+    10_000,
+    'Deep links that callers without an account of their own may open from one address (of IPv6: a network of 64 bits) within an hour, over all processes; a further one is answered 429. A network of 48 bits may open four times as many.',
+  ),
   quotaMails: key(
     'svc.quotas.mails',
     'SVC_QUOTA_MAILS',

@@ -1,0 +1,167 @@
+/** Files as canvases: a picture in its pixels, a film and a sound in their seconds, a document by the picture of its first page. */
+import type { FileWire, Wire } from '../files.ts'
+
+interface VersionWire extends Wire {
+  readonly class: string
+  readonly extension: string
+  readonly hash: string
+  readonly url: string
+  readonly iiif_url?: string
+  readonly width?: string
+  readonly height?: string
+  readonly duration?: string
+}
+
+/** How versions are addressed. */
+export interface CanvasContext {
+  readonly externalUrl: string
+  /** Address below which canvases have theirs. */
+  readonly base: string
+  /** Addresses hold for whoever asks: of strangers, who are let in without a signature. Others get signed ones. */
+  readonly isStranger: boolean
+  /** Where the file is downloaded as it was uploaded. */
+  readonly originalOf: (file: FileWire) => string
+}
+
+interface Body {
+  readonly resource: Wire
+  readonly size: { readonly width: number; readonly height: number } | null
+  readonly duration: number | null
+}
+
+/** Extensions that browsers play, with their types. */
+const films: Readonly<Record<string, string>> = {
+  mp4: 'video/mp4',
+  m4v: 'video/mp4',
+  webm: 'video/webm',
+  ogv: 'video/ogg',
+}
+const sounds: Readonly<Record<string, string>> = {
+  mp3: 'audio/mpeg',
+  m4a: 'audio/mp4',
+  aac: 'audio/aac',
+  wav: 'audio/wav',
+  ogg: 'audio/ogg',
+  oga: 'audio/ogg',
+  opus: 'audio/ogg',
+  flac: 'audio/flac',
+}
+
+/** null: nothing of the file can be shown to the reader. */
+export function canvasOf(file: FileWire, number: number, context: CanvasContext): Wire | null {
+  const versions = shownVersions(file)
+  const body = bodyOf(file, versions, context)
+  if (!body) return null
+  const id = `${context.base}/canvas/${number}`
+  const thumbnail = thumbnailOf(file, versions, context)
+  const takesOriginal = (file.versions as Wire | undefined)?.original as
+    | { readonly _download_allowed?: boolean }
+    | undefined
+  const label = `${file.original_filename ?? number}`
+  return {
+    id,
+    type: 'Canvas',
+    label: { none: [label] },
+    ...(body.size ?? {}),
+    ...(body.duration === null ? {} : { duration: body.duration }),
+    ...(thumbnail ? { thumbnail: [thumbnail] } : {}),
+    ...(takesOriginal?._download_allowed
+      ? { rendering: [{ id: context.originalOf(file), type: kindOf(file), label: { none: [label] } }] }
+      : {}),
+    items: [
+      {
+        id: `${id}/page`,
+        type: 'AnnotationPage',
+        items: [{ id: `${id}/painting`, type: 'Annotation', motivation: 'painting', body: body.resource, target: id }],
+      },
+    ],
+  }
+}
+
+function kindOf(file: FileWire): string {
+  const kinds: Readonly<Record<string, string>> = { image: 'Image', video: 'Video', audio: 'Sound', office: 'Text' }
+  return kinds[`${file.class}`] ?? 'Dataset'
+}
+
+type Named = readonly [name: string, version: VersionWire]
+
+/** Versions that are there and that the reader may look at. */
+function shownVersions(file: FileWire): Named[] {
+  const versions = (file.versions ?? {}) as Readonly<Record<string, VersionWire & { readonly _show_allowed?: boolean }>>
+  return Object.entries(versions).filter(([, one]) => one._show_allowed === true && typeof one.url === 'string')
+}
+
+function bodyOf(file: FileWire, versions: readonly Named[], context: CanvasContext): Body | null {
+  if (file.class === 'video')
+    return playedBody(file, versions, films, 'Video', context) ?? pictureBody(file, versions, context)
+  if (file.class === 'audio') return playedBody(file, versions, sounds, 'Sound', context)
+  return pictureBody(file, versions, context)
+}
+
+/** The largest one that browsers play. */
+function playedBody(
+  file: FileWire,
+  versions: readonly Named[],
+  types: Readonly<Record<string, string>>,
+  type: 'Video' | 'Sound',
+  { externalUrl, isStranger }: CanvasContext,
+): Body | null {
+  const found = versions
+    .filter(([, { extension, duration }]) => Object.hasOwn(types, extension) && Number(duration) > 0)
+    .sort(([, a], [, b]) => Number(b.height ?? 0) - Number(a.height ?? 0))[0]
+  if (!found) return null
+  const [name, version] = found
+  const duration = Number(version.duration)
+  const size = type === 'Video' ? sizeOf(version) : null
+  if (type === 'Video' && !size) return null
+  const id = isStranger
+    ? `${externalUrl}/api/v1/eas/download/${file._id}/${version.hash}/${encodeURIComponent(name)}`
+    : version.url
+  return { resource: { id, type, format: types[version.extension], ...(size ?? {}), duration }, size, duration }
+}
+
+/** The largest picture of it, in parts. */
+function pictureBody(file: FileWire, versions: readonly Named[], context: CanvasContext): Body | null {
+  const [largest] = pictures(versions).toSorted(([, a], [, b]) => Number(b.width) - Number(a.width))
+  if (!largest) return null
+  const size = sizeOf(largest[1])
+  return size && { resource: pictureResource(file, largest, size, context), size, duration: null }
+}
+
+const pictures = (versions: readonly Named[]): Named[] =>
+  versions.filter(([, one]) => one.iiif_url !== undefined && sizeOf(one) !== null)
+
+/** A picture that fits into this many pixels is small enough for lists. */
+const thumbnailSide = 400
+
+function thumbnailOf(file: FileWire, versions: readonly Named[], context: CanvasContext): Wire | null {
+  const small = pictures(versions)
+    .filter(([, { width, height }]) => Math.max(Number(width), Number(height)) <= thumbnailSide)
+    .toSorted(([, a], [, b]) => Number(b.width) - Number(a.width))[0]
+  if (!small) return null
+  const size = sizeOf(small[1])
+  return size && pictureResource(file, small, size, context)
+}
+
+function pictureResource(
+  file: FileWire,
+  [name, version]: Named,
+  size: { readonly width: number; readonly height: number },
+  { externalUrl, isStranger }: CanvasContext,
+): Wire {
+  const address = isStranger
+    ? `${externalUrl}/api/v1/eas/iiif/${file._id}/${version.hash}/${encodeURIComponent(name)}`
+    : (version.iiif_url as string)
+  return {
+    id: `${address}/full/max/0/default.jpg`,
+    type: 'Image',
+    format: 'image/jpeg',
+    ...size,
+    service: [{ id: address, type: 'ImageService3', profile: 'level2' }],
+  }
+}
+
+function sizeOf({ width, height }: Pick<VersionWire, 'width' | 'height'>) {
+  const size = { width: Number(width), height: Number(height) }
+  return size.width > 0 && size.height > 0 ? size : null
+}

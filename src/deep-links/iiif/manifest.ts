@@ -1,0 +1,95 @@
+/**
+ * An object as a manifest of IIIF Presentation 3: its files as canvases, its fields as metadata.
+ * @see https://iiif.io/api/presentation/3.0/
+ */
+import type { BaseConfig } from '../../config/service.ts'
+import type { LocatedObject } from '../../objects/service.ts'
+import { AppError } from '../../platform/errors.ts'
+import { deepLink } from '../../platform/values/deep-link.ts'
+import { type FileWire, fileColumns, type Wire } from '../files.ts'
+import { type DeepLink, manifestFormat } from '../path.ts'
+import { canvasOf } from './canvases.ts'
+import { markdownToHtml } from './markdown.ts'
+import { metadataOf, type Pair, titleOf } from './metadata.ts'
+import { languageMap } from './texts.ts'
+
+export interface ManifestDeps {
+  readonly externalUrl: string
+  readonly settings: () => Pick<BaseConfig, 'deep_link_access'>
+  readonly languages: () => readonly string[]
+  readonly formats: { find(name: string): unknown }
+}
+
+export interface ManifestRequest {
+  readonly link: DeepLink
+  readonly object: LocatedObject
+  readonly wire: Wire
+  readonly isStranger: boolean
+}
+
+export function createManifests({ externalUrl, settings, languages, formats }: ManifestDeps) {
+  /** @throws {AppError} `ResourceNotFound` where there is nothing that a viewer could show */
+  return ({ link, object, wire, isStranger }: ManifestRequest): Wire => {
+    const base = addressOf(externalUrl, object, link)
+    const originalOf = (file: FileWire): string => `${base}/file/id/${file._id}`
+    const context = { externalUrl, base, isStranger, originalOf }
+    const canvases = distinctFiles(object, wire).flatMap((file, index): Wire[] => {
+      const canvas = canvasOf(file, index + 1, context)
+      return canvas ? [canvas] : []
+    })
+    if (canvases.length === 0) {
+      throw new AppError('ResourceNotFound', {}, { message: 'The object has no file that a viewer could show.' })
+    }
+    const title = languageMap([titleOf(wire)]) ?? { none: [object.uuid] }
+    const summary = languageMap([titleOf(wire, '2')])
+    const metadata = metadataOf(object.mask, wire, languages())
+    const statement = requiredStatement(settings().deep_link_access.iiif_required_statement)
+    const thumbnail = canvases.find((canvas) => canvas.thumbnail !== undefined)?.thumbnail
+    return {
+      '@context': 'http://iiif.io/api/presentation/3/context.json',
+      id: `${base}/format/${manifestFormat}`,
+      type: 'Manifest',
+      label: title,
+      ...(summary ? { summary } : {}),
+      ...(metadata.length > 0 ? { metadata } : {}),
+      ...(statement ? { requiredStatement: statement } : {}),
+      ...(thumbnail ? { thumbnail } : {}),
+      ...pagesOf(base, title),
+      items: canvases,
+    }
+  }
+
+  /** Other documents of the object. */
+  function pagesOf(base: string, label: Wire): Wire {
+    const data = [
+      ['json', 'application/json'],
+      ['xml_native', 'application/xml'],
+    ] as const
+    return {
+      ...(formats.find('html')
+        ? { homepage: [{ id: `${base}/format/html`, type: 'Text', label, format: 'text/html' }] }
+        : {}),
+      seeAlso: data.map(([name, format]) => ({ id: `${base}/format/${name}`, type: 'Dataset', format })),
+    }
+  }
+}
+
+/** The address of the object, whichever way it was asked for: by uuid, which tells no more than the manifest does. */
+function addressOf(externalUrl: string, { uuid, mask }: LocatedObject, link: DeepLink): string {
+  const version = link.version === null ? '' : `/version/${link.version}`
+  const named = link.mask === null ? '' : `/mask/${encodeURIComponent(mask.name)}`
+  return `${deepLink(externalUrl, uuid)}${version}${named}`
+}
+
+function distinctFiles({ mask }: LocatedObject, wire: Wire): FileWire[] {
+  const files = fileColumns(mask, wire).flatMap((column) => column.files)
+  return [...new Map(files.map((file) => [file._id, file])).values()]
+}
+
+type Statement = BaseConfig['deep_link_access']['iiif_required_statement']
+
+function requiredStatement({ label, value }: Statement): Pair | null {
+  const html = Object.entries(value).map(([language, text]) => [language, markdownToHtml(text)] as const)
+  const shown = languageMap([Object.fromEntries(html)])
+  return shown && { label: languageMap([label]) ?? { en: ['Attribution'] }, value: shown }
+}

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Actor } from '../platform/actor.ts'
-import type { AppError } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { onSurface, type Surface } from '../platform/http/surface.ts'
-import { type Pages, pageSurface, type SignInService } from '../signin/service.ts'
+import { type Pages, pageSurface, type SignInService, wantsPage } from '../signin/service.ts'
 import type { Console, Reader } from './service.ts'
 import { type ConsoleSession, createConsoleSessions } from './session.ts'
 import { consoleLanguage } from './view/language.ts'
@@ -75,10 +75,10 @@ function consoleSurface(api: Surface, routes: ConsoleRoutes): Surface {
     const session = await sessions.of(request)
     if (session) found.set(request, session)
     if (session) return session.actor
-    return wantedForm(request) === 'json' ? bearer(request) : null
+    return wantsPage(request) ? null : bearer(request)
   }
   function sendError(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    if (wantedForm(request) !== 'html') return api.sendError(error, request, reply)
+    if (!wantsPage(request) || wantedForm(request) !== 'html') return api.sendError(error, request, reply)
     const unknown = error.code === 'UserRequired' && request.method === 'GET'
     if (unknown && request.headers['sec-fetch-site'] === 'cross-site') return lead(request, reply, request.url)
     if (unknown) return sessions.begin(request, reply)
@@ -97,6 +97,8 @@ function lead(request: FastifyRequest, reply: FastifyReply, to: string): Fastify
 
 async function show({ console }: ConsoleRoutes, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = parametersOf(request.query)
+  // A token counts for JSON alone.
+  if (!found.has(request) && wantedForm(request) !== 'json') throw new AppError('UserRequired')
   const answer = await console.show(readerOf(request), {
     path: pathOf(request),
     query,

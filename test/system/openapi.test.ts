@@ -10,7 +10,7 @@ import { assertNamed, pageText } from '../support/documented.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 /** What people open in a browser, beside the interface. */
-const pagesForPeople = /^\/$|^\/(api\/page|docs|health|favicon|share)\b/
+const pagesForPeople = /^\/$|^\/(api\/page|docs|health|favicon|inspect|share)\b/
 
 suite('description of the interface', () => {
   let svc: TestService

@@ -58,6 +58,7 @@ const publicRoutes = [
   'GET /api/v1/system/share_link/:id',
   'GET /favicon.ico',
   'GET /favicon.svg',
+  'GET /inspect/login/',
   'GET /logout',
   'GET /share/:id',
   'POST /api/oauth2/auth',
@@ -79,6 +80,7 @@ const publicRoutes = [
   'POST /api/page/twoFactorSetup',
   'POST /api/page/twoFactorSetupPasskey',
   'POST /api/saml/acs',
+  'POST /inspect/logout/',
   'POST /logout',
   ...driveRoutes,
 ]

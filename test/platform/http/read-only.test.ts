@@ -81,6 +81,7 @@ const writing = `
   POST /api/v1/system/reindex
   POST /api/v1/system/purgeall
   POST /api/v1/system/sendmail
+  POST /inspect/*
   PUT /api/v1/WebDAV/:key
   PUT /api/v1/WebDAV/:key/*
   DELETE /api/v1/WebDAV/:key
@@ -163,6 +164,7 @@ const allowed = [
   'POST /api/page/passkey',
   'POST /api/page/twoFactorSetup',
   'POST /api/page/twoFactorSetupPasskey',
+  'POST /inspect/logout/',
   'POST /logout',
 ]
 

@@ -7,6 +7,7 @@ import type { DeclaredRoute } from '../../../src/platform/http/declared-routes.t
 import { onSurface, type Surface } from '../../../src/platform/http/surface.ts'
 import { bareHttp } from '../../support/bare-http.ts'
 import type { InjectResponse } from '../../support/client.ts'
+import { consoleCookie } from '../../inspect/support.ts'
 import { startService, type TestService } from '../../support/service.ts'
 
 type Form = 'envelope' | 'oauth' | 'page'
@@ -19,6 +20,7 @@ const surfaces: Record<string, { programs: Form; people: Form; unknownParameter:
   oauth: { programs: 'oauth', people: 'oauth', unknownParameter: 'refused' },
   'sign-in': { programs: 'oauth', people: 'page', unknownParameter: 'refused' },
   'sign-out': { programs: 'envelope', people: 'page', unknownParameter: 'refused' },
+  inspect: { programs: 'envelope', people: 'page', unknownParameter: 'refused' },
   page: { programs: 'envelope', people: 'page', unknownParameter: 'refused' },
   extension: { programs: 'envelope', people: 'envelope', unknownParameter: 'nothing' },
   dav: { programs: 'envelope', people: 'envelope', unknownParameter: 'nothing' },
@@ -34,6 +36,7 @@ function surfaceByAddress(url: string): string {
   if (/^\/api\/v1\/eas\/tus/.test(url)) return 'tus'
   if (/^\/api\/v1\/(WebDAV|hotfolder)\//.test(url)) return 'dav'
   if (url.startsWith('/api/v1/plugin/extension/')) return 'extension'
+  if (url.startsWith('/inspect')) return 'inspect'
   if (url.startsWith('/share/')) return 'page'
   if (/^\/favicon\.(ico|svg)$/.test(url)) return 'static'
   if (/^\/$|^\/(health|docs)\b|^\/api\/(page|saml|openid)\//.test(url)) return 'page'
@@ -51,9 +54,11 @@ function formOf({ headers, body }: InjectResponse): Form {
 suite('surfaces of the HTTP interface', () => {
   let svc: TestService
   let authorization: string
+  let cookie: string
   before(async () => {
     svc = await startService({ bodyLimit: 4096 })
     authorization = `Bearer ${await svc.as('root').token()}`
+    cookie = await consoleCookie(svc)
   })
   after(() => svc[Symbol.asyncDispose]())
 
@@ -84,7 +89,7 @@ suite('surfaces of the HTTP interface', () => {
     for (const route of svc.app.http.declaredRoutes) {
       if (route.method === 'HEAD') continue
       const { unknownParameter, ...expected } = surfaces[route.surface.name] ?? assert.fail(route.surface.name)
-      const request = { method: route.method as 'GET', headers: { authorization } }
+      const request = { method: route.method as 'GET', headers: { authorization, cookie } }
       const url = `${address(route)}?strict=1&pretty=1&no_such_parameter=1`
       if (unknownParameter === 'refused') {
         assert.deepEqual(await forms({ ...request, url }, 400), expected, `${route.method} ${url}`)
@@ -107,7 +112,7 @@ suite('surfaces of the HTTP interface', () => {
         continue
       const { programs, people } = surfaces[route.surface.name] ?? assert.fail(route.surface.name)
       const request = { method: route.method as 'POST', url: address(route), payload: 'x'.repeat(5000) }
-      const headers = { authorization, 'content-type': 'application/json' }
+      const headers = { authorization, cookie, 'content-type': 'application/json' }
       assert.deepEqual(await forms({ ...request, headers }, 413), { programs, people }, `${route.method} ${route.url}`)
     }
   })
@@ -123,7 +128,7 @@ suite('surfaces of the HTTP interface', () => {
         continue
       }
       const { challenge, name } = route.surface
-      assert.ok(name === 'api' || name === 'tus', `${route.url} is for users`)
+      assert.ok(['api', 'inspect', 'tus'].includes(name), `${route.url} is for users`)
       const request = { method: route.method as 'GET', url: address(route) }
       const without = await svc.inject(request)
       const rejected = await svc.inject({ ...request, headers: { authorization: 'Bearer no-such-token' } })

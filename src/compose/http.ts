@@ -6,6 +6,7 @@ import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
+import { registerBackupRoutes } from '../maintenance/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
@@ -62,6 +63,7 @@ export async function composeHttp(
     ingest,
     drives,
     tasks,
+    backups,
     invalid,
     nameInObject,
     mapMetadata,
@@ -159,6 +161,7 @@ export async function composeHttp(
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
     registerTaskRoutes(scope, { tasks })
+    registerBackupRoutes(scope, { backups })
   })
   await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))
   return http

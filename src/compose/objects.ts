@@ -2,6 +2,7 @@ import { collectionsOf, collectionsSeen, createCollectionService, leaveCollectio
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
 import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
+import { createBackupService } from '../maintenance/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
@@ -29,6 +30,7 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
@@ -321,6 +323,8 @@ export async function composeObjects(
     collections,
     languages,
   })
+  const namesOfUsers = async (from: Queryable, userIds: readonly number[]) =>
+    (await principals.names(from, { userIds, groupIds: [] }, [])).users
   const tasks = createTaskService({
     db,
     jobs,
@@ -338,7 +342,7 @@ export async function composeObjects(
       conventionOf,
     }),
     actorsOf: signIn.actorsOf,
-    names: async (from, userIds) => (await principals.names(from, { userIds, groupIds: [] }, [])).users,
+    names: namesOfUsers,
     languages,
     instance: () => baseConfig.instanceTitle() || config.databaseName,
     paused: () => config.readOnly,
@@ -356,6 +360,17 @@ export async function composeObjects(
     ingest,
     drives,
     tasks,
+    backups: createBackupService({
+      db,
+      jobs,
+      events,
+      config,
+      place: files.backupPlace,
+      storeOf: files.storeOf,
+      names: namesOfUsers,
+      actorsOf: signIn.actorsOf,
+      alarm: mail.alarm,
+    }),
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     info: createObjectInfoService(objectDeps),

@@ -62,7 +62,7 @@ export async function composeWorkflow(
     anyMarks,
     sharing,
   }: Readers,
-  { principals, rights, signIn, conventionOf }: People,
+  { principals, rights, signIn, mail, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
   const mappings = await createMappingService({ db, events, datamodel, paths: config.mappingPaths })
@@ -77,6 +77,7 @@ export async function composeWorkflow(
     config,
     memory,
     settings: baseConfig.get,
+    alarm: mail.alarm,
     rights,
     usesOf: (from, caller, ids) => {
       const deps = { ...maskSettings, pools }

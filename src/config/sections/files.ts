@@ -1,4 +1,4 @@
-import { bool, bound, byteSize, file, form, int, list, table, text, waiting } from '../fields.ts'
+import { bool, bound, byteSize, file, form, int, list, table, text } from '../fields.ts'
 import { builtInProfiles, renditions, renditionsRule } from '../renditions.ts'
 import { versionPresets, versionPresetsRule } from '../version-presets.ts'
 import { section } from './section.ts'
@@ -42,7 +42,8 @@ export const files = {
     originals: text('file', { required: true, maxLength: 100 }),
     /** The same for renditions; empty: where originals are. */
     versions: text('', { maxLength: 100 }),
-    backups: waiting(text('', { maxLength: 100 }), 'backups are files of whoever makes them'),
+    /** Where backups that are made over the interface are stored; empty: none can be made. */
+    backups: text('', { maxLength: 100 }),
   }),
 
   produce_config: section(

@@ -1,4 +1,4 @@
-import { address, bool, form, int, localized, secret, select, table, text, waiting } from '../fields.ts'
+import { address, bool, form, int, localized, secret, select, table, text } from '../fields.ts'
 import { emailRule, hostAndPortRule, urlRule } from './rules.ts'
 import { section } from './section.ts'
 
@@ -10,10 +10,8 @@ export const outgoing = {
   email: section('email', 'system.config', {
     from: email(),
     signature: localized(),
-    admin_emails: waiting(
-      table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
-      'no mail is sent to administrators yet',
-    ),
+    /** Who hears of what somebody has to look at: failed backups, harmed files. */
+    admin_emails: table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
   }),
 
   email_server: section(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile, open, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
@@ -51,6 +51,11 @@ async function made(opts: object): Promise<Json> {
   const { id } = await ok(root.put('/system/backup/new', opts))
   await until(async () => (await ok(root.get(`/system/backup/${id}`))).status !== 'running')
   return ok(root.get(`/system/backup/${id}`))
+}
+
+async function emptyDatabase() {
+  const { dsn, drop } = await createEmptyDatabase()
+  return { dsn, [Symbol.asyncDispose]: drop }
 }
 
 function collected(): { out: Writable; text: () => string } {
@@ -117,7 +122,7 @@ test('a backup is made in the background, downloaded whole or in parts, verified
   assert.equal(await runVerify([archive], testConfig(museum.svc.dsn), verified.out), 0)
   assert.match(verified.text(), /can be restored: \d+ rows and 1 contents/)
 
-  await using database = await createEmptyDatabase()
+  await using database = await emptyDatabase()
   const config = testConfig(database.dsn, { dataDir: join(folder, 'other') })
   assert.equal(await runRestore([archive], config, collected().out), 0)
   await using restored = await attachService(database.dsn, { dataDir: join(folder, 'other') })
@@ -141,7 +146,7 @@ test('without the event log there is none in it', async () => {
   const { rawPayload } = await museum.svc.inject({ method: 'GET', url, headers: { authorization: `Bearer ${token}` } })
   const archive = join(folder, 'quiet.tar.zst')
   await writeFile(archive, rawPayload)
-  await using database = await createEmptyDatabase()
+  await using database = await emptyDatabase()
   const config = testConfig(database.dsn, { dataDir: join(folder, 'quiet') })
   await runRestore([archive], config, collected().out)
   await using restored = await attachService(database.dsn, { dataDir: join(folder, 'quiet') })
@@ -181,18 +186,14 @@ test('one backup at a time; a running one is not deleted, and a failed one is to
   assert.equal((await root.put('/system/backup/new', { format: 'native' })).status, 400)
   assert.equal((await root.delete(`/system/backup/${id}`)).body.code, 'DeleteNotSupported')
   await museum.svc.db.query(`update backup set status = 'error' where id = $1`, [id])
-  // A file lies where the folder of archives would be.
-  await writeFile(join(folder, 'data', 'files', 'blocked'), '')
-  await museum.svc.db.query(`update file_location set config = '{"dir": "files/blocked"}' where name = 'safe'`)
-  await museum.svc.db.query(`select pg_notify('bus', '')`)
-  await using other = await attachService(museum.svc.dsn, { dataDir: join(folder, 'data') })
-  const begun = await ok(other.as('root').put('/system/backup/new', { format: 'native' }))
-  await other.app.idle({ hurry: true })
+  // A file lies where the folder of archives was.
+  await rm(join(folder, 'data', 'files', 'safe'), { recursive: true })
+  await writeFile(join(folder, 'data', 'files', 'safe'), '')
+  const begun = await ok(root.put('/system/backup/new', { format: 'native' }))
   await until(async () => {
-    await other.app.idle({ hurry: true })
+    await museum.svc.app.idle({ hurry: true })
     return (await ok(root.get(`/system/backup/${begun.id}`))).status === 'error'
   })
-  await other.drain()
   await until(() => mails.mails.some(({ data }) => data.includes('A backup has failed')))
   assert.deepEqual(mails.mails.find(({ data }) => data.includes('A backup has failed'))?.to, ['admin@museum.test'])
   const { body } = await root.get('/event/list', { type: 'BACKUP_FAILED' })

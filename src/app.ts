@@ -104,6 +104,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await search.cleanPoints()
       await plugins.plugins.manage.lookForUpdates(at)
       await emptyTrash(at)
+      await people.userJanitor.run(at)
+      await objects.eventJanitor.run(at)
       await workflow.files.tidy(at)
     },
     close: () => opened.disposeAsync(),

@@ -6,8 +6,8 @@ import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
-import { registerBackupRoutes } from '../maintenance/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
+import { registerBackupRoutes } from '../maintenance/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
 import { registerOAuthServerRoutes } from '../oauth/server-routes.ts'
@@ -29,6 +29,7 @@ import { registerSearchRoutes } from '../search/routes.ts'
 import { registerSuggestRoutes } from '../search/suggest/routes.ts'
 import { registerSignInRoutes } from '../signin/routes.ts'
 import { pageSurface } from '../signin/service.ts'
+import { registerJanitorRoutes } from '../system/janitors/routes.ts'
 import { registerShareLinkRoutes } from '../system/links/routes.ts'
 import { createShareLinks } from '../system/links/service.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
@@ -51,7 +52,7 @@ export async function composeHttp(
   { config, db, log }: Given,
   { memory, snapshots, standstill, jobs }: Ground,
   { baseConfig, datamodel, keptPlugins }: Readers,
-  { signIn, oauth, users, groups, mail, messages }: People,
+  { signIn, oauth, users, userJanitor, groups, mail, messages }: People,
   { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration }: Workflow,
   { plugins }: Plugins,
   {
@@ -64,6 +65,7 @@ export async function composeHttp(
     drives,
     tasks,
     backups,
+    eventJanitor,
     invalid,
     nameInObject,
     mapMetadata,
@@ -162,6 +164,7 @@ export async function composeHttp(
     registerSuggestRoutes(scope, { search })
     registerTaskRoutes(scope, { tasks })
     registerBackupRoutes(scope, { backups })
+    registerJanitorRoutes(scope, { janitors: [userJanitor.due, eventJanitor.due] })
   })
   await onSurface(http, driveSurface(api), async (scope) => registerDriveRoutes(scope, { drives }))
   return http

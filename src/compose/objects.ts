@@ -1,6 +1,12 @@
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
 import { createDriveService, createUploadKeys, drivePath } from '../drives/service.ts'
-import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import {
+  createEventJanitor,
+  createEventService,
+  createEventStreams,
+  followEvents,
+  type Seen,
+} from '../events/service.ts'
 import { createIngestService } from '../ingest/service.ts'
 import { createBackupService } from '../maintenance/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
@@ -198,6 +204,14 @@ export async function composeObjects(
     paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
   })
   opened.defer(() => trashJanitor.close())
+  const eventJanitor = createEventJanitor({
+    db,
+    events,
+    log,
+    settings: () => baseConfig.get().janitor,
+    paused: () => config.readOnly,
+  })
+  opened.defer(() => eventJanitor.close())
   const runOnObjects: RunOnObjects = (actor, request) => runTransition(objectDeps, actor, request)
   const eventRuns = createEventRuns({
     db,
@@ -373,6 +387,7 @@ export async function composeObjects(
     }),
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
+    eventJanitor,
     info: createObjectInfoService(objectDeps),
     nameInObject: createFileNames({
       db,

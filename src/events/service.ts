@@ -31,6 +31,7 @@ import {
 
 export { causesOfObjects, type FollowedEvent, followEvents } from './follow.ts'
 export { type ForgottenPerson, forgetPerson } from './forget.ts'
+export { createEventJanitor, type EventJanitor } from './janitor.ts'
 export { type JanitorRun, janitorRun } from './janitor-run.ts'
 export { createEventLog, type EventActor, type EventLog, type EventLogOptions, type NewEvent } from './log.ts'
 export { pollHorizon } from './store.ts'

@@ -147,7 +147,13 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     if (admins.length === 0 || from === '' || baseConfig.get().email_server.server_addr === '') return
     const { host } = new URL(externalUrl)
     const mails = admins.map(
-      ({ email }): Mail => ({ template: 'alarm', to: [email], subject: `${host}: ${subject}`, text, languages: ['en-US'] }),
+      ({ email }): Mail => ({
+        template: 'alarm',
+        to: [email],
+        subject: `${host}: ${subject}`,
+        text,
+        languages: ['en-US'],
+      }),
     )
     await db.transaction((tx) => queue(tx, mails))
   }

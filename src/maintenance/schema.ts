@@ -24,7 +24,10 @@ export const Backup = Type.Object(
     create_user: Type.Optional(WhoApi),
     status: Type.Enum(['running', 'done', 'error']),
     stats: Type.Optional(
-      Type.Object({ filesize: Type.Integer(), mimetype: Type.String(), filename: Type.String() }, { title: 'BackupStats' }),
+      Type.Object(
+        { filesize: Type.Integer(), mimetype: Type.String(), filename: Type.String() },
+        { title: 'BackupStats' },
+      ),
     ),
     opts: Type.Object({ format: Type.String(), include_events: Type.Boolean() }),
     log: Type.Array(Type.Object({ created_at: Type.String({ format: 'date-time' }), msg: Type.String() })),

@@ -19,8 +19,8 @@ import { scrubText } from '../platform/secrets/secrets.ts'
 import { backupText } from './backup/telling.ts'
 import { writeBackup } from './backup/write.ts'
 import type { Backup, BackupOpts } from './schema.ts'
-import * as store from './store.ts'
 import type { StoredBackup } from './store.ts'
+import * as store from './store.ts'
 
 export const manageBackups: NeededRight = { name: 'system.backup' }
 
@@ -32,7 +32,10 @@ export interface BackupDeps {
   /** Where backups are stored; null: nowhere. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
-  readonly names: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
+  readonly names: (
+    from: Queryable,
+    ids: readonly number[],
+  ) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
   /** Tells administrators what they have to look at. */
   readonly alarm: (subject: string, text: string) => Promise<void>
@@ -98,7 +101,10 @@ export function createBackupService(deps: BackupDeps) {
       const harmed = summary.copied.filter(({ harmedCount }) => harmedCount > 0)
       if (harmed.length > 0) {
         const lines = harmed.map(({ place: { name }, harmedCount }) => `${name}: ${harmedCount}`)
-        await alarm('Contents of files are missing or damaged', `Backup ${backup.id} found harmed contents. ${lines.join('; ')}`)
+        await alarm(
+          'Contents of files are missing or damaged',
+          `Backup ${backup.id} found harmed contents. ${lines.join('; ')}`,
+        )
       }
       return { locationId: target.id, sha256, size: received.size }
     } finally {
@@ -109,7 +115,8 @@ export function createBackupService(deps: BackupDeps) {
 
   /** Of attempts that were killed. */
   async function removeLeftovers(id: number): Promise<void> {
-    for (const name of await readdir(folder)) if (name.startsWith(`${id}-`)) await rm(join(folder, name), { force: true })
+    for (const name of await readdir(folder))
+      if (name.startsWith(`${id}-`)) await rm(join(folder, name), { force: true })
   }
 
   function progressInto(id: number): Progress & { line(text: string): Promise<void> } {
@@ -182,7 +189,8 @@ export function createBackupService(deps: BackupDeps) {
     /** Begins a backup. @throws {AppError} `FormatNotSupported`; `ServerGeneric` without a location, or while one is made. */
     async begin(actor: Actor, { format, include_events: includeEvents = true }: BackupOpts): Promise<Backup> {
       requireRight(actor, manageBackups)
-      if (!formats.includes(format as 'native')) throw new AppError('FormatNotSupported', { format, supported: formats })
+      if (!formats.includes(format as 'native'))
+        throw new AppError('FormatNotSupported', { format, supported: formats })
       if (!place()) {
         const name = 'location_defaults.backups'
         throw badRequest(`${name} of the base configuration must name a location that can be written to.`, { name })
@@ -225,7 +233,8 @@ export function createBackupService(deps: BackupDeps) {
       const { sha256, size, locationId, finishedAt } = backup
       if (sha256 === null || size === null || locationId === null) throw new AppError('BackupNotFound', { id })
       const there = storeOf(locationId)
-      if ((await there.size(sha256)) !== size) throw new AppError('BackupNotFound', { id }, { message: 'The archive is gone.' })
+      if ((await there.size(sha256)) !== size)
+        throw new AppError('BackupNotFound', { id }, { message: 'The archive is gone.' })
       return { sha256, size, store: there, createdAt: finishedAt ?? backup.createdAt, fileName: fileName(backup) }
     },
   }

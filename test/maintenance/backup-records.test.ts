@@ -159,7 +159,11 @@ test('a damaged, cut or foreign archive is told so', async () => {
   const { id } = await made({ format: 'native' })
   const token = await root.token()
   const headers = { authorization: `Bearer ${token}` }
-  const { rawPayload } = await museum.svc.inject({ method: 'GET', url: `/api/v1/system/backup/${id}/download`, headers })
+  const { rawPayload } = await museum.svc.inject({
+    method: 'GET',
+    url: `/api/v1/system/backup/${id}/download`,
+    headers,
+  })
   const archive = join(folder, 'whole.tar.zst')
   await writeFile(archive, rawPayload)
   const config = testConfig(museum.svc.dsn)

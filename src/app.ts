@@ -67,7 +67,17 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const { jobs } = ground
   const { signIn } = people
   const measures = [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure]
-  const { http, console } = await composeHttp(given, ground, readers, people, workflow, plugins, objects, exports, measures)
+  const { http, console } = await composeHttp(
+    given,
+    ground,
+    readers,
+    people,
+    workflow,
+    plugins,
+    objects,
+    exports,
+    measures,
+  )
   opened.defer(() => console.close())
   plugins.servedBy(http.server)
   const { index, indexer, eventRuns, search, emptyTrash } = objects
@@ -120,6 +130,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await emptyTrash(at)
       await exports.beginDue(at)
       await exports.clean(at)
+      await people.userJanitor.run(at)
+      await objects.eventJanitor.run(at)
       await workflow.files.tidy(at)
     },
     close: () => opened.disposeAsync(),

@@ -32,6 +32,7 @@ async function main(): Promise<number> {
   if (first === 'import') return importFrom(others)
   if (first === 'demo') return demo(others)
   if (first === 'backup') return (await import('./maintenance/backup-commands.ts')).runBackup(others, ownConfig())
+  if (first === 'verify') return (await import('./maintenance/backup-commands.ts')).runVerify(others, ownConfig())
   if (first === 'restore') return (await import('./maintenance/backup-commands.ts')).runRestore(others, ownConfig())
   if (first === 'files') return (await import('./maintenance/file-commands.ts')).runFilesCommand(others, ownConfig())
   if (first === 'user') return (await import('./maintenance/user-commands.ts')).runUserCommand(others, ownConfig())

@@ -12,6 +12,7 @@ import { registerFileRoutes } from '../files/routes.ts'
 import { createConsoleSessions, registerConsoleRoutes } from '../inspect/routes.ts'
 import type { Console } from '../inspect/service.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
+import { registerBackupRoutes } from '../maintenance/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
 import { registerOAuthServerRoutes } from '../oauth/server-routes.ts'
@@ -35,6 +36,7 @@ import { registerSearchRoutes } from '../search/routes.ts'
 import { registerSuggestRoutes } from '../search/suggest/routes.ts'
 import { registerSignInRoutes } from '../signin/routes.ts'
 import { pageSurface } from '../signin/service.ts'
+import { registerJanitorRoutes } from '../system/janitors/routes.ts'
 import { registerShareLinkRoutes } from '../system/links/routes.ts'
 import { createShareLinks } from '../system/links/service.ts'
 import { collectOpenApi } from '../system/openapi/document.ts'
@@ -69,7 +71,7 @@ export async function composeHttp(
   const { config, db, log } = given
   const { memory, snapshots, standstill, jobs } = ground
   const { baseConfig, datamodel, keptPlugins } = readers
-  const { signIn, oauth, users, groups, mail, messages } = people
+  const { signIn, oauth, users, userJanitor, groups, mail, messages } = people
   const { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration } = workflow
   const { plugins } = composedPlugins
   const {
@@ -84,6 +86,8 @@ export async function composeHttp(
     publish,
     tasks,
     deepLinks,
+    backups,
+    eventJanitor,
     invalid,
     nameInObject,
     mapMetadata,
@@ -197,6 +201,8 @@ export async function composeHttp(
     registerSuggestRoutes(scope, { search })
     registerExportRoutes(scope, exports)
     registerTaskRoutes(scope, { tasks })
+    registerBackupRoutes(scope, { backups })
+    registerJanitorRoutes(scope, { janitors: [userJanitor.due, eventJanitor.due] })
   })
   await onSurface(http, driveSurface(api), async (scope) => {
     registerDriveRoutes(scope, { drives })

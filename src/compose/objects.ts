@@ -9,10 +9,17 @@ import {
   drivePath,
   hotfolderPath,
 } from '../drives/service.ts'
-import { createEventService, createEventStreams, followEvents, type Seen } from '../events/service.ts'
+import {
+  createEventJanitor,
+  createEventService,
+  createEventStreams,
+  followEvents,
+  type Seen,
+} from '../events/service.ts'
 import { readableExports } from '../exports/service.ts'
 import { createFormatService } from '../formats/service.ts'
 import { createIngestService } from '../ingest/service.ts'
+import { createBackupService } from '../maintenance/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
@@ -40,6 +47,7 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { deepLink } from '../platform/values/deep-link.ts'
 import { createPublishService, publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
@@ -213,6 +221,14 @@ export async function composeObjects(
     paused: () => config.readOnly || !config.allowPurge || !baseConfig.get().janitor.active,
   })
   opened.defer(() => trashJanitor.close())
+  const eventJanitor = createEventJanitor({
+    db,
+    events,
+    log,
+    settings: () => baseConfig.get().janitor,
+    paused: () => config.readOnly,
+  })
+  opened.defer(() => eventJanitor.close())
   const runOnObjects: RunOnObjects = (actor, request) => runTransition(objectDeps, actor, request)
   const eventRuns = createEventRuns({
     db,
@@ -375,6 +391,8 @@ export async function composeObjects(
     words: config.identifierAliases,
     linkOf: (uuid) => deepLink(config.externalUrl, uuid),
   })
+  const namesOfUsers = async (from: Queryable, userIds: readonly number[]) =>
+    (await principals.names(from, { userIds, groupIds: [] }, [])).users
   const tasks = createTaskService({
     db,
     jobs,
@@ -392,7 +410,7 @@ export async function composeObjects(
       conventionOf,
     }),
     actorsOf: signIn.actorsOf,
-    names: async (from, userIds) => (await principals.names(from, { userIds, groupIds: [] }, [])).users,
+    names: namesOfUsers,
     languages,
     instance: () => baseConfig.instanceTitle() || config.databaseName,
     paused: () => config.readOnly,
@@ -428,8 +446,20 @@ export async function composeObjects(
     publish,
     tasks,
     deepLinks,
+    backups: createBackupService({
+      db,
+      jobs,
+      events,
+      config,
+      place: files.backupPlace,
+      storeOf: files.storeOf,
+      names: namesOfUsers,
+      actorsOf: signIn.actorsOf,
+      alarm: mail.alarm,
+    }),
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
+    eventJanitor,
     info: createObjectInfoService(objectDeps),
     nameInObject: createFileNames({
       db,

@@ -8,6 +8,7 @@ import { groupsOfObjects, replaceOwner } from '../objects/upkeep/uses.ts'
 import {
   createGroupService,
   createPrincipals,
+  createUserJanitor,
   createUserService,
   mailRecipients,
   type UserService,
@@ -25,7 +26,7 @@ export type People = ReturnType<typeof composePeople>
 
 /** Who is there, and who may do what. */
 export function composePeople(
-  { config, db, passwordCost, loginParts = [] }: Given,
+  { config, db, log, passwordCost, loginParts = [] }: Given,
   { bus, memory, seal, jobs, queued, snapshots }: Ground,
   { baseConfig, events, datamodel, tags, objecttypes, pools, keptPlugins, sharing }: Readers,
   opened: AsyncDisposableStack,
@@ -113,11 +114,19 @@ export function composePeople(
     languages: () => baseConfig.get().languages.frontend,
   })
   const pins = createPins({ db, hashes: signIn.pinHashes, clock, sharing })
-  const users = createUserService({
+  const userDeps = {
     ...records,
     ...signIn.forUsers,
     ...{ baseConfig, jobs, clock, pins, pictures: userPictures },
+  }
+  const users = createUserService(userDeps)
+  const userJanitor = createUserJanitor({
+    deps: userDeps,
+    log,
+    systemActor: signIn.systemActor,
+    paused: () => config.readOnly,
   })
+  opened.defer(() => userJanitor.close())
   const groups = createGroupService(records)
   const oauth = createOAuthServer({ config, db, baseConfig, signIn, clock })
   return {
@@ -129,6 +138,7 @@ export function composePeople(
     shares,
     shareMails,
     users,
+    userJanitor,
     groups,
     oauth,
     mail,

@@ -64,7 +64,7 @@ export async function composeWorkflow(
     anyMarks,
     sharing,
   }: Readers,
-  { principals, rights, signIn, conventionOf }: People,
+  { principals, rights, signIn, mail, conventionOf }: People,
   opened: AsyncDisposableStack,
 ) {
   const mappings = await createMappingService({ db, events, datamodel, paths: config.mappingPaths })
@@ -79,6 +79,7 @@ export async function composeWorkflow(
     config,
     memory,
     settings: baseConfig.get,
+    alarm: mail.alarm,
     rights,
     usesOf: (from, caller, ids) => {
       const deps = { ...maskSettings, pools }

@@ -98,6 +98,8 @@ export interface FileOptions
       | 'quotaUploadBytes'
     >
   readonly settings: () => Settings
+  /** Tells administrators what they have to look at. */
+  readonly alarm: (subject: string, text: string) => Promise<void>
   /** What renditions of files bear: watermarks and captions. */
   readonly marking: Marking
 }
@@ -133,6 +135,7 @@ export async function createFileService(options: FileOptions) {
     folders: { dataDir: config.dataDir, folders: config.fileFolders },
     defaultName: () => settings().location_defaults.originals,
     versionsName: () => settings().location_defaults.versions,
+    backupsName: () => settings().location_defaults.backups,
   })
   const { storeOf } = locations
   const janitor = createJanitor({
@@ -159,7 +162,7 @@ export async function createFileService(options: FileOptions) {
       return name ? { userId, displayname: name.displayname, reference: name.reference, remoteAddr: '' } : null
     },
   })
-  const fixity = createFixity({ db, events, log: options.log, locations })
+  const fixity = createFixity({ db, events, log: options.log, alarm: options.alarm, locations })
   const fixitySchedule = scheduleFixity(fixity, { db, jobs, log: options.log, paused: () => config.readOnly })
   const moves = createMoves({
     db,
@@ -303,6 +306,9 @@ export async function createFileService(options: FileOptions) {
         return () => storeOf(version.locationId).read(version.sha256)
       })
     },
+    /** Where backups are stored now; null: nowhere. */
+    backupPlace: locations.forBackups,
+    storeOf,
 
     shown: records.shown,
     pictures: records.pictures,
@@ -346,6 +352,7 @@ export async function createFileService(options: FileOptions) {
       if (location_defaults.versions !== '') {
         await locations.assertUsable(tx, location_defaults.versions, 'versions')
       }
+      if (location_defaults.backups !== '') await locations.assertUsable(tx, location_defaults.backups, 'backups')
     },
 
     /** Days that addresses hold. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */

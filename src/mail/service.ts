@@ -141,8 +141,26 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     await jobs.enqueueAll(tx, await Promise.all(mails.map(jobOf)))
   }
 
+  /** Tells those who run the service (`email.admin_emails`) what they have to look at; without a mail server nobody hears of it. */
+  async function alarm(subject: string, text: string): Promise<void> {
+    const { admin_emails: admins, from } = baseConfig.get().email
+    if (admins.length === 0 || from === '' || baseConfig.get().email_server.server_addr === '') return
+    const { host } = new URL(externalUrl)
+    const mails = admins.map(
+      ({ email }): Mail => ({
+        template: 'alarm',
+        to: [email],
+        subject: `${host}: ${subject}`,
+        text,
+        languages: ['en-US'],
+      }),
+    )
+    await db.transaction((tx) => queue(tx, mails))
+  }
+
   const batches = createBatches({ db, jobs, readers, send: queue })
   return {
+    alarm,
     sendNow,
     sender: () => baseConfig.get().email.from,
     /** Whether mail can be sent at all. */

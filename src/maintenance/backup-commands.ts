@@ -10,6 +10,7 @@ import { migrate, migrationTexts } from '../platform/postgres/migrate.ts'
 import { withNewDatabase, withOwnDatabase } from '../platform/postgres/own-database.ts'
 import { createProgress, type Progress, type ProgressOutput } from '../platform/process/progress.ts'
 import { type SealedElsewhere, sealedElsewhere } from '../signin/service.ts'
+import { checkBackup } from './backup/check.ts'
 import { readManifest } from './backup/read.ts'
 import { restoreBackup } from './backup/restore.ts'
 import { backupText, contentLines } from './backup/telling.ts'
@@ -25,6 +26,12 @@ anew. Contents in S3 are not in it either, and the command says so.
   --without-files    leaves the contents of files out: copy their folders yourself, after the backup
 
 The exit code is 1 where the backup was made, but contents of files are missing or damaged.
+`,
+  verify: `Usage: strongroom verify <file>
+
+Reads a whole backup as a restore would, without restoring it, and says whether it could be restored by this release into this
+instance. Neither the service nor its database is needed. The exit code is 1 where contents of files in it were missing or
+damaged when it was made.
 `,
   restore: `Usage: strongroom restore <file>
 
@@ -50,6 +57,22 @@ export async function runBackup(args: string[], config: Config, out: Out = proce
       return summary.copied.some(({ harmedCount }) => harmedCount > 0) ? 1 : 0
     }),
   )
+}
+
+/** `strongroom verify …`: answers the exit code. @throws {Error} with one line that says why it cannot be restored. */
+export async function runVerify(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
+  const given = argumentsOf('verify', args, out)
+  if (given === null) return 0
+  const { file } = given
+  if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
+  const migrations = [...(await migrationTexts()).keys()]
+  const { databaseName } = config
+  const { manifest, rows, contents, harmed } = await shown(out, (progress) =>
+    checkBackup({ file, databaseName, migrations, progress }),
+  )
+  out.write(`${file} can be restored: ${rows} rows and ${contents} contents of files as of ${manifest.taken}\n`)
+  for (const sha256 of harmed) out.write(`missing or damaged when the backup was made: ${sha256}\n`)
+  return harmed.length > 0 ? 1 : 0
 }
 
 /** `strongroom restore …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */

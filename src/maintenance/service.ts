@@ -1,4 +1,27 @@
-/** What of backups the running service shows; the commands stand beside it. */
+/**
+ * Backups that are asked for over the interface: the archive of the command, in a location. A job writes it beside the data
+ * of the process first and then stores it in the location under its hash, so that a half one is never to be had.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EventLog } from '../events/service.ts'
+import type { FileService } from '../files/service.ts'
+import type { Jobs } from '../jobs/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import type { Config } from '../platform/config/config.ts'
+import { AppError, badRequest } from '../platform/errors.ts'
+import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
+import type { Db, Queryable } from '../platform/postgres/db.ts'
+import type { Progress } from '../platform/process/progress.ts'
+import { scrubText } from '../platform/secrets/secrets.ts'
+import { backupText } from './backup/telling.ts'
+import { writeBackup } from './backup/write.ts'
+import type { Backup, BackupOpts } from './schema.ts'
+import type { StoredBackup } from './store.ts'
+import * as store from './store.ts'
+
 export {
   type BackupContents,
   type BackupEntry,
@@ -6,3 +29,231 @@ export {
   listArchives,
   readArchive,
 } from './backup/listing.ts'
+
+export const manageBackups: NeededRight = { name: 'system.backup' }
+
+export interface BackupDeps {
+  readonly db: Db
+  readonly jobs: Pick<Jobs, 'enqueue' | 'register'>
+  readonly events: Pick<EventLog, 'append'>
+  readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders' | 'readOnly'>
+  /** Where backups are stored; null: nowhere. */
+  readonly place: FileService['backupPlace']
+  readonly storeOf: FileService['storeOf']
+  readonly names: (
+    from: Queryable,
+    ids: readonly number[],
+  ) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
+  readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
+  /** Tells administrators what they have to look at. */
+  readonly alarm: (subject: string, text: string) => Promise<void>
+}
+
+export type BackupService = ReturnType<typeof createBackupService>
+
+const job = 'backup.make'
+const maxAttempts = 3
+const formats = ['native'] as const
+const mimetype = 'application/zstd'
+/** Milliseconds between two lines of the log that say how far it is. */
+const pace = 5000
+
+export function createBackupService(deps: BackupDeps) {
+  const { db, jobs, events, config, place, storeOf, names, actorsOf, alarm } = deps
+  const folder = join(config.dataDir, 'backups')
+
+  jobs.register<{ id: number }>(
+    job,
+    async ({ id }, { isLastAttempt, signal }) => {
+      const backup = await store.findBackup(db, id)
+      if (backup?.status !== 'running') return
+      const began = Date.now()
+      try {
+        const stored = await make(backup)
+        await end(backup, began, { status: 'done', place: stored })
+      } catch (error) {
+        const message = scrubText((error as Error).message).slice(0, 1000)
+        await store.noteLine(db, id, message)
+        if (signal.aborted || !isLastAttempt) throw error
+        await end(backup, began, { status: 'error', place: null }, message)
+        await alarm('A backup has failed', `Backup ${id} has failed: ${message}`)
+        throw error
+      }
+    },
+    'backup',
+  )
+
+  async function make(backup: StoredBackup) {
+    const target = place()
+    if (!target) throw new Error('location_defaults.backups names no location that can be written to')
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await removeLeftovers(backup.id)
+    const file = join(folder, `${backup.id}-${crypto.randomUUID()}.tar.zst`)
+    const progress = progressInto(backup.id)
+    try {
+      const summary = await writeBackup({
+        ...{ db, config, file, withFiles: true, progress },
+        without: backup.includeEvents ? [] : ['event'],
+      })
+      for (const line of backupText(fileName(backup), summary).trim().split('\n')) await progress.line(line)
+      const hash = createHash('sha256')
+      const received = await storeOf(target.id).receive(hashed(createReadStream(file), hash))
+      const sha256 = hash.digest('hex')
+      try {
+        await received.keep(sha256)
+      } catch (error) {
+        await received.discard().catch(() => {})
+        throw error
+      }
+      await progress.line(`stored in the location ${target.name}`)
+      const harmed = summary.copied.filter(({ harmedCount }) => harmedCount > 0)
+      if (harmed.length > 0) {
+        const lines = harmed.map(({ place: { name }, harmedCount }) => `${name}: ${harmedCount}`)
+        await alarm(
+          'Contents of files are missing or damaged',
+          `Backup ${backup.id} found harmed contents. ${lines.join('; ')}`,
+        )
+      }
+      return { locationId: target.id, sha256, size: received.size }
+    } finally {
+      progress.stop()
+      await rm(file, { force: true })
+    }
+  }
+
+  /** Of attempts that were killed. */
+  async function removeLeftovers(id: number): Promise<void> {
+    for (const name of await readdir(folder))
+      if (name.startsWith(`${id}-`)) await rm(join(folder, name), { force: true })
+  }
+
+  function progressInto(id: number): Progress & { line(text: string): Promise<void> } {
+    let step = { label: '', total: 0, done: 0 }
+    let toldAt = Date.now()
+    let told: Promise<void> = Promise.resolve()
+    const line = (text: string): Promise<void> => {
+      told = told.then(() => store.noteLine(db, id, text)).catch(() => {})
+      return told
+    }
+    return {
+      line,
+      start(label, total) {
+        step = { label, total, done: 0 }
+        void line(`${label}: ${total}`)
+      },
+      advance(count) {
+        step.done += count
+        if (Date.now() < toldAt + pace) return
+        toldAt = Date.now()
+        void line(`${step.label}: ${step.done} of ${step.total}`)
+      },
+      stop() {},
+      say: (text) => void line(text),
+    }
+  }
+
+  async function end(backup: StoredBackup, began: number, ended: store.BackupEnd, Error?: string): Promise<void> {
+    await db.transaction(async (tx) => {
+      if (!(await store.endBackup(tx, backup.id, ended))) return
+      const actor = backup.userId === null ? null : ((await actorsOf(tx, [backup.userId])).get(backup.userId) ?? null)
+      const info = {
+        Started: new Date(began).toISOString(),
+        Elapsed: `${((Date.now() - began) / 1000).toFixed(3)}s`,
+        BackupOpts: { format: backup.format, include_events: backup.includeEvents, id: backup.id },
+        ...(Error === undefined ? {} : { Error }),
+      }
+      const type = ended.status === 'done' ? 'BACKUP_DONE' : 'BACKUP_FAILED'
+      await events.append(tx, [{ type, actor, basetype: 'backup', objectId: backup.id, info }])
+    })
+  }
+
+  async function render(backups: readonly StoredBackup[]): Promise<Backup[]> {
+    const users = await names(db, [...new Set(backups.flatMap(({ userId }) => userId ?? []))])
+    return backups.map((backup) => ({
+      id: backup.id,
+      created_at: backup.createdAt.toISOString(),
+      ...(backup.finishedAt && { finished_at: backup.finishedAt.toISOString() }),
+      ...(backup.userId !== null && {
+        create_user: {
+          _basetype: 'user' as const,
+          user: { _id: backup.userId, _generated_displayname: users.get(backup.userId)?.displayname ?? '' },
+        },
+      }),
+      status: backup.status,
+      ...(backup.size !== null && { stats: { filesize: backup.size, mimetype, filename: fileName(backup) } }),
+      opts: { format: backup.format, include_events: backup.includeEvents },
+      log: backup.log.map(({ at, msg }) => ({ created_at: at, msg })),
+    }))
+  }
+
+  /** @throws {AppError} `BackupNotFound` */
+  async function find(id: number): Promise<StoredBackup> {
+    const backup = await store.findBackup(db, id)
+    if (backup) return backup
+    throw new AppError('BackupNotFound', { id })
+  }
+
+  return {
+    /** Begins a backup. @throws {AppError} `FormatNotSupported`; `ServerGeneric` without a location, or while one is made. */
+    async begin(actor: Actor, { format, include_events: includeEvents = true }: BackupOpts): Promise<Backup> {
+      requireRight(actor, manageBackups)
+      if (!formats.includes(format as 'native'))
+        throw new AppError('FormatNotSupported', { format, supported: formats })
+      if (!place()) {
+        const name = 'location_defaults.backups'
+        throw badRequest(`${name} of the base configuration must name a location that can be written to.`, { name })
+      }
+      const backup = await db.transaction(async (tx) => {
+        const begun = await store.insertBackup(tx, { userId: actor.userId, format, includeEvents })
+        if (!begun) throw badRequest('A backup is being made already.', { name: 'format' })
+        await jobs.enqueue(tx, job, { id: begun.id }, { key: `${job}:${begun.id}`, maxAttempts })
+        return begun
+      })
+      return (await render([backup]))[0] as Backup
+    },
+
+    /** Newest first. */
+    async list(actor: Actor): Promise<Backup[]> {
+      requireRight(actor, manageBackups)
+      return render(await store.listBackups(db))
+    },
+
+    /** @throws {AppError} `BackupNotFound` */
+    async read(actor: Actor, id: number): Promise<Backup> {
+      requireRight(actor, manageBackups)
+      return (await render([await find(id)]))[0] as Backup
+    },
+
+    /** Removes a backup with its archive. @throws {AppError} `BackupNotFound`, `DeleteNotSupported` while it is made. */
+    async remove(actor: Actor, id: number): Promise<void> {
+      requireRight(actor, manageBackups)
+      const backup = await find(id)
+      if (backup.status === 'running') throw new AppError('DeleteNotSupported', { id })
+      // Rather an archive that nothing names than a record of one that is gone.
+      const removed = await db.transaction((tx) => store.removeBackup(tx, id))
+      if (removed?.sha256 && removed.locationId !== null) await storeOf(removed.locationId).remove(removed.sha256)
+    },
+
+    /** The archive. @throws {AppError} `BackupNotFound`, also while there is none yet */
+    async archive(actor: Actor, id: number) {
+      requireRight(actor, manageBackups)
+      const backup = await find(id)
+      const { sha256, size, locationId, finishedAt } = backup
+      if (sha256 === null || size === null || locationId === null) throw new AppError('BackupNotFound', { id })
+      const there = storeOf(locationId)
+      if ((await there.size(sha256)) !== size)
+        throw new AppError('BackupNotFound', { id }, { message: 'The archive is gone.' })
+      return { sha256, size, store: there, createdAt: finishedAt ?? backup.createdAt, fileName: fileName(backup) }
+    },
+  }
+}
+
+const fileName = ({ id, createdAt }: Pick<StoredBackup, 'id' | 'createdAt'>): string =>
+  `backup-${id}-${createdAt.toISOString().slice(0, 19).replaceAll(':', '-')}.tar.zst`
+
+async function* hashed(source: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    hash.update(chunk)
+    yield chunk
+  }
+}

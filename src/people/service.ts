@@ -40,6 +40,7 @@ export { covers, mergeSystemRights, type RightParameters } from './system-rights
 export { type AccountUuids, createAccountUuids } from './users/account-uuids.ts'
 export { draftUser } from './users/draft.ts'
 export { inspectUsers, namesOfUsers } from './users/inspection.ts'
+export { createUserJanitor } from './users/janitor.ts'
 export { meetsRules, ruleHint } from './users/password-rules.ts'
 export { type LookAtPictures, withPictures } from './users/pictures.ts'
 export { assertMayChange } from './users/policy.ts'

@@ -335,7 +335,7 @@ const systemRights = [
   systemRight('system.plugin', 'Install plugins, which run as the service: who has it may do what the service may do.'),
   systemRight('system.profile', 'Manage mappings of metadata (XML profiles).'),
   systemRight('system.location', 'See storage locations; only root changes them.'),
-  coming('backups over the interface', systemRight('system.backup', 'Make and fetch backups.')),
+  systemRight('system.backup', 'Make and fetch backups: who has it may read all that is stored, as root does.'),
   systemRight('system.sendmail', 'Send mail through the service.'),
   systemRight('system.task', 'Manage tasks of the own, which run with the rights of their creator.'),
   coming('exports', systemRight('system.export', 'Create exports.')),

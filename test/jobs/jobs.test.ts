@@ -335,7 +335,7 @@ describe('jobs', { concurrency: true }, () => {
       const jobs = createJobs({
         db,
         log: pino({ level: 'silent' }),
-        concurrency: { quick: 1, webhook: 1, standard: 1, export: 1, preview: 1, media: 1, task: 1 },
+        concurrency: { quick: 1, webhook: 1, standard: 1, export: 1, preview: 1, media: 1, task: 1, backup: 1 },
       })
       jobs.register('render', async () => held.promise, 'media')
       jobs.register<{ n: string }>('mail', async ({ n }) => void seen.push(n))

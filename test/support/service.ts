@@ -113,6 +113,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     jobsPreview: 1,
     jobsMedia: 2,
     jobsTask: 1,
+    jobsBackup: 1,
     corsOrigins: [],
     trustedProxies: ['loopback'],
     stopTimeout: 10,

@@ -1,4 +1,4 @@
-import { bool, bound, byteSize, file, form, int, list, table, text, waiting } from '../fields.ts'
+import { bool, bound, byteSize, file, form, int, list, table, text } from '../fields.ts'
 import { builtInProfiles, renditions, renditionsRule } from '../renditions.ts'
 import { versionPresets, versionPresetsRule } from '../version-presets.ts'
 import { section } from './section.ts'
@@ -42,7 +42,8 @@ export const files = {
     originals: text('file', { required: true, maxLength: 100 }),
     /** The same for renditions; empty: where originals are. */
     versions: text('', { maxLength: 100 }),
-    backups: waiting(text('', { maxLength: 100 }), 'backups are files of whoever makes them'),
+    /** Where backups that are made over the interface are stored; empty: none can be made. */
+    backups: text('', { maxLength: 100 }),
   }),
 
   produce_config: section(
@@ -99,6 +100,29 @@ export const files = {
   janitor: section('janitor', 'system.config', {
     /** Whether anything is taken away by itself. */
     active: bool(true),
+    /** Days after which events lose the address that they came from; none: they keep it. */
+    event_remote_addr_expire_days: bound(),
+    /** Days after which events go, by their group; none: they stay. */
+    events: form({
+      expire_days_ADMIN: bound(),
+      expire_days_DOWNLOAD: bound(),
+      expire_days_EXPORT: bound(),
+      expire_days_FRONTEND: bound(),
+      expire_days_INDEX: bound(),
+      expire_days_LOGIN_LOGOUT: bound(),
+      expire_days_PLUGIN: bound(),
+      expire_days_SYSTEM: bound(),
+      expire_days_TASK: bound(),
+      expire_days_UPLOAD: bound(),
+    }),
+    users: form({
+      /** Days without a sign-in after which users are archived; none: they stay. */
+      archive_nonactive_after_days: bound(),
+      /** Whom that is about. */
+      archive_types: list([], { choices: ['native', 'native_self_register', 'ldap', 'sso'] }),
+      /** Days in the archive after which users are deleted; none: they stay. */
+      delete_archived_after_days: bound(),
+    }),
     /** Days after which an upload goes that no object has. */
     file_expire_days: int(30, { min: 1, max: 3650 }),
     object_and_file_removal: form({

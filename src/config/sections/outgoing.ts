@@ -1,4 +1,4 @@
-import { address, bool, form, int, localized, secret, select, table, text, waiting } from '../fields.ts'
+import { address, bool, form, int, localized, secret, select, table, text } from '../fields.ts'
 import { emailRule, hostAndPortRule, urlRule } from './rules.ts'
 import { section } from './section.ts'
 
@@ -10,10 +10,8 @@ export const outgoing = {
   email: section('email', 'system.config', {
     from: email(),
     signature: localized(),
-    admin_emails: waiting(
-      table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
-      'no mail is sent to administrators yet',
-    ),
+    /** Who hears of what somebody has to look at: failed backups, harmed files. */
+    admin_emails: table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
   }),
 
   email_server: section(
@@ -40,11 +38,6 @@ export const outgoing = {
   export_scheduler: section('export', 'system.config', {
     /** Whether exports run by their schedules. What is missed meanwhile runs once when it is switched on. */
     active: bool(true),
-  }),
-
-  export: section('export', 'user', {
-    /** Days after which exports of type `download` go; 0: never. */
-    expire_days: int(7, { max: 3650 }),
   }),
 
   transition_webhook: section('workflow', 'system.config', {

@@ -17,6 +17,8 @@ export interface FixityOptions {
   readonly db: Db
   readonly events: EventLog
   readonly log: Pick<Logger, 'warn'>
+  /** Tells administrators what they have to look at. */
+  readonly alarm?: (subject: string, text: string) => Promise<void>
   readonly locations: {
     all(): readonly { readonly id: number; readonly name: string; readonly readOnly: boolean }[]
     storeOf(id: number): Pick<BlobStore, 'read' | 'receive' | 'remove' | 'probe'>
@@ -37,8 +39,9 @@ const round = 90
 const job = 'files.fixity'
 const hour = 3_600_000
 const mostTold = 1000
+const mostMailed = 50
 
-export function createFixity({ db, events, log, locations }: FixityOptions) {
+export function createFixity({ db, events, log, alarm = async () => {}, locations }: FixityOptions) {
   /** Contents of a location that cannot be reached tell nothing: they are left out. */
   async function check(blobs: readonly KeptBlob[]): Promise<FixityResult[]> {
     const known = new Map(locations.all().map((location) => [location.id, location]))
@@ -70,6 +73,13 @@ export function createFixity({ db, events, log, locations }: FixityOptions) {
     return false
   }
 
+  async function tellAdministrators(lines: readonly string[]): Promise<void> {
+    const more = lines.length > mostMailed ? [`… and ${lines.length - mostMailed} more`] : []
+    await alarm('Contents of files were damaged or missing', [...lines.slice(0, mostMailed), ...more].join('\n')).catch(
+      (error: unknown) => log.warn({ err: error }, 'administrators could not be told of harmed contents'),
+    )
+  }
+
   /** The share of an hour. */
   async function run(now = new Date()): Promise<FixityResult[]> {
     const due = await store.dueBlobs(db, { hours: round * 24, now })
@@ -91,6 +101,7 @@ export function createFixity({ db, events, log, locations }: FixityOptions) {
       )
     }
     await events.append(db, told)
+    if (wrong.length > 0) await tellAdministrators(wrong.map(({ line }) => line))
     return results
   }
 

@@ -33,6 +33,8 @@ export interface LocationOptions {
   readonly defaultName: () => string
   /** Name of the location of what is made of files. */
   readonly versionsName: () => string
+  /** Name of the location of backups; empty: there is none. */
+  readonly backupsName: () => string
 }
 
 export type Locations = Awaited<ReturnType<typeof createLocations>>
@@ -44,7 +46,7 @@ const patience = 5000
 const samples = 3
 
 export async function createLocations(options: LocationOptions) {
-  const { db, texts, bus, events, snapshots, folders, remote, defaultName, versionsName } = options
+  const { db, texts, bus, events, snapshots, folders, remote, defaultName, versionsName, backupsName } = options
   const snapshot = await snapshots.open<Location[], ReadonlyMap<number, Location>>({
     name: 'the locations of files',
     topics: [topic],
@@ -110,6 +112,9 @@ export async function createLocations(options: LocationOptions) {
   /** Contents do not move with the settings: where the new address can be asked, it must have them. */
   async function assertSameContents(tx: Tx, before: Location, after: LocationDraft): Promise<void> {
     if (addressOf(before, folders) === addressOf(after, folders)) return
+    if (await store.hasBackups(tx, before.id)) {
+      throw badRequest('The location has backups: its address cannot change.', { name: 'config' })
+    }
     const blobs = await store.someBlobs(tx, before.id, samples)
     if (blobs.length === 0) return
     const there = open(after)
@@ -194,6 +199,7 @@ export async function createLocations(options: LocationOptions) {
         if ((await store.someBlobs(tx, id, 1)).length > 0) {
           throw badRequest('The location has contents of files.', { name: 'id', id })
         }
+        if (await store.hasBackups(tx, id)) throw badRequest('The location has backups.', { name: 'id', id })
         await store.deleteLocation(tx, id)
         return id
       })
@@ -202,7 +208,7 @@ export async function createLocations(options: LocationOptions) {
     },
 
     /** For the base configuration, in its transaction. @throws {AppError} when nothing can be stored there. */
-    async assertUsable(tx: Tx, name: string, member: 'originals' | 'versions'): Promise<void> {
+    async assertUsable(tx: Tx, name: string, member: 'originals' | 'versions' | 'backups'): Promise<void> {
       if (await store.isWritable(tx, name)) return
       const path = `/location_defaults/${member}`
       throw badRequest(`There is no location ${name} that can be written to.`, { path })
@@ -220,6 +226,12 @@ export async function createLocations(options: LocationOptions) {
       const location = [...snapshot.get().values()].find(({ name }) => name === versionsName())
       if (!location || location.readOnly) return forOriginals()
       return { id: location.id, name: location.name, store: storeOf(location.id) }
+    },
+
+    /** Where backups are stored now; null: nowhere. */
+    forBackups(): { id: number; name: string } | null {
+      const location = [...snapshot.get().values()].find(({ name }) => name === backupsName())
+      return location && !location.readOnly ? { id: location.id, name: location.name } : null
     },
 
     /** Where originals and what is made of them are stored now; null: nowhere. */

@@ -98,6 +98,12 @@ export async function deleteLocation(tx: Tx, id: number): Promise<void> {
 }
 
 /** Some of the contents of a location; none: there are none. */
+/** Whether the archive of a backup lies in the location. */
+export async function hasBackups(tx: Queryable, id: number): Promise<boolean> {
+  const { rows } = await tx.query('select from backup where location_id = $1 limit 1', [id])
+  return rows.length > 0
+}
+
 export async function someBlobs(tx: Queryable, id: number, most: number): Promise<Sha256[]> {
   const { rows } = await tx.query<{ sha256: Sha256 }>(
     `select encode(sha256, 'hex') as sha256 from file_blob where location_id = $1 limit $2`,

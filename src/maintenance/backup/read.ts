@@ -22,7 +22,9 @@ export function openArchive(file: string): {
 } {
   const source = createReadStream(file)
   const archive = tarExtract()
-  const read = pipeline(source, createZstdDecompress(), plainTar(longestText), archive)
+  const read = pipeline(source, createZstdDecompress(), plainTar(longestText), archive).catch((error: unknown) => {
+    throw meaningOf(error)
+  })
   // Its failure is told by the loop over the entries, which waits for it.
   read.catch(() => {})
   return { source, entries: entriesOf(archive), read }
@@ -32,7 +34,7 @@ export function openArchive(file: string): {
 function meaningOf(cause: unknown): unknown {
   const { code = '', message } = cause as NodeJS.ErrnoException
   const unreadable =
-    code.startsWith('ZSTD_') || code === 'Z_BUF_ERROR' || /tar header|unexpected end of data/i.test(message)
+    code.startsWith('ZSTD_') || code === 'Z_BUF_ERROR' || /tar header|unexpected end of (data|file)/i.test(message)
   return unreadable ? new Error(`the file is no backup, or it is damaged (${message})`, { cause }) : cause
 }
 

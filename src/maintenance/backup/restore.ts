@@ -170,7 +170,7 @@ function startTable(client: PoolClient, table: TableContent): Target {
 }
 
 /** @throws {Error} unless every table has arrived whole. Answers the number of rows. */
-function compare(
+export function compare(
   end: Readonly<Record<string, TableSum>>,
   sums: ReadonlyMap<string, TableSum>,
   tables: readonly TableContent[],
@@ -190,7 +190,7 @@ function compare(
 }
 
 /** @throws {Error} unless the contents are those that were copied when the backup was made. */
-function compareContents(end: End, sums: ReadonlyMap<string, TableSum>, locations: readonly number[]): void {
+export function compareContents(end: End, sums: ReadonlyMap<string, TableSum>, locations: readonly number[]): void {
   for (const key of locations.map(locationKey)) {
     const found = sums.get(key) ?? { rows: 0, sha256: createHash('sha256').digest('hex') }
     if (end[key]?.rows === found.rows && end[key].sha256 === found.sha256) continue

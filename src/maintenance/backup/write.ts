@@ -41,6 +41,8 @@ export interface BackupOptions {
   file: string
   /** Contents of files in folders are copied, too. */
   withFiles: boolean
+  /** Tables whose rows are left out. */
+  without?: readonly string[]
   progress: Progress
 }
 
@@ -118,7 +120,7 @@ function never(other: Promise<unknown>): Promise<never> {
 }
 
 async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOptions, 'file'>) {
-  const { db, config, withFiles, progress } = options
+  const { db, config, withFiles, without = [], progress } = options
   const client = await db.connect()
   try {
     await client.query('set lock_timeout = 0')
@@ -145,7 +147,9 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
     const rows = counts.reduce((sum, count) => sum + count, 0)
     progress.start('Backup', rows)
     const end: Record<string, TableSum> = {}
-    for (const table of tables) end[nameOf(table)] = await copyTable(add, client, table, progress)
+    for (const table of tables) {
+      end[nameOf(table)] = without.includes(table.name) ? noRows : await copyTable(add, client, table, progress)
+    }
     const counted = await countContents(client)
     const copied: CopiedContents[] = []
     for (const place of folders) {
@@ -166,6 +170,8 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
     progress.stop()
   }
 }
+
+const noRows: TableSum = { rows: 0, sha256: createHash('sha256').digest('hex') }
 
 const isFolder = (place: BackupLocation): place is BackupFolder => place.folder !== null
 

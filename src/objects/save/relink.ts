@@ -78,7 +78,7 @@ export async function relinkObjects(
           await syncBidirectional(context, items)
           await eachYielding(items, (item) => assertConstraints(item), context.yielder)
           await assertNoCycles(context, items)
-          await assertSaveRights(context, items)
+          await assertSaveRights(context, items, callbackOutcome.replaced)
         },
         ask: (confirmation) => confirmation?.tasks ?? [],
         write: { dryRun, skipIndex: dryRun, skipEvents: dryRun },

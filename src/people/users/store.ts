@@ -310,3 +310,27 @@ export async function findGroupSummaries(db: Queryable, ids: readonly number[]):
   )
   return rows
 }
+
+/** Users of the types who have not been seen since then, those first who have been away for longest; nobody of the system. */
+export async function idleUsers(
+  db: Queryable,
+  before: Date,
+  types: readonly string[],
+  most: number,
+): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    `select id from "user" where archived_at is null and type = any($2) and coalesce(last_seen_at, created_at) < $1
+     order by coalesce(last_seen_at, created_at), id limit $3`,
+    [before, types, most],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Users who have been in the archive since before then. */
+export async function archivedUsers(db: Queryable, before: Date, most: number): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    `select id from "user" where archived_at < $1 and type <> 'system' order by archived_at, id limit $2`,
+    [before, most],
+  )
+  return rows.map(({ id }) => id)
+}

@@ -19,6 +19,7 @@ export const jobLanes = {
     places: 2,
     doc: 'the media lane (the other renditions). Each takes a process of its own, behind those of previews.',
   },
+  backup: { places: 1, doc: 'the backup lane: backups that are made over the interface.' },
   task: { places: 1, doc: 'the task lane: runs of tasks, which may take hours.' },
 } as const satisfies Record<string, JobLane>
 

@@ -26,6 +26,7 @@ import { type Known, nothingKnown } from './render/run.ts'
 import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
 import type { Ignored } from './save/request/ignored.ts'
+import type { SaveCallback } from './save/callbacks/model.ts'
 import { runSaveCallbacks, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 import { type Ending, inTransaction } from './save/transaction.ts'
 
@@ -122,6 +123,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly awaitIndex: number
         readonly fileDays?: number | undefined
         readonly facts?: () => RequestFacts
+        /** Who is asked about this save alone, before all others. */
+        readonly callbacks?: readonly SaveCallback[]
       },
       deadline: Deadline = noDeadline,
       withSave?: WithSave,
@@ -129,7 +132,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
-      const request = { actor, objecttype: table, body, options, facts: options.facts }
+      const { facts, callbacks } = options
+      const request = { actor, objecttype: table, body, options, facts, callbacks }
       const callbackOutcome = await runSaveCallbacks(deps, request, deadline)
       const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {

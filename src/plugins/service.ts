@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
-import { CallbackFailed, type SaveCallback } from '../objects/service.ts'
+import { CallbackFailed, type PendingChange, type PendingObject, type SaveCallback } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
 import { AppError } from '../platform/errors.ts'
@@ -150,7 +150,7 @@ export async function createPluginService(options: PluginOptions) {
     mayInstall: settings.allowPluginInstall,
     readOnly: settings.readOnly,
     async problemOf({ manifest }) {
-      const programs = [...manifest.preSave.values(), ...manifest.extensions.values()]
+      const programs = [...manifest.preSave.values(), ...manifest.extensions.values(), ...manifest.uploads.values()]
       const problems = await Promise.all(programs.map(services.problemOf))
       return problems.find((problem) => problem !== null) ?? null
     },
@@ -160,9 +160,22 @@ export async function createPluginService(options: PluginOptions) {
   /** One list for each state, since it is asked for at each save. */
   let steps: { readonly of: PluginSnapshot; readonly callbacks: readonly SaveCallback[] } | null = null
 
+  /** @throws {AppError} `PluginNotFound`, `PluginDisabled` */
+  function uploadProgram(name: string, entry: string): { readonly plugin: Plugin; readonly program: Program } {
+    const plugin = browser.enabled(name)
+    const program = plugin.manifest.uploads.get(entry)
+    if (!program) throw new AppError('PluginNotFound', { plugin: name, collection_upload: entry })
+    return { plugin, program }
+  }
+
   return {
     manage,
     browser,
+    uploadProgram,
+
+    /** Asks the program of an upload into a collection about objects that are to be saved. @throws {AppError} */
+    askAboutUpload: ({ name, entry }: { readonly name: string; readonly entry: string }, ...asked: AskedOfUpload) =>
+      callbacks.askWhole(uploadProgram(name, entry), ...asked),
 
     /** The enabled plugins, for front ends. */
     list: (): PluginList => renderList(plugins.get().enabled, settings.externalUrl),
@@ -197,8 +210,14 @@ export async function createPluginService(options: PluginOptions) {
   }
 }
 
+type AskedOfUpload = [change: PendingChange, objects: readonly PendingObject[], more: Readonly<Record<string, unknown>>]
+
 function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {
   return new Set(
-    enabled.flatMap((plugin) => [...plugin.manifest.preSave.values()].map((program) => keptKey(plugin, program))),
+    enabled.flatMap((plugin) =>
+      [...plugin.manifest.preSave.values(), ...plugin.manifest.uploads.values()].map((program) =>
+        keptKey(plugin, program),
+      ),
+    ),
   )
 }

@@ -41,7 +41,7 @@ custom_types:
 callbacks:
   export: { md5: {} }
 collection_upload:
-  copy: { config: [], callbacks: { objects: {} } }
+  copy: { config: [], callbacks: { objects: { exec: { service: exec, commands: [{ prog: 'true' }] } } } }
 `
 const wholeFiles = {
   'manifest.yml': full,
@@ -63,7 +63,7 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
     ...{ update_policy: 'never', last_checked_at: null, last_failure: null },
   })
   assert.ok(Date.parse(created_at) <= Date.parse(updated_at) && zip_file._id > 0)
-  assert.deepEqual(unsupported, ['custom_types', 'callbacks.export', 'collection_upload.copy.callbacks'])
+  assert.deepEqual(unsupported, ['custom_types', 'callbacks.export'])
   assert.deepEqual(manifest, {
     ...{ name: 'whole', version: '1.0', url: 'https://example.org/whole' },
     displayname: { 'de-DE': 'Ganz', 'en-US': 'Whole' },
@@ -75,7 +75,9 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
     base_url: 'http://localhost:8080/api/v1/plugin/static/whole',
     plugin_url: 'http://localhost:8080/api/v1/plugin/extension/whole',
     build_info: { repository: 'whole', rev: 'abc', lastchanged: 'then' },
-    collection_upload: { copy: { config: [], callbacks: { objects: {} } } },
+    collection_upload: {
+      copy: { config: [], callbacks: { objects: { exec: { service: 'exec', commands: [{ prog: 'true' }] } } } },
+    },
   })
   assert.deepEqual((await root.get('/plugin')).body.plugins, [])
   assert.equal((await switched(svc, id, true)).enabled, true)

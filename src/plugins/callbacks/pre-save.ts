@@ -77,12 +77,13 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     return { body: answer.body, failed: false }
   }
 
-  async function ask(
+  /** The whole answer, with the objects in it. */
+  async function askWhole(
     { plugin, program }: { plugin: Plugin; program: Program },
     change: Pick<PendingChange, 'actor' | 'deadline' | 'request'>,
     objects: readonly PendingObject[],
     more: Readonly<Record<string, unknown>> = {},
-  ): Promise<readonly Replacement[]> {
+  ): Promise<{ readonly replacements: readonly Replacement[]; readonly body: unknown }> {
     const { actor, deadline, request = null } = change
     using waiting = signalOf(deadline)
     const answered = await caller.run(
@@ -95,11 +96,16 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     const refusal = refusalIn(answered.body, answered.failed)
     if (refusal) throw refusalError(refusal)
     if (isObject(answered.body) && isObject(answered.body.error)) throw new CallbackFailed('its error has no code')
-    return replacementsIn(answered.body, tableOf)
+    return { replacements: replacementsIn(answered.body, tableOf), body: answered.body }
+  }
+
+  async function ask(...asked: Parameters<typeof askWhole>): Promise<readonly Replacement[]> {
+    return (await askWhole(...asked)).replacements
   }
 
   return {
     ask,
+    askWhole,
 
     /** The steps of a plugin, in the order of its manifest; those whose callback is not there are left out. */
     stepsOf(plugin: Plugin): SaveCallback[] {

@@ -25,6 +25,8 @@ export interface Change {
   readonly deadline: Deadline
   /** The request that it is part of. */
   readonly facts?: (() => RequestFacts) | undefined
+  /** Who is asked about this change alone, before all others. */
+  readonly first?: readonly SaveCallback[] | undefined
   /** All that would change: finds, decides and merges, just as it is done for the write. */
   look(context: SaveContext, said: CallbackReplacements): Promise<readonly Item[]>
 }
@@ -38,7 +40,9 @@ export const nothingSaid: CallbackOutcome = { replaced: new Map(), shownAs: new 
 
 /** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
-  const callbacks = deps.callbacks.list().filter(({ kinds }) => kinds.includes(change.kind))
+  const callbacks = [...(change.first ?? []), ...deps.callbacks.list()].filter(({ kinds }) =>
+    kinds.includes(change.kind),
+  )
   if (callbacks.length === 0) return nothingSaid
   const viewer = await deps.callbacks.viewer()
   let callbackOutcome = nothingSaid

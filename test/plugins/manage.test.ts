@@ -100,6 +100,23 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
   assert.equal((await root.get(`/plugin/manage/${id}`)).body.code, 'PluginNotFound')
 })
 
+test('READ-003 front ends are told the installed plugins, as far as these are on, in their order', async () => {
+  const listed = async (): Promise<string[]> => (await root.get('/plugin')).body.plugins.map(({ name }: Json) => name)
+  const before = await listed()
+  const first = await install(svc, 'read-one', { 'manifest.yml': named('read-one') })
+  const second = await install(svc, 'read-two', { 'manifest.yml': named('read-two') })
+  assert.deepEqual(await listed(), [...before, 'read-one', 'read-two'])
+  // What is off does nothing, so there is nothing to be told of it; whoever manages plugins sees it.
+  await switched(svc, first.id, false)
+  assert.deepEqual(await listed(), [...before, 'read-two'])
+  const managed = (await root.get('/plugin/manage')).body.plugins.map(({ name }: Json) => name)
+  assert.ok(managed.includes('read-one'))
+  await switched(svc, first.id, true)
+  assert.deepEqual(await listed(), [...before, 'read-one', 'read-two'])
+  for (const { id } of [first, second]) await remove(svc, id)
+  assert.deepEqual(await listed(), before)
+})
+
 test('READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 what front ends load of plugins that are on', async () => {
   const other = {
     'manifest.yml': named('another', {

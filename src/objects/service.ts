@@ -23,10 +23,10 @@ import {
 import { type FormatName, formats } from './render/formats.ts'
 import type { Shape } from './render/render.ts'
 import { type Known, nothingKnown } from './render/run.ts'
+import type { SaveCallback } from './save/callbacks/model.ts'
 import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
 import type { Ignored } from './save/request/ignored.ts'
-import type { SaveCallback } from './save/callbacks/model.ts'
 import { runSaveCallbacks, type SaveOptions, type SaveResult, saveObjects } from './save/save.ts'
 import { type Ending, inTransaction } from './save/transaction.ts'
 

@@ -347,6 +347,9 @@ export async function composeObjects(
     languages,
     findByValues: (actor, wanted) => findObjectsByValues(objectDeps, actor, wanted),
     metadata: { wait: files.awaitMetadata, ...metadataImport },
+    requirePlugin: ({ name, entry }) => void plugins.uploadProgram(name, entry),
+    askPlugin: plugins.askAboutUpload,
+    fileRecords: (actor, ids) => files.read(actor, ids, 'long', {}),
   })
   const drives = createDriveService({
     db,

@@ -3,6 +3,7 @@
  * datamodel. An *ingested file* is one whose content is stored and that is to become part of an object. An *outcome* says
  * which objects have got a file, or why none has.
  */
+import type { CollectionUploads } from '../collections/service.ts'
 import type { Column, Mask, Table } from '../datamodel/model.ts'
 import type { AppError } from '../platform/errors.ts'
 
@@ -25,8 +26,20 @@ export interface HierarchyLink {
   readonly poolId: number | null
 }
 
+/** A plugin that changes what uploads make of files. */
+export interface UploadPlugin {
+  readonly name: string
+  /** Its place in `collection_upload` of the manifest. */
+  readonly entry: string
+  /** What the collection says to it. */
+  readonly config: Wire
+}
+
 export interface Target {
   readonly collectionId: number
+  readonly collection: CollectionUploads['collection']
+  /** null: nobody is asked. */
+  readonly plugin: UploadPlugin | null
   readonly table: Table
   readonly mask: Mask
   /** The column of files; of the object type or of a nested table of it. */

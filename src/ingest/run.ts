@@ -10,6 +10,7 @@ import type { Group } from './group.ts'
 import type { IngestedFile, ReachedObject, Target, Wire } from './model.ts'
 import { createPayload, type FolderObjects, linksFolder, updatePayload } from './payload.ts'
 import { inCollection, noteUploads } from './store.ts'
+import { type LogEntry, logEvent, type UploadPluginDeps, uploadCallback } from './upload-plugin.ts'
 
 /** What files say of themselves, as blocks of objects (mappings/import). */
 export interface MetadataSource {
@@ -29,9 +30,11 @@ export interface GroupResult {
   readonly group: Group
   readonly object: ReachedObject | null
   readonly error: AppError | null
+  /** What plugins have said of it. */
+  readonly messages: readonly string[]
 }
 
-export interface RunDeps {
+export interface RunDeps extends UploadPluginDeps {
   readonly db: Db
   readonly events: Pick<EventLog, 'append'>
   readonly collections: Pick<CollectionService, 'lists'>
@@ -72,7 +75,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
 
   /** What belongs to a save: the collection has the objects, the uploads are noted, the log tells them. */
   const withSave =
-    (ready: readonly Ready[], profile: string | null): WithSave =>
+    (ready: readonly Ready[], profile: string | null, log: readonly LogEntry[]): WithSave =>
     async (tx, saved) => {
       await joinCollection(tx, saved)
       const uploads = ready.flatMap(({ group }, index) =>
@@ -83,6 +86,10 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
       await events.append(tx, [
         ...uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
         ...(profile === null ? [] : [mappingEvent(actor, target, ready, profile)]),
+        ...log.map((entry, index) => {
+          const saved = uploads.find(({ file }) => entry.group.files.includes(file))?.object.systemObjectId ?? 0
+          return logEvent(actor, target, entry, index, saved)
+        }),
         ...uploads
           .filter(({ file, created }) => folders.has(file.path) && linksFolder(target, created))
           .map(({ file }) => folderEvent(actor, target, file)),
@@ -99,17 +106,22 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
   async function save(
     ready: readonly Ready[],
     { partial, profile = null, dryRun = false }: SaveAs,
-  ): Promise<readonly SavedHead[]> {
-    const options = { ...saveOptions, partial, dryRun, format: 'short' as const, awaitIndex }
+  ): Promise<{ readonly objects: readonly SavedHead[]; readonly log: readonly LogEntry[] }> {
+    const { plugin } = target
+    const groups = ready.map(({ group }) => group)
+    const asked = plugin === null ? null : uploadCallback(deps, actor, { ...target, plugin }, groups)
+    const callbacks = asked ? [asked.callback] : []
+    const log = asked?.log ?? []
+    const options = { ...saveOptions, partial, dryRun, format: 'short' as const, awaitIndex, callbacks }
     const result = await objects.save(
       actor,
       target.table.name,
       ready.map(({ payload }) => payload),
       options,
       deadline,
-      withSave(ready, profile),
+      withSave(ready, profile, log),
     )
-    if (result.kind === 'done') return result.objects
+    if (result.kind === 'done') return { objects: result.objects, log }
     throw new AppError(
       'UploadError',
       {},
@@ -122,10 +134,10 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
     if (ready.length === 0) return []
     try {
       const saved = await save(ready, as)
-      return ready.map(({ group }, index) => ({ group, object: saved[index] as SavedHead, error: null }))
+      return resultsOf(ready, saved)
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500 || error.status === 423) throw error
-      if (ready.length === 1) return ready.map(({ group }) => ({ group, object: null, error }))
+      if (ready.length === 1) return ready.map(({ group }) => failedResult(group, error))
       const half = ready.length >> 1
       return [...(await saveEach(ready.slice(0, half), as)), ...(await saveEach(ready.slice(half), as))]
     }
@@ -170,7 +182,7 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
         ready.push({ group, payload: updatePayload(target, group, object, folders) })
       } catch (error) {
         if (together || !(error instanceof AppError)) throw error
-        failed.push({ group, object: null, error })
+        failed.push(failedResult(group, error))
       }
     }
     return { ready, failed }
@@ -193,10 +205,26 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
     ] as const) {
       if (list.length === 0) continue
       const saved = await save(list, as)
-      results.push(...list.map(({ group }, index) => ({ group, object: saved[index] as SavedHead, error: null })))
+      results.push(...resultsOf(list, saved))
     }
     return results
   }
+}
+
+function failedResult(group: Group, error: AppError): GroupResult {
+  return { group, object: null, error, messages: [] }
+}
+
+function resultsOf(
+  ready: readonly Ready[],
+  { objects, log }: { readonly objects: readonly SavedHead[]; readonly log: readonly LogEntry[] },
+): GroupResult[] {
+  return ready.map(({ group }, index) => ({
+    group,
+    object: objects[index] as SavedHead,
+    error: null,
+    messages: log.flatMap((entry) => (entry.group === group && entry.msg !== '' ? entry.msg : [])),
+  }))
 }
 
 export const wouldAsk = 'A save of the object would ask a question; nobody can answer it.'

@@ -16,7 +16,7 @@ import { type Exchange, exchangeFile, type FilePlace } from './exchange.ts'
 import { groupFiles, groupKey } from './group.ts'
 import { folderObjects, type HierarchyDeps } from './hierarchy.ts'
 import { matchingObjects } from './match.ts'
-import { type IngestedFile, mostIngested, type Outcome, type Target } from './model.ts'
+import { type IngestedFile, mostIngested, type Outcome, type Target, type UploadPlugin } from './model.ts'
 import { linksFolder } from './payload.ts'
 import { createRun, type GroupResult, type RunDeps, saveOptions, wouldAsk } from './run.ts'
 import { uploadedBefore } from './store.ts'
@@ -30,6 +30,8 @@ export interface IngestDeps extends RunDeps, Omit<HierarchyDeps, 'objects'> {
   readonly collections: Pick<CollectionService, 'uploads' | 'lists'>
   readonly objects: Pick<ObjectService, 'save' | 'delete'>
   readonly search: Pick<SearchService, 'walk'>
+  /** @throws {AppError} `PluginNotFound`, `PluginDisabled` */
+  readonly requirePlugin: (plugin: UploadPlugin) => void
 }
 
 export interface IngestOptions {
@@ -57,7 +59,9 @@ export function createIngestService(deps: IngestDeps) {
    * @throws {AppError} `ObjectNotFound`, `RightRequired`, `CollectionUploadNoObjectFound` without upload settings
    */
   async function target(actor: Actor, collectionId: number): Promise<Target> {
-    return resolveTarget(await collections.uploads(actor, collectionId), datamodel.current())
+    const found = resolveTarget(await collections.uploads(actor, collectionId), datamodel.current())
+    if (found.plugin) deps.requirePlugin(found.plugin)
+    return found
   }
 
   /** Uploads that look for what others have made take turns in a collection. */
@@ -183,7 +187,7 @@ function outcomeOf(file: IngestedFile, results: readonly GroupResult[], refusal:
   const own = results.filter(({ group }) => group.files.includes(file))
   const objects = own.flatMap(({ object }) => object ?? [])
   const error = refusal ?? own.find(({ error }) => error !== null)?.error ?? null
-  return { file, objects, error: objects.length > 0 ? null : error, messages: [] }
+  return { file, objects, error: objects.length > 0 ? null : error, messages: own.flatMap(({ messages }) => messages) }
 }
 
 function isLockTimeout(error: unknown): boolean {

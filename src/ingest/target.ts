@@ -3,6 +3,7 @@ import type { Column, Model, Table } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { resolveHierarchy } from './hierarchy.ts'
 import type { Target, UpdateMode, UpdatePolicy } from './model.ts'
+import { readUploadPlugin } from './upload-plugin.ts'
 
 /** `create_object` as it is stored (collections/schema.ts). */
 interface Settings {
@@ -16,6 +17,8 @@ interface Settings {
   readonly recognize_series?: boolean
   readonly recognize_version?: boolean
   readonly mapping?: 'standard' | 'none' | number
+  readonly plugin?: string
+  readonly plugin_config?: unknown
   readonly tags?: readonly { readonly _id: number }[]
   readonly [name: string]: unknown
 }
@@ -23,7 +26,6 @@ interface Settings {
 /** Settings that uploads cannot obey yet, as far as they ask for something. */
 const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
   ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
-  ['plugin', (value) => value !== ''],
   ['linked_pool_id', () => true],
 ]
 
@@ -55,6 +57,8 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
   }
   return {
     collectionId: collection.id,
+    collection,
+    plugin: readUploadPlugin(given.plugin, given.plugin_config),
     table,
     mask,
     column,

@@ -23,6 +23,7 @@ import {
 import { type FormatName, formats } from './render/formats.ts'
 import type { Shape } from './render/render.ts'
 import { type Known, nothingKnown } from './render/run.ts'
+import type { SaveCallback } from './save/callbacks/model.ts'
 import type { ObjectDeps } from './save/context.ts'
 import type { SavedObject } from './save/outcome.ts'
 import {
@@ -156,6 +157,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly awaitIndex: number
         readonly fileDays?: number | undefined
         readonly facts?: () => RequestFacts
+        /** Who is asked about this save alone, before all others. */
+        readonly callbacks?: readonly SaveCallback[]
       },
       deadline: Deadline = noDeadline,
       withSave?: WithSave,
@@ -163,7 +166,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       const table = objecttype(name)
       deps.files.expiry(options.fileDays)
       let answer: JsonAnswer = { body: [], short: 0 }
-      const request = { actor, objecttype: table, body, options, facts: options.facts }
+      const { facts, callbacks } = options
+      const request = { actor, objecttype: table, body, options, facts, callbacks }
       const callbackOutcome = await runSaveCallbacks(deps, request, deadline)
       const run = { ending: endingOf(options), objects: body.length, deadline }
       const result = await inTransaction<SaveResult>(deps, run, async (tx) => {

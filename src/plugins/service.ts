@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { CustomTypes } from '../datamodel/service.ts'
 import type { EventLog } from '../events/service.ts'
-import { CallbackFailed, type SaveCallback } from '../objects/service.ts'
+import { CallbackFailed, type PendingChange, type PendingObject, type SaveCallback } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
 import { AppError } from '../platform/errors.ts'
@@ -199,9 +199,22 @@ export async function createPluginService(options: PluginOptions) {
   /** One list for each state, since it is asked for at each save. */
   let steps: { readonly of: PluginSnapshot; readonly callbacks: readonly SaveCallback[] } | null = null
 
+  /** @throws {AppError} `PluginNotFound`, `PluginDisabled` */
+  function uploadProgram(name: string, entry: string): { readonly plugin: Plugin; readonly program: Program } {
+    const plugin = browser.enabled(name)
+    const program = plugin.manifest.uploads.get(entry)
+    if (!program) throw new AppError('PluginNotFound', { plugin: name, collection_upload: entry })
+    return { plugin, program }
+  }
+
   return {
     manage,
     browser,
+    uploadProgram,
+
+    /** Asks the program of an upload into a collection about objects that are to be saved. @throws {AppError} */
+    askAboutUpload: ({ name, entry }: { readonly name: string; readonly entry: string }, ...asked: AskedOfUpload) =>
+      callbacks.askWhole(uploadProgram(name, entry), ...asked),
 
     /** The enabled plugins, for front ends. */
     list: (): PluginList => renderList(plugins.get().enabled, settings.externalUrl),
@@ -242,10 +255,12 @@ export async function createPluginService(options: PluginOptions) {
   }
 }
 
+type AskedOfUpload = [change: PendingChange, objects: readonly PendingObject[], more: Readonly<Record<string, unknown>>]
+
 /** All programs of a plugin that the service runs. */
-function programsOf({ preSave, transitions, extensions, customTypes }: Manifest): Program[] {
+function programsOf({ preSave, transitions, uploads, extensions, customTypes }: Manifest): Program[] {
   const updaters = [...customTypes.values()].flatMap(({ update }) => update?.program ?? [])
-  return [...preSave.values(), ...transitions.values(), ...extensions.values(), ...updaters]
+  return [...preSave.values(), ...transitions.values(), ...uploads.values(), ...extensions.values(), ...updaters]
 }
 
 function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {

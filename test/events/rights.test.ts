@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { install } from '../plugins/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { commitModel } from '../support/seed/model.ts'
 import { museum } from '../support/seed/museum.ts'
@@ -128,6 +129,41 @@ describe('rights on events', () => {
       const named = await client.post('/event', { ...event('SEARCH'), ...user })
       assert.deepEqual([named.status, named.body.code], [400, 'ServerGeneric'])
     }
+  })
+
+  test('EVAPI-003 skip_constraints takes system.root, and lets events of all groups and of other users be written', async () => {
+    await install(svc, 'told', {
+      'manifest.yml': JSON.stringify({
+        plugin: { name: 'told', version: '1' },
+        custom_events: { TOLD_BY_PLUGIN: { user: true } },
+      }),
+    })
+    const types = { ...closed, FRONTEND: 'SEARCH', PLUGIN: 'TOLD_BY_PLUGIN' }
+    const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND INDEX LOGIN_LOGOUT PLUGIN SYSTEM TASK UPLOAD'
+    assert.deepEqual(Object.keys(types).sort(), groups.split(' '))
+    const count = async () =>
+      (await svc.as('root').get('/event/list', { type: Object.values(types).join(), limit: 1 })).body.count
+    const user = { user: { _basetype: 'user', user: { _id: 901, _generated_displayname: 'Ben' } } }
+    for (const [group, type] of Object.entries(types)) {
+      for (const client of [mighty, svc.as('root')]) {
+        const written = await client.post('/event', { ...event(type), ...user }, { skip_constraints: true })
+        assert.deepEqual(
+          [written.status, written.body.event?.type, written.body.user?.user._id],
+          [200, type, 901],
+          group,
+        )
+      }
+      const before = await count()
+      for (const client of [stranger, reader]) {
+        for (const body of [event(type), { ...event(type), ...user }]) {
+          const answer = await client.post('/event', body, { skip_constraints: true })
+          assert.deepEqual([answer.status, answer.body.code], [400, 'ServerGeneric'], group)
+        }
+      }
+      assert.equal(await count(), before)
+    }
+    // Switched off, it changes nothing.
+    assert.equal((await stranger.post('/event', event('SEARCH'), { skip_constraints: false })).status, 200)
   })
 
   test('EVAPI-030 a list of events has the rules and parameters of one', async () => {

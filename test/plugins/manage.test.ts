@@ -41,7 +41,7 @@ custom_types:
 callbacks:
   export: { md5: {} }
 collection_upload:
-  copy: { config: [], callbacks: { objects: {} } }
+  copy: { config: [], callbacks: { objects: { exec: { service: exec, commands: [{ prog: 'true' }] } } } }
 `
 const wholeFiles = {
   'manifest.yml': full,
@@ -63,7 +63,7 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
     ...{ update_policy: 'never', last_checked_at: null, last_failure: null },
   })
   assert.ok(Date.parse(created_at) <= Date.parse(updated_at) && zip_file._id > 0)
-  assert.deepEqual(unsupported, ['callbacks.export', 'collection_upload.copy.callbacks'])
+  assert.deepEqual(unsupported, ['callbacks.export'])
   assert.deepEqual(manifest, {
     ...{ name: 'whole', version: '1.0', url: 'https://example.org/whole' },
     displayname: { 'de-DE': 'Ganz', 'en-US': 'Whole' },
@@ -75,7 +75,9 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
     base_url: 'http://localhost:8080/api/v1/plugin/static/whole',
     plugin_url: 'http://localhost:8080/api/v1/plugin/extension/whole',
     build_info: { repository: 'whole', rev: 'abc', lastchanged: 'then' },
-    collection_upload: { copy: { config: [], callbacks: { objects: {} } } },
+    collection_upload: {
+      copy: { config: [], callbacks: { objects: { exec: { service: 'exec', commands: [{ prog: 'true' }] } } } },
+    },
   })
   assert.deepEqual((await root.get('/plugin')).body.plugins, [])
   assert.equal((await switched(svc, id, true)).enabled, true)
@@ -96,6 +98,23 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
   )
   await remove(svc, id)
   assert.equal((await root.get(`/plugin/manage/${id}`)).body.code, 'PluginNotFound')
+})
+
+test('READ-003 front ends are told the installed plugins, as far as these are on, in their order', async () => {
+  const listed = async (): Promise<string[]> => (await root.get('/plugin')).body.plugins.map(({ name }: Json) => name)
+  const before = await listed()
+  const first = await install(svc, 'read-one', { 'manifest.yml': named('read-one') })
+  const second = await install(svc, 'read-two', { 'manifest.yml': named('read-two') })
+  assert.deepEqual(await listed(), [...before, 'read-one', 'read-two'])
+  // What is off does nothing, so there is nothing to be told of it; whoever manages plugins sees it.
+  await switched(svc, first.id, false)
+  assert.deepEqual(await listed(), [...before, 'read-two'])
+  const managed = (await root.get('/plugin/manage')).body.plugins.map(({ name }: Json) => name)
+  assert.ok(managed.includes('read-one'))
+  await switched(svc, first.id, true)
+  assert.deepEqual(await listed(), [...before, 'read-one', 'read-two'])
+  for (const { id } of [first, second]) await remove(svc, id)
+  assert.deepEqual(await listed(), before)
 })
 
 test('READ-004 READ-005 READ-006 READ-007 READ-008 READ-009 READ-010 what front ends load of plugins that are on', async () => {

@@ -9,6 +9,7 @@ import { confirmTask, confirmTasks, type Task } from '../../platform/values/task
 import { invalidValue } from '../content/values.ts'
 import type { Known } from '../render/run.ts'
 import { rowsOf, type StoredObject } from '../stored/content.ts'
+import type { SaveCallback } from './callbacks/model.ts'
 import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
 import { type CallbackOutcome, nothingSaid, runCallbacks } from './callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
@@ -82,6 +83,8 @@ export interface SaveRequest {
   readonly options: SaveOptions
   /** The request that it came with, for those who are asked before it is written. */
   readonly facts?: (() => RequestFacts) | undefined
+  /** Who is asked about this one alone, before all others. */
+  readonly callbacks?: readonly SaveCallback[] | undefined
 }
 
 /** What callbacks say to a save; before any of it is written, and before anything is locked. */
@@ -101,6 +104,7 @@ export async function runSaveCallbacks(
     objects: body.length,
     deadline,
     facts: request.facts,
+    first: request.callbacks,
     async look(context, said, consider) {
       const { items, kept } = await prepare(context, request, said)
       await consider(items)

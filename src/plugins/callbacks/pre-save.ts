@@ -75,12 +75,13 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     return { body: answer.body, failed: false }
   }
 
-  async function ask(
+  /** The whole answer, with the objects in it. */
+  async function askWhole(
     { plugin, program }: { plugin: Plugin; program: Program },
     change: Pick<PendingChange, 'actor' | 'deadline' | 'request'>,
     objects: readonly PendingObject[],
     more: Readonly<Record<string, unknown>> = {},
-  ): Promise<readonly Replacement[]> {
+  ): Promise<{ readonly replacements: readonly Replacement[]; readonly body: unknown }> {
     const { actor, deadline, request = null } = change
     using waiting = signalOf(deadline)
     const answered = await caller.run(
@@ -92,11 +93,16 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     )
     const refusal = refusalIn(answered.body, answered.failed)
     if (refusal) throw refusalError(refusal)
-    return replacementsIn(answered.body, tableOf)
+    return { replacements: replacementsIn(answered.body, tableOf), body: answered.body }
+  }
+
+  async function ask(...asked: Parameters<typeof askWhole>): Promise<readonly Replacement[]> {
+    return (await askWhole(...asked)).replacements
   }
 
   return {
     ask,
+    askWhole,
 
     /** Runs a program once, and gives what it says as JSON. @throws {CallbackFailed} in words that go on from its name. */
     say: once,

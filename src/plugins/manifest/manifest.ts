@@ -56,7 +56,8 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
     steps: preSave.at('steps').items().map(readStep),
     preSave: programsOf(preSave.at('callbacks')),
     transitions: programsOf(callbacks.at('transition_db_pre_save')),
-    collectionUpload: readCollectionUpload(root.at('collection_upload')),
+    collectionUpload: root.at('collection_upload').object(),
+    uploads: readUploads(root.at('collection_upload')),
     baseConfig: readBaseConfig(root.at('base_config')),
     customTypes: new Map(root.at('custom_types').members(100).map(readCustomType)),
     systemRights: root.at('system_rights').items(200).map(readRight),
@@ -65,8 +66,8 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
   }
 }
 
-const upcoming = ['collection_upload', ...notYet]
-const effective = ['base_config', 'system_rights', 'custom_types', 'custom_events']
+const upcoming = notYet
+const effective = ['collection_upload', 'base_config', 'system_rights', 'custom_types', 'custom_events']
 
 function readName(place: Place): string {
   const name = place.text(longestName)
@@ -121,9 +122,17 @@ function readStep(step: Place): Step {
   return { name: step.at('name').textOr('', 1000), callback: step.at('callback').text(200), objecttypes }
 }
 
-function readCollectionUpload(place: Place): Record<string, unknown> {
-  for (const [, entry] of place.members(200)) place.ignored.add(entry.at('callbacks').path)
-  return place.object()
+/** Programs that change what uploads into collections make of files; what is set for each collection is for front ends. */
+function readUploads(place: Place) {
+  return new Map(
+    place.members(200).map(([name, entry]) => {
+      if (!/^[a-z][a-z_0-9]+$/.test(name)) throw entry.wrong('named by lower-case letters, digits and _')
+      entry.knows('config', 'callbacks')
+      entry.at('config').items(200)
+      entry.at('callbacks').knows('objects')
+      return [name, readProgram(entry.at('callbacks').at('objects'))] as const
+    }),
+  )
 }
 
 function readBaseConfig(list: Place): ConfigSection[] {

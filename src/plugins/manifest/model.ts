@@ -92,7 +92,10 @@ export interface Manifest {
   readonly steps: readonly Step[]
   readonly preSave: ReadonlyMap<string, Program>
   readonly transitions: ReadonlyMap<string, Program>
+  /** As it is told to front ends. */
   readonly collectionUpload: Readonly<Record<string, unknown>>
+  /** Programs that change what uploads into collections make of files. */
+  readonly uploads: ReadonlyMap<string, Program>
   readonly baseConfig: readonly ConfigSection[]
   readonly systemRights: readonly AddedRight[]
   readonly customTypes: ReadonlyMap<string, AddedType>

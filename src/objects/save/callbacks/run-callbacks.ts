@@ -28,6 +28,8 @@ export interface Change {
   readonly deadline: Deadline
   /** The request that it is part of. */
   readonly facts?: (() => RequestFacts) | undefined
+  /** Who is asked about this change alone, before all others. */
+  readonly first?: readonly SaveCallback[] | undefined
   /**
    * All that would change: finds, decides and merges, just as it is done for the write. `consider` is called with the items for
    * which transitions are considered, in the state in which these meet them.
@@ -51,7 +53,9 @@ export const nothingSaid: CallbackOutcome = { ...nobodyAsked, asked: null }
 
 /** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
-  const callbacks = deps.callbacks.list().filter(({ kinds }) => kinds.includes(change.kind))
+  const callbacks = [...(change.first ?? []), ...deps.callbacks.list()].filter(({ kinds }) =>
+    kinds.includes(change.kind),
+  )
   const asks = askingKinds.has(change.kind) && deps.transitionAsks.asks()
   if (callbacks.length === 0 && !asks) return nobodyAsked
   const viewer = await deps.callbacks.viewer()

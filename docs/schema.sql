@@ -167,6 +167,45 @@ CREATE INDEX collection_upload_object_idx ON public.collection_upload USING btre
 CREATE INDEX collection_upload_series_idx ON public.collection_upload USING btree (collection_id, series_key) WHERE (series_key IS NOT NULL);
 CREATE INDEX collection_upload_stem_idx ON public.collection_upload USING btree (collection_id, stem_key);
 
+create table custom_datum (
+  type text not null,
+  uuid text not null,
+  data jsonb not null,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  constraint custom_datum_pkey PRIMARY KEY (type, uuid)
+);
+CREATE INDEX custom_datum_due ON public.custom_datum USING btree (type, expires_at);
+
+create table custom_datum_run (
+  type text not null,
+  held_until timestamp with time zone not null,
+  started_at timestamp with time zone not null,
+  done integer not null,
+  total integer not null,
+  constraint custom_datum_run_pkey PRIMARY KEY (type)
+);
+
+create table custom_datum_use (
+  system_object_id bigint not null,
+  type text not null,
+  written text not null,
+  uuid text not null,
+  stale boolean not null default false,
+  constraint custom_datum_use_pkey PRIMARY KEY (system_object_id, type, written),
+  constraint custom_datum_use_system_object_id_fkey FOREIGN KEY (system_object_id) REFERENCES object(system_object_id) ON DELETE CASCADE
+);
+CREATE INDEX custom_datum_use_by_value ON public.custom_datum_use USING btree (type, uuid);
+CREATE INDEX custom_datum_use_stale ON public.custom_datum_use USING btree (type) WHERE stale;
+
+create table datamodel_custom_types (
+  one boolean not null default true,
+  revision integer not null,
+  types jsonb not null,
+  constraint datamodel_custom_types_pkey PRIMARY KEY (one),
+  constraint datamodel_custom_types_one CHECK (one)
+);
+
 -- The working copy of the datamodel.
 create table datamodel_head (
   singleton boolean not null default true,

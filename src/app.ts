@@ -127,6 +127,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     async tidy(at) {
       await search.cleanPoints()
       await plugins.plugins.manage.lookForUpdates(at)
+      await plugins.plugins.updateCustomData(at)
       await emptyTrash(at)
       await exports.beginDue(at)
       await exports.clean(at)

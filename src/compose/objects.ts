@@ -52,6 +52,7 @@ import { deepLink } from '../platform/values/deep-link.ts'
 import { createPublishService, publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
+import { indexedEvents } from '../search/queue/indexed-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
 import { createTaskModules, createTaskService, readableTasks } from '../tasks/service.ts'
@@ -106,6 +107,10 @@ export async function composeObjects(
     queued,
     reindexing,
     check: { pause: config.indexCheckPause, every: 3600 * config.indexCheckEvery },
+    async onIndexed(from, ids) {
+      if (ids.length > 0 && baseConfig.get().object_index_event.active)
+        await events.append(from, await indexedEvents(from, ids))
+    },
     onFailure: async (id, error) => {
       await events.append(db, await failureEvents(db, 'OBJECT_INDEX_ERROR', [{ id, error }]))
     },

@@ -26,6 +26,8 @@ export interface NewEvent {
   /** Only for objects of other instances; otherwise rendered from `systemObjectId`. */
   globalObjectId?: string
   info?: object
+  /** Those who poll get it, although its type is none of theirs: the instance wants it. */
+  pollable?: true
   /** Why it happened; that of whoever logs it when not said. */
   cause?: Cause
 }
@@ -97,7 +99,7 @@ function toRow(event: ResolvedEvent, now: string, groups: ReadonlySet<string>, c
   const { actor, definition } = event
   const row: EventRow = {
     type: event.type,
-    pollable: definition.pollable,
+    pollable: event.pollable ?? definition.pollable,
     at: event.at?.toISOString() ?? now,
     schema: event.schema,
     basetype: event.basetype,

@@ -147,7 +147,7 @@ export const eventTypes = {
   WEBHOOK_ERROR: type('SYSTEM', '', 'webhook response response_no_json error'),
 
   // INDEX
-  OBJECT_INDEX: unwritten('INDEX', '', 'Priority IndexName'),
+  OBJECT_INDEX: type('INDEX', '', 'Priority IndexName'),
   OBJECT_INDEX_ERROR: type('INDEX', '', 'IndexName DocID Error'),
   OBJECT_INDEX_REQUEUE: type('INDEX', '', 'IndexName DocID Error'),
   INDEX_SWITCH: type('INDEX', 'P', 'IndexNames Deleted Errors'),

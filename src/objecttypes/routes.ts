@@ -100,6 +100,7 @@ export function registerObjecttypeRoutes(app: HttpApp, { objecttypes }: { object
           'TagNotEnabled',
           'WebhookUnknown',
           'WebhookNotSelected',
+          'SystemRightRequired',
           'WebhookCallbackUnknown',
           'ChangeOwnerNotSelected',
           'TransitionNotFound',

@@ -52,6 +52,7 @@ export function registerTransitionRoutes(http: HttpApp, { transitions, runOnObje
           'TagNotFound',
           'TagNotEnabled',
           'RightRequired',
+          'SystemRightRequired',
           'WebhookUnknown',
           'WebhookNotSelected',
           'WebhookCallbackUnknown',

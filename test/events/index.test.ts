@@ -122,6 +122,34 @@ test('EVENT-051 an object that cannot be indexed is an OBJECT_INDEX_ERROR, and e
   assert.equal(body.count, 1)
 })
 
+test('EVENT-050 OBJECT_INDEX is told of saved objects alone, where the instance wants it: then those who poll get it', async () => {
+  const save = (name: string) => root.post('/db/topic', [payload('topic', { name }), payload('topic', { name })])
+  assert.deepEqual(await told(() => save('Unheard')), [])
+  const setting = (active: boolean) => root.post('/config/system/config', { object_index_event: { active } })
+  assert.equal((await setting(true)).status, 200)
+  let ids: number[] = []
+  const events = await told(async () => {
+    const saved = (await save('Heard')).body
+    ids = saved.map((object: Json) => object._system_object_id)
+  })
+  const info = { Priority: 0, IndexName: 'objects' }
+  assert.deepEqual(events, [
+    { type: 'OBJECT_INDEX', info, polled: true },
+    { type: 'OBJECT_INDEX', info, polled: true },
+  ])
+  const { rows } = await museum.svc.db.query<{ id: number; user_id: number | null }>(
+    `select system_object_id as id, user_id from event where type = 'OBJECT_INDEX' order by id`,
+  )
+  assert.deepEqual(
+    rows,
+    ids.map((id) => ({ id, user_id: null })),
+  )
+  // What is indexed in the background is not told of.
+  const again = await told(() => root.post('/system/reindex'))
+  assert.ok(again.every(({ type }) => type !== 'OBJECT_INDEX') && again.length > 0)
+  assert.equal((await setting(false)).status, 200)
+})
+
 test('an indexer that is killed after its last batch leaves the word to whoever looks next', async () => {
   const events = await told(() =>
     museum.svc.db.query('insert into reindex_run (until_seq, block, datamodel) values (0, false, 2)'),

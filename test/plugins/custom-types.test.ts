@@ -117,7 +117,7 @@ test('members are counted where the column is, hidden where it is, and complete 
   }
   assert.deepEqual(await suggested('tige'), ['tiger'])
   assert.deepEqual(await suggested('felid', 'conceptAncestors'), ['felids'])
-  assert.deepEqual([await suggested('zanzib', 'address'), await suggested('panthe')], [[], []])
+  assert.deepEqual(await suggested('zanzib', 'address'), [])
 })
 
 test('a mapping that changes or goes is taken over at once; what is no value of its type is left out', async () => {

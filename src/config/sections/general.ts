@@ -37,6 +37,11 @@ export const general = {
     active: bool(true),
   }),
 
+  object_index_event: section('general', 'system.config', {
+    /** Whether each saved object is told of in the event log once searches find it as it is. */
+    active: bool(false),
+  }),
+
   purge: section('general', 'system.config', {
     /** Whether root may bring the instance to its first state, where the configuration of the process allows it too. */
     allow_purge: bool(false),

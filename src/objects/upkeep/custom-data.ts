@@ -54,13 +54,13 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
 
     /**
      * Takes over what an updater says. One that has got the identifier of another is merged with that. `given` are those that it
-     * was given: they are asked for again in so many days, unless it says another time.
+     * was given: they are asked for again in so many days, unless it says another time, but not in the same run.
      */
     async apply(
       type: string,
       given: readonly CustomDatum[],
       updated: readonly UpdatedDatum[],
-      days: number,
+      again: { readonly at: Date; readonly days: number },
     ): Promise<{ readonly updated: number; readonly merged: number }> {
       const before = new Map(given.map(({ uuid, data }) => [uuid, data]))
       const changes = updated.map(({ uuid, data }) => ({ uuid, to: uuidOf(data) ?? uuid, data }))
@@ -81,7 +81,11 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
         )
         const there = new Set(locked.map(({ uuid }) => uuid))
         const own = rows.filter(({ uuid }) => there.has(uuid))
-        await tx.query(writeData, [type, JSON.stringify(own), [...before.keys()], days], 'custom-data-write')
+        await tx.query(
+          writeData,
+          [type, JSON.stringify(own), [...before.keys()], again.at, again.days],
+          'custom-data-write',
+        )
         await tx.query(markUses, [type, JSON.stringify(own)], 'custom-data-mark')
         const renamed = own.filter(({ uuid, to }) => to !== uuid)
         await tx.query(
@@ -186,14 +190,16 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
 
 const rowsOf = `jsonb_to_recordset($2::jsonb) as n (uuid text, "to" text, data jsonb, expires timestamptz, stale boolean)`
 
+const dueAgain = `$4::timestamptz + $5 * interval '1 day'`
+
 /** A value under a new identifier is another row; one that was there already takes what is said of it. */
 const writeData = `with n as (select distinct on ("to") * from ${rowsOf} order by "to", (uuid = "to") desc),
   written as (
     insert into custom_datum (type, uuid, data, expires_at)
-    select $1, "to", data, coalesce(expires, now() + $4 * interval '1 day') from n
+    select $1, "to", data, greatest(coalesce(expires, ${dueAgain}), $4::timestamptz + interval '1 minute') from n
     on conflict (type, uuid) do update set data = excluded.data, expires_at = excluded.expires_at
   )
-  update custom_datum d set expires_at = now() + $4 * interval '1 day'
+  update custom_datum d set expires_at = ${dueAgain}
   where d.type = $1 and d.uuid = any($3) and not exists (select from n where n."to" = d.uuid)`
 
 const markUses = `update custom_datum_use u set uuid = n."to", stale = true from ${rowsOf}

@@ -19,7 +19,7 @@ export interface CustomDataStore {
     type: string,
     given: readonly StoredDatum[],
     updated: readonly StoredDatum[],
-    days: number,
+    again: { readonly at: Date; readonly days: number },
   ): Promise<{ readonly updated: number; readonly merged: number }>
   refresh(type: string): Promise<number>
   removeUnused(type: string): Promise<void>
@@ -111,7 +111,7 @@ export function createUpdaters(options: UpdaterOptions) {
           throw new CallbackFailed('its payload names a value that it was not given, or twice')
         return { uuid: identifier, data: said }
       })
-      const outcome = await data.apply(run.type, given, updated, run.update.expiresDays)
+      const outcome = await data.apply(run.type, given, updated, { at, days: run.update.expiresDays })
       run.stats.updated += outcome.updated
       run.stats.de_duplicated += outcome.merged
       offset += given.length

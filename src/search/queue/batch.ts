@@ -32,6 +32,8 @@ export interface BatchDeps {
   /** Hears of objects that link to changed ones, once they show what these are by now. */
   readonly linkedChanged: (systemObjectIds: readonly number[]) => Promise<void>
   readonly readFiles: ReadFiles
+  /** Hears of saved objects in the transaction after which searches find them as they are. */
+  readonly onIndexed: (db: Queryable, systemObjectIds: readonly number[]) => Promise<void>
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: string) => Promise<void>
 }
@@ -51,6 +53,9 @@ export interface BatchResult {
   /** Others show something of these objects, and are to be queued (`spreadOn`). */
   readonly spreading: boolean
 }
+
+/** Of entries that a save has queued; what follows from it, and what is indexed anew, comes behind these. */
+export const savedPriority = 0
 
 export async function indexBatch(
   deps: BatchDeps,
@@ -148,6 +153,7 @@ async function indexEntries(
     await noteChanged(db, batch.changed, batch.rehung)
     await store.clearFailures(db, ids)
     await store.finishQueue(db, entries)
+    await deps.onIndexed(db, distinct(entries.filter(({ priority }) => priority === savedPriority)))
     return applied
   })
   return { generation, done: entries, spreading: batch.changed.length > 0 }

@@ -63,6 +63,7 @@ export interface IndexerDeps {
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
   /** Reports an object that cannot be indexed. */
+  readonly onIndexed: (db: Queryable, systemObjectIds: readonly number[]) => Promise<void>
   readonly onFailure: (id: number, error: string) => Promise<void>
   /** Reports objects that are tried again. */
   readonly onRetry: (db: Queryable, failed: readonly store.Failed[]) => Promise<void>
@@ -100,6 +101,7 @@ export async function createIndexer(deps: IndexerDeps) {
     readFiles: deps.readFiles,
     now,
     assertCurrent: (tx: Tx, model: Model) => deps.datamodel.assertCurrent(tx, model),
+    onIndexed: deps.onIndexed,
     onFailure: deps.onFailure,
   }
   const settings = createSettings(deps)

@@ -14,6 +14,7 @@ import type { OpenPictures } from './table/xlsx/pictures.ts'
 import { xlsxFormat } from './table/xlsx/xlsx.ts'
 import type { Format, WriteContext } from './writer.ts'
 import { xmlFormat } from './xml/native.ts'
+import { schemaOf } from './xml/schema.ts'
 import type { SheetFiles } from './xslt/check.ts'
 import { type Sheet, xsltFormat } from './xslt/format.ts'
 import { largestSheet } from './xslt/sheets.ts'
@@ -117,6 +118,9 @@ export function createFormatService(deps: FormatDeps) {
       const sheet = sheetNamed(name)
       return { name, contentType, extension, single, ...(sheet ? { sheet } : {}) }
     },
+
+    /** The XML Schema of `xml_native` for the datamodel as it is. */
+    schema: (): string => schemaOf(deps.datamodel.current()),
 
     /** The format of the style sheet that is this file; null: the base configuration has none. */
     sheetOf(fileId: number): string | null {

@@ -6,6 +6,7 @@ import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
+import { htmlFormat } from './html/page.ts'
 import { jsonFormat } from './json/json.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
@@ -63,6 +64,8 @@ export type FormatService = ReturnType<typeof createFormatService>
 export interface FormatDeps extends SourceDeps {
   readonly db: Queryable
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
+  /** Where an object has a page for people, by its uuid; null: nowhere. */
+  readonly pageOf: (uuid: string) => string | null
   /** Style sheets of the base configuration. */
   readonly sheets: () => readonly Sheet[]
 }
@@ -72,6 +75,7 @@ export function createFormatService(deps: FormatDeps) {
     jsonFormat,
     xmlFormat,
     csvFormat,
+    htmlFormat(deps.pageOf),
     xlsxFormat({ openPictures: deps.files.openVersions }),
   ]
 

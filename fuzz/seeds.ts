@@ -731,6 +731,7 @@ export const seeds: Record<string, Seed> = {
   listMappingProfiles: nothing,
   getMappingProfile: { make: () => ({ path: { profile: 'file-metadata.yml' } }) },
   listMetadataTags: nothing,
+  getXmlSchema: nothing,
   createMapping: { make: (scene) => ({ body: mappingOf(scene) }) },
   getMapping: { make: async (scene) => ({ path: await addMapping(scene) }) },
   updateMapping: { make: async (scene) => ({ path: await addMapping(scene), body: mappingOf(scene) }) },

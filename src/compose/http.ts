@@ -9,6 +9,7 @@ import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerExportRoutes } from '../exports/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
+import { registerFormatRoutes } from '../formats/routes.ts'
 import { createConsoleSessions, registerConsoleRoutes } from '../inspect/routes.ts'
 import type { Console } from '../inspect/service.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
@@ -77,6 +78,7 @@ export async function composeHttp(
   const {
     index,
     read,
+    formats,
     objects,
     collections,
     info,
@@ -197,6 +199,7 @@ export async function composeHttp(
     await registerPluginRoutes(scope, { plugins })
     await registerDeepLinkRoutes(scope, { deepLinks, files, nameInObject, metadataIn })
     registerPublishRoutes(scope, { publish })
+    registerFormatRoutes(scope, { formats })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
     registerExportRoutes(scope, exports)

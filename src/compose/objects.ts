@@ -426,7 +426,17 @@ export async function composeObjects(
     most: config.quotaTasks,
     clock,
   })
-  const formats = createFormatService({ db, datamodel, read, files, sheets: () => baseConfig.get().export.xslts })
+  const formats = createFormatService({
+    db,
+    datamodel,
+    read,
+    files,
+    sheets: () => baseConfig.get().export.xslts,
+    pageOf: (uuid) =>
+      baseConfig.get().deep_link_access.enabled
+        ? `${config.externalUrl}/api/v1/objects/uuid/${encodeURIComponent(uuid)}/format/html`
+        : null,
+  })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,
     settings: baseConfig.get,

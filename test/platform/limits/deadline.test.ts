@@ -49,6 +49,7 @@ const withoutStatements = [
   'getPluginFile',
   'getPluginTexts',
   'getStaticTexts',
+  'getXmlSchema',
   'listConfigDefinitions',
   'listLocations',
   'listManualTransitions',

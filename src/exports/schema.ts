@@ -284,7 +284,9 @@ export const ExportList = Type.Object(
 
 export const ListQuery = Type.Object({
   limit: optional(Type.Integer({ minimum: 0, maximum: 1000, description: '100 where nothing is said.' })),
-  offset: optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+  offset: optional(
+    Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'How many to leave out at the beginning.' }),
+  ),
   filter: optional(
     Type.String({
       maxLength: 1000,

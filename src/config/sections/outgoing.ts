@@ -42,7 +42,7 @@ export const outgoing = {
     active: bool(true),
   }),
 
-  export: section('export', 'user', {
+  export: section('export', 'system.config', {
     /** Days after which exports of type `download` go; 0: never. */
     expire_days: int(7, { max: 3650 }),
   }),

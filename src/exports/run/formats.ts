@@ -58,10 +58,17 @@ export function formatOptions(body: ExportBody, name: string): FormatOptions {
   const mode = body.merge_linked_objects
   const merged = mode !== undefined && mode !== 'none' && (mergeModes as readonly string[]).includes(mode)
   const table = body[name as 'csv' | 'xlsx']
-  const fields = Object.entries(body.fields ?? {})
+  const named = Object.entries(body.fields ?? {})
+  // What is asked for beside the fields is there although none of them is it.
+  const changes = typeof table === 'object' && table !== null && table.include_changelog
+  const fields = named.length > 0 && changes ? [...named, ['_changelog', {}] as const] : named
   return {
     ...(fields.length > 0
-      ? { fields: Object.fromEntries(fields.map(([key, value]) => [key, { displayName: value.display_name }])) }
+      ? {
+          fields: Object.fromEntries(
+            fields.map(([key, value]) => [key, { displayName: (value as { display_name?: string }).display_name }]),
+          ),
+        }
       : {}),
     allLanguages: body.all_languages === true,
     noInheritance: body.no_inheritance === true,

@@ -322,7 +322,7 @@ export async function composeObjects(
     languages,
   })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
-  const formats = createFormatService({ datamodel, read, files })
+  const formats = createFormatService({ db, datamodel, read, files, sheets: () => baseConfig.get().export.xslts })
   return {
     index,
     indexer,

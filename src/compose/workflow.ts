@@ -8,6 +8,7 @@ import {
 } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
+import { checkSheets } from '../formats/service.ts'
 import { createMappingService } from '../mappings/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
@@ -217,6 +218,7 @@ export async function composeWorkflow(
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
         await signIn.checkSettings(tx, actor, before, after)
+        if (sections.has('export')) await checkSheets(files, tx, actor, { before, after })
       },
     }),
   }

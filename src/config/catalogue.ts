@@ -1,6 +1,7 @@
 import type { ValuesOf } from './fields.ts'
 import { access } from './sections/access.ts'
 import { addresses } from './sections/addresses.ts'
+import { exporting } from './sections/export.ts'
 import { files } from './sections/files.ts'
 import { general } from './sections/general.ts'
 import { outgoing } from './sections/outgoing.ts'
@@ -15,7 +16,7 @@ export type { Section, Visibility } from './sections/section.ts'
  * reading, writing, checking, `GET /config/list` and the static type of `baseConfig.get()` follow from this table. Names
  * are those of the interface. Members that nothing reads yet are `waiting` for what will read them.
  */
-export const sections = { ...general, ...access, ...people, ...outgoing, ...files, ...addresses } as const
+export const sections = { ...general, ...access, ...people, ...outgoing, ...files, ...addresses, ...exporting } as const
 
 export type SectionName = keyof typeof sections
 

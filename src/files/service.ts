@@ -4,6 +4,7 @@
  * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
  */
 import type { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
@@ -233,6 +234,19 @@ export async function createFileService(options: FileOptions) {
     /** Pictures that settings name for watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
     async holdImages(tx: Tx, actor: Actor, held: readonly Held[]): Promise<void> {
       await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
+    },
+
+    /** Files that a section of the base configuration names; see `hold`. @throws {AppError} `ServerGeneric` */
+    async holdForSection(tx: Tx, actor: Actor, section: string, files: Held['files']): Promise<void> {
+      await hold({ load: records.load }, tx, await rights.forActor(actor), [{ holder: { section }, files }])
+    },
+
+    /** The content of a file that settings name, whoever needs it; null: there is none of so few bytes. */
+    async contentOfSetting(from: Queryable, id: number, mostBytes: number) {
+      const [file] = await readFiles(from, [id])
+      if (!file) return null
+      const { locationId, sha256, size, extension } = originalOf(file)
+      return { extension, text: size > mostBytes ? null : await textOf(await storeOf(locationId).read(sha256)) }
     },
 
     /** Waits until it is known what the files say of themselves, as far as somebody finds that out. */

@@ -5,6 +5,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
+import type { Queryable } from '../platform/postgres/db.ts'
 import { jsonFormat } from './json/json.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
@@ -13,6 +14,9 @@ import type { OpenPictures } from './table/xlsx/pictures.ts'
 import { xlsxFormat } from './table/xlsx/xlsx.ts'
 import type { Format, WriteContext } from './writer.ts'
 import { xmlFormat } from './xml/native.ts'
+import type { SheetFiles } from './xslt/check.ts'
+import { type Sheet, xsltFormat } from './xslt/format.ts'
+import { largestSheet } from './xslt/sheets.ts'
 
 export type {
   FileChoice,
@@ -24,6 +28,8 @@ export type {
   WrittenObject,
 } from './options.ts'
 export type { ObjectSource } from './source.ts'
+export { checkSheets } from './xslt/check.ts'
+export type { Sheet } from './xslt/format.ts'
 
 export interface FormatInfo {
   /** As it stands in addresses: `xml_native`, `xslt/lido`. */
@@ -34,6 +40,8 @@ export interface FormatInfo {
   readonly extension: string
   /** It shows one object alone. */
   readonly single: boolean
+  /** What the base configuration says of the style sheet. */
+  readonly sheet?: Sheet
 }
 
 export interface WriteRequest {
@@ -52,7 +60,10 @@ export interface WrittenDocument extends WrittenObject {
 export type FormatService = ReturnType<typeof createFormatService>
 
 export interface FormatDeps extends SourceDeps {
-  readonly files: SourceDeps['files'] & { readonly openVersions: OpenPictures }
+  readonly db: Queryable
+  readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
+  /** Style sheets of the base configuration. */
+  readonly sheets: () => readonly Sheet[]
 }
 
 export function createFormatService(deps: FormatDeps) {
@@ -63,7 +74,18 @@ export function createFormatService(deps: FormatDeps) {
     xlsxFormat({ openPictures: deps.files.openVersions }),
   ]
 
+  const sheetNamed = (name: string): Sheet | undefined =>
+    deps.sheets().find(({ oai_pmh_prefix }) => name === `xslt/${oai_pmh_prefix}`)
+
+  async function readSheet(id: number): Promise<string> {
+    const content = await deps.files.contentOfSetting(deps.db, id, largestSheet)
+    if (!content?.text) throw badRequest(`the file ${id} of the style sheet cannot be read`, { xslt: id })
+    return content.text
+  }
+
   function formatOf(name: string): Format | null {
+    const sheet = sheetNamed(name)
+    if (sheet) return xsltFormat(sheet, readSheet)
     return formats.find((format) => format.name === name) ?? null
   }
 
@@ -92,7 +114,14 @@ export function createFormatService(deps: FormatDeps) {
       const format = formatOf(name)
       if (!format) return null
       const { contentType, extension, single } = format
-      return { name, contentType, extension, single }
+      const sheet = sheetNamed(name)
+      return { name, contentType, extension, single, ...(sheet ? { sheet } : {}) }
+    },
+
+    /** The format of the style sheet that is this file; null: the base configuration has none. */
+    sheetOf(fileId: number): string | null {
+      const sheet = deps.sheets().find(({ xslt }) => xslt === fileId)
+      return sheet ? `xslt/${sheet.oai_pmh_prefix}` : null
     },
 
     /**

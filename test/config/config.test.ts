@@ -201,6 +201,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'appearance',
     'colorprofiles',
     'custom_version_presets',
+    'export',
     'file_url_expire',
     'languages',
     'login',

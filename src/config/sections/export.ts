@@ -1,0 +1,37 @@
+import { bool, file, localized, table, text } from '../fields.ts'
+import { section } from './section.ts'
+
+/** A media type such as `application/json; charset=utf-8`. */
+function mediaTypeRule(type: string): string | null {
+  return /^[\w.+-]{1,100}\/[\w.+-]{1,100}(?:; ?charset=[\w-]{1,40})?$/.test(type)
+    ? null
+    : 'a media type such as application/json'
+}
+
+function sheetNameRule(name: string): string | null {
+  return /^[\w.-]+$/.test(name) ? null : 'letters, digits, dots, hyphens and underscores'
+}
+
+/** What exports, addresses of objects and harvests make of XML. */
+export const exporting = {
+  export: section('export', 'user', {
+    xslts: table(
+      {
+        xslt: file(),
+        /** Its name in addresses and of its format when harvested. */
+        oai_pmh_prefix: text('', { required: true, maxLength: 100, rule: sheetNameRule }),
+        displayname: localized(),
+        description: localized(),
+        /** Empty: XML. */
+        content_type: text('', { maxLength: 250, rule: mediaTypeRule }),
+        namespace: text('', { maxLength: 2000 }),
+        schema: text('', { maxLength: 2000 }),
+        use_for_api_objects: bool(false),
+        use_for_oai_pmh: bool(false),
+        /** Where the records of a result begin. */
+        xpath_query: text('', { maxLength: 2000 }),
+      },
+      { key: 'oai_pmh_prefix', maxRows: 100 },
+    ),
+  }),
+} as const

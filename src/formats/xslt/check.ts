@@ -1,0 +1,55 @@
+import type { Actor } from '../../platform/actor.ts'
+import { badRequest } from '../../platform/errors.ts'
+import type { Queryable, Tx } from '../../platform/postgres/db.ts'
+import type { Sheet } from './format.ts'
+import { isSheetName, largestSheet, sheetProblem } from './sheets.ts'
+
+export interface SheetFiles {
+  holdForSection(
+    tx: Tx,
+    actor: Actor,
+    section: string,
+    files: readonly { readonly id: number; readonly path: string; readonly known: boolean }[],
+  ): Promise<void>
+  contentOfSetting(
+    from: Queryable,
+    id: number,
+    mostBytes: number,
+  ): Promise<{ readonly extension: string; readonly text: string | null } | null>
+}
+
+interface SheetConfig {
+  readonly export: { readonly xslts: readonly Pick<Sheet, 'xslt'>[] }
+}
+
+/**
+ * The style sheets of the base configuration: files that whoever names them may download, and that compile.
+ * @throws {AppError} `ServerGeneric` with the path of the row
+ */
+export async function checkSheets(
+  files: SheetFiles,
+  tx: Tx,
+  actor: Actor,
+  { before, after }: { readonly before: SheetConfig; readonly after: SheetConfig },
+): Promise<void> {
+  const known = new Set(before.export.xslts.map(({ xslt }) => xslt))
+  const sheets = after.export.xslts.map(({ xslt: id }, index) => ({
+    id,
+    path: `system/config/export/xslts/${index}/xslt`,
+    known: known.has(id),
+  }))
+  await files.holdForSection(tx, actor, 'export', sheets)
+  // What was looked at before has not changed since: contents do not.
+  const fresh = new Map(sheets.filter((sheet) => !sheet.known).map(({ id, path }) => [id, path]))
+  for (const [id, path] of fresh) {
+    const problem = await problemOf(files, tx, id)
+    if (problem !== null) throw badRequest(`${path}: ${problem}`, { path, value: id })
+  }
+}
+
+async function problemOf(files: SheetFiles, tx: Tx, id: number): Promise<string | null> {
+  const content = await files.contentOfSetting(tx, id, largestSheet)
+  if (!content) return `there is no file ${id}`
+  if (!isSheetName(content.extension)) return `the file ${id} must be an .xsl or .xslt`
+  return content.text === null ? `a style sheet has ${largestSheet} bytes at most` : sheetProblem(content.text)
+}

@@ -1,0 +1,45 @@
+/** `xslt/<name>`: what a style sheet of the base configuration makes of `xml_native`. */
+import { extension as extensionOf } from 'mime-types'
+import { badRequest } from '../../platform/errors.ts'
+import type { Format } from '../writer.ts'
+import { xmlFormat } from '../xml/native.ts'
+import { largestDocument, transform } from './sheets.ts'
+
+/** A row of `export.xslts`. */
+export interface Sheet {
+  /** Id of the file. */
+  readonly xslt: number
+  readonly oai_pmh_prefix: string
+  readonly content_type: string
+  readonly namespace: string
+  readonly schema: string
+  readonly use_for_api_objects: boolean
+  readonly use_for_oai_pmh: boolean
+  readonly xpath_query: string
+}
+
+export function xsltFormat(sheet: Sheet, read: (fileId: number) => Promise<string>): Format {
+  const contentType = sheet.content_type || 'application/xml; charset=utf-8'
+  const name = `xslt/${sheet.oai_pmh_prefix}`
+  return {
+    name,
+    contentType,
+    extension: extensionOf(contentType) || 'xml',
+    single: false,
+    async *write(objects, context) {
+      const pieces: Buffer[] = []
+      let bytes = 0
+      for await (const piece of xmlFormat.write(objects, context)) {
+        bytes += piece.length
+        if (bytes > largestDocument) {
+          const parameters = { xslt: sheet.oai_pmh_prefix, most: largestDocument }
+          throw badRequest('the objects are too many for one style sheet: ask for fewer', parameters)
+        }
+        pieces.push(piece)
+      }
+      const xml = Buffer.concat(pieces).toString('utf8')
+      const text = await read(sheet.xslt)
+      yield Buffer.from(await transform({ name: sheet.oai_pmh_prefix, sheet: text, xml }, context.deadline))
+    },
+  }
+}

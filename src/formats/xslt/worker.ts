@@ -1,0 +1,57 @@
+/**
+ * Applies a style sheet, in a thread of its own that ends with it. The library reads addresses by `fetch`, files by nothing, and
+ * says what is wrong by `writeSync`: the first is refused, the last is kept. Its memory is WebAssembly's, which the limits of
+ * threads do not count, so it is bounded where it grows.
+ */
+import fs from 'node:fs'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { SheetAnswer, SheetTask } from './sheets.ts'
+
+interface Memory {
+  readonly buffer: ArrayBuffer
+  grow(pages: number): number
+}
+
+/** The types of the language do not have it. */
+const { WebAssembly } = globalThis as unknown as {
+  readonly WebAssembly: { readonly Memory: { readonly prototype: Memory } }
+}
+
+const task = workerData as SheetTask
+const page = 65_536
+const longest = 2000
+let said = ''
+
+globalThis.fetch = () => Promise.reject(new Error('a style sheet reads no other files or addresses'))
+fs.writeSync = ((_descriptor: number, text: unknown) => {
+  if (said.length < longest) said += String(text)
+  return String(text).length
+}) as typeof fs.writeSync
+const { grow } = WebAssembly.Memory.prototype
+WebAssembly.Memory.prototype.grow = function (this: Memory, pages) {
+  if (this.buffer.byteLength + pages * page > task.memory) throw new RangeError('the style sheet takes too much memory')
+  return grow.call(this, pages)
+}
+
+const { XmlDocument, XsltStylesheet } = await import('libxslt-wasm')
+const { registerAll } = await import('libxslt-wasm/exslt')
+registerAll()
+
+const apart = { noNet: true, noXxe: true }
+
+async function answer(): Promise<string> {
+  const sheet = await XsltStylesheet.fromXmlDocument(await XmlDocument.fromString(task.sheet, { options: apart }))
+  // The library goes on without what it does not understand.
+  if (said.includes('compilation error')) throw new Error('it is not understood')
+  if (task.xml === null) return ''
+  const result = await sheet.apply(await XmlDocument.fromString(task.xml, { options: { ...apart, huge: true } }))
+  return sheet.applyToString(result)
+}
+
+answer().then(
+  (text) => parentPort?.postMessage({ text } satisfies SheetAnswer),
+  (error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    parentPort?.postMessage({ error: `${reason} ${said}` } satisfies SheetAnswer)
+  },
+)

@@ -1,4 +1,4 @@
-import { bool, file, localized, table, text } from '../fields.ts'
+import { bool, file, int, localized, table, text } from '../fields.ts'
 import { section } from './section.ts'
 
 /** A media type such as `application/json; charset=utf-8`. */
@@ -15,6 +15,8 @@ function sheetNameRule(name: string): string | null {
 /** What exports, addresses of objects and harvests make of XML. */
 export const exporting = {
   export: section('export', 'user', {
+    /** Days after which exports of type `download` go; 0: never. */
+    expire_days: int(7, { max: 3650 }),
     xslts: table(
       {
         xslt: file(),

@@ -42,11 +42,6 @@ export const outgoing = {
     active: bool(true),
   }),
 
-  export: section('export', 'system.config', {
-    /** Days after which exports of type `download` go; 0: never. */
-    expire_days: int(7, { max: 3650 }),
-  }),
-
   transition_webhook: section('workflow', 'system.config', {
     webhooks: table(
       {

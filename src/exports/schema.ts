@@ -182,7 +182,7 @@ const ExportSchedule = Type.Object(
     minutes: numbers(0, 59),
     timezone: optional(text(100)),
   },
-  { ...open, title: 'ExportSchedule' },
+  { ...open, title: 'Schedule' },
 )
 
 const who = Type.Unsafe<unknown>({ ...Type.Object({}, open), 'x-shown-as': { type: 'object' } })

@@ -204,7 +204,10 @@ suite('transports of exports', () => {
 
   test('email: people get the address of the result', async () => {
     await using mails = await startSmtp()
-    const config = { email: { from: 'archive@example.org' }, email_server: { server_addr: `127.0.0.1:${mails.port}`, type: 'off' } }
+    const config = {
+      email: { from: 'archive@example.org' },
+      email_server: { server_addr: `127.0.0.1:${mails.port}`, type: 'off' },
+    }
     const set = await root().post('/config', { system: { config } })
     assert.equal(set.status, 200, JSON.stringify(set.body))
     const ids = (await root().get('/user', {})).body

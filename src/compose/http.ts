@@ -7,6 +7,7 @@ import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerExportRoutes } from '../exports/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
+import { registerFormatRoutes } from '../formats/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
@@ -57,6 +58,7 @@ export async function composeHttp(
   {
     index,
     read,
+    formats,
     objects,
     collections,
     info,
@@ -157,6 +159,7 @@ export async function composeHttp(
     registerCollectionRoutes(scope, { collections })
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
+    registerFormatRoutes(scope, { formats })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })
     registerExportRoutes(scope, exports)

@@ -322,7 +322,17 @@ export async function composeObjects(
     languages,
   })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
-  const formats = createFormatService({ db, datamodel, read, files, sheets: () => baseConfig.get().export.xslts })
+  const formats = createFormatService({
+    db,
+    datamodel,
+    read,
+    files,
+    sheets: () => baseConfig.get().export.xslts,
+    pageOf: (uuid) =>
+      baseConfig.get().deep_link_access.enabled
+        ? `${config.externalUrl}/api/v1/objects/uuid/${encodeURIComponent(uuid)}/format/html`
+        : null,
+  })
   return {
     index,
     indexer,

@@ -535,6 +535,7 @@ export const seeds: Record<string, Seed> = {
   tarExport: { make: async (scene) => ({ path: await exportPath(scene, '') }) },
   zipExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
   tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
+  getXmlSchema: { make: () => ({}) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {

@@ -10,6 +10,8 @@ const refusals: Readonly<Record<string, number>> = {
   sendMail: 400,
   sendTestMail: 400,
   getErrorTest: 400,
+  // Nothing runs.
+  stopExport: 400,
   // Not while the configuration does not allow it.
   purgeAll: 400,
   followShareLink: 301,

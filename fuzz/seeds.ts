@@ -370,9 +370,16 @@ async function addExport({ root, fresh }: Scene): Promise<Json> {
   })
 }
 
-/** The same by its address; `uuid`: also that of its transport. */
+/** The same by its address; `uuid`: also that of its transport. With a path it has run. */
 async function exportPath(scene: Scene, path?: string, uuid = false): Promise<Json> {
   const made = await addExport(scene)
+  if (path !== undefined) {
+    await scene.root.call('POST', `/export/${made.export._id}/start`)
+    for (let state = 'pending'; state === 'pending' || state === 'processing'; ) {
+      state = (await scene.root.call('GET', `/export/${made.export._id}?format=short`))._state
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
   return {
     exportId: made.export._id,
     ...(uuid ? { uuid: made._transports[0].uuid } : {}),
@@ -524,10 +531,11 @@ export const seeds: Record<string, Seed> = {
   stopExport: { make: async (scene) => ({ path: await exportPath(scene) }) },
   readExportFile: { make: async (scene) => ({ path: await exportPath(scene, 'export.json') }) },
   readExportFileByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'export.json', true) }) },
-  zipExport: { make: async (scene) => ({ path: await exportPath(scene, 'files/') }) },
-  tarExport: { make: async (scene) => ({ path: await exportPath(scene, 'files/') }) },
-  zipExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'files/', true) }) },
-  tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'files/', true) }) },
+  zipExport: { make: async (scene) => ({ path: await exportPath(scene, '') }) },
+  tarExport: { make: async (scene) => ({ path: await exportPath(scene, '') }) },
+  zipExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
+  tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
+  getXmlSchema: { make: () => ({}) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },
   listSessions: { make: () => ({ query: { user_id: 1 } }) },
   revokeToken: {

@@ -9,7 +9,6 @@ const tags = ['export']
 const place = '/api/v1/export'
 const refused = ['InsufficientRights'] as const
 const saveErrors = [
-  'ApiObjectPath',
   'ExportDuplicateName',
   'InsufficientRights',
   'LookupNotFound',

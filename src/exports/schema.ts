@@ -182,7 +182,7 @@ const ExportSchedule = Type.Object(
     minutes: numbers(0, 59),
     timezone: optional(text(100)),
   },
-  { ...open, title: 'ExportSchedule' },
+  { ...open, title: 'Schedule' },
 )
 
 const who = Type.Unsafe<unknown>({ ...Type.Object({}, open), 'x-shown-as': { type: 'object' } })
@@ -284,7 +284,9 @@ export const ExportList = Type.Object(
 
 export const ListQuery = Type.Object({
   limit: optional(Type.Integer({ minimum: 0, maximum: 1000, description: '100 where nothing is said.' })),
-  offset: optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+  offset: optional(
+    Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'How many to leave out at the beginning.' }),
+  ),
   filter: optional(
     Type.String({
       maxLength: 1000,

@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
-import { addUser, addWorks, allWorks, codeOf, draft, exported, picture, ran, saved } from './support.ts'
+import { addUser, addWorks, allWorks, codeOf, draft, exported, fetchedFile, picture, ran, saved } from './support.ts'
 
 suite('the record of an export', () => {
   let museum: Museum
@@ -372,11 +372,38 @@ suite('the record of an export', () => {
     )
   })
 
-  test('EXP-016 EXPAPI-010 takes a style sheet by the name of its file', async () => {
-    const { body } = await upload(museum.svc, 'root', [{ name: 'picture.jpg', content: await picture(1) }])
-    await refused({ xml: true, xslt_xml_post_processing: { _id: body[0]._id } })
-    await refused({ xml: true, xslt_xml_post_processing: { _id: 4711 } })
+  test('EXP-016 EXPAPI-010 XML passes a style sheet, which is a file .xsl or .xslt', async () => {
+    const sheet = `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:o="urn:strongroom:objects:1">
+      <xsl:template match="/"><titles><xsl:for-each select="//o:work"><t><xsl:value-of select=".//o:title"/></t></xsl:for-each></titles></xsl:template>
+    </xsl:stylesheet>`
+    const sent = [
+      { name: 'picture.jpg', content: await picture(1) },
+      { name: 'own.xsl', content: Buffer.from(sheet) },
+      { name: 'known.xslt', content: Buffer.from(sheet) },
+    ]
+    const { body: files } = await upload(museum.svc, 'root', sent)
+    const ids = files.map(({ _id }: Json) => _id)
+    const config = await root().post('/config/system/config/export/xslts', [
+      { xslt: { _id: ids[2] }, oai_pmh_prefix: 'titles' },
+    ])
+    assert.equal(config.status, 200, JSON.stringify(config.body))
+    for (const method of ['post', 'put'] as const) {
+      for (const _id of [ids[0], 4711]) {
+        const answer = await root()[method]('/export', draft({ xml: true, xslt_xml_post_processing: { _id } }))
+        assert.deepEqual(codeOf(answer), [400, 'ServerGeneric'])
+      }
+    }
     await refused({ xml: true, xslt_xml_post_processing: {} })
+    await refused({ xml: true, xslt_xml_post_processing: { _id: 'x' } })
+    const xslt_xml_post_processing = { _id: ids[2] }
+    assert.deepEqual(
+      (await kept({ xml: true, xslt_xml_post_processing })).xslt_xml_post_processing,
+      xslt_xml_post_processing,
+    )
+    const one = await exported(museum.svc, { xml: true, xslt_xml_post_processing })
+    assert.equal(one._state, 'done', JSON.stringify(one._log.at(-2)))
+    const { body } = await fetchedFile(museum.svc, one.export._id, 'export.xml')
+    assert.match(body, /<titles[^>]*><t>a<\/t><t>b<\/t><t>c<\/t><\/titles>/)
   })
 
   test('what an export is refused for changes nothing', async () => {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { FtpSrv } from 'ftp-srv'
+import { SMTPServer } from 'smtp-server'
 import ssh2 from 'ssh2'
 
 export interface Target extends AsyncDisposable {
@@ -190,4 +191,34 @@ export async function startWeb(): Promise<WebTarget> {
     },
   }
   return it
+}
+
+export interface MailTarget extends AsyncDisposable {
+  readonly port: number
+  readonly mails: { readonly to: readonly string[]; readonly data: string }[]
+}
+
+/** Takes every mail. */
+export async function startSmtp(): Promise<MailTarget> {
+  const mails: { to: readonly string[]; data: string }[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, { envelope }, done) {
+      text(stream).then((data) => {
+        mails.push({ to: envelope.rcptTo.map(({ address }) => address), data })
+        done()
+      }, done)
+    },
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    mails,
+    async [Symbol.asyncDispose]() {
+      await new Promise<void>((resolve) => server.close(resolve))
+    },
+  }
 }

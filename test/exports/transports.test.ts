@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { startS3 } from '../files/s3-server.ts'
 import type { Json } from '../support/client.ts'
-import { startMailServer } from '../support/mail-server.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
-import { startFtp, startSftp, startWeb } from './servers.ts'
+import { startFtp, startSftp, startSmtp, startWeb } from './servers.ts'
 import { addUser, addWorks, codeOf, draft, exported, ran, run, saved } from './support.ts'
 
 suite('transports of exports', () => {
@@ -204,8 +203,11 @@ suite('transports of exports', () => {
   })
 
   test('email: people get the address of the result', async () => {
-    await using mails = await startMailServer()
-    const config = { email: { from: 'archive@example.org' }, email_server: { server_addr: mails.address, type: 'off' } }
+    await using mails = await startSmtp()
+    const config = {
+      email: { from: 'archive@example.org' },
+      email_server: { server_addr: `127.0.0.1:${mails.port}`, type: 'off' },
+    }
     const set = await root().post('/config', { system: { config } })
     assert.equal(set.status, 200, JSON.stringify(set.body))
     const ids = (await root().get('/user', {})).body

@@ -192,6 +192,7 @@ describe('pages', () => {
         (limit) => root.get('/search', { BODY: `{"limit":${limit}}` }),
       ],
       ['| `POST /search/parse` | 100 | 1,000 |', 1000, (limit) => root.post('/search/parse', { query: '', limit })],
+      ['| `GET /export` | 100 | 1,000 |', 1000, (limit) => root.get('/export', { limit })],
       ['| `GET /system/share_link` | 1,000 | 10,000 |', 10_000, (limit) => root.get('/system/share_link', { limit })],
       ['| `GET /search/parse` | 100 | 1,000 |', 1000, (limit) => root.get('/search/parse', { query: '', limit })],
       ['| an aggregation of a search | 10 | 10,000 |', 10_000, aggregation],

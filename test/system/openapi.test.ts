@@ -253,6 +253,15 @@ suite('description of the interface', () => {
         ['application/octet-stream'],
         ['application/octet-stream'],
       ]),
+      ...['', '/uuid/{uuid}'].flatMap((by): [string, string[], string[]][] => [
+        [
+          `get /api/v1/export/{exportId}${by}/file/{path}`,
+          [],
+          ['text/html', 'application/octet-stream', 'application/octet-stream'],
+        ],
+        [`get /api/v1/export/{exportId}${by}/zip/{path}`, [], ['application/zip']],
+        [`get /api/v1/export/{exportId}${by}/tar_gz/{path}`, [], ['application/gzip']],
+      ]),
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)

@@ -7,6 +7,7 @@ import { type DataFormat, dataFormats, formatOptions } from './formats.ts'
 import { inRun } from './list.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { uniqueNames } from './names.ts'
+import { CannotRun } from './over.ts'
 import { stepAfter } from './steps.ts'
 
 /** Objects that are read together. */
@@ -107,7 +108,10 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 function formatOf(deps: RunDeps, { stored: { body }, run }: Running): { data: DataFormat; info: FormatInfo } {
   const name = run.step.slice(run.step.indexOf(':') + 1)
   const data = dataFormats(body).find((one) => one.name === name)
-  const info = data && deps.formats.find(data.format)
+  const sheet = data?.name === 'xml' ? body.xslt_xml_post_processing : undefined
+  const format = sheet ? deps.formats.sheetOf(sheet._id) : data?.format
+  if (format === null) throw new CannotRun('The style sheet is not there any more.')
+  const info = data && format && deps.formats.find(format)
   if (!data || !info) throw new Error(`there is no format ${name}`)
   return { data, info }
 }

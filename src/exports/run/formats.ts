@@ -37,17 +37,29 @@ function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): 
   return mapped ? `${mapping}` : formatNames[name]
 }
 
+/** The style sheet that XML passes must be one of the base configuration: others are not run. */
+function checkSheet(formats: Pick<FormatService, 'sheetOf'>, body: ExportBody): void {
+  const { xslt_xml_post_processing: sheet, mapping } = body
+  if (!sheet) return
+  if (formats.sheetOf(sheet._id) === null) {
+    throw wrong('xslt_xml_post_processing', 'must be a file (.xsl or .xslt) of export.xslts of the base configuration')
+  }
+  if (mapping !== undefined && mapping !== '' && mapping !== 'native') {
+    throw wrong('xslt_xml_post_processing', 'takes the mapping native')
+  }
+}
+
 /**
  * Whether the documents of an export can be made: mapping, plugin, and what goes together. @throws {AppError} `ServerGeneric`
  */
-export function checkDataFormats(formats: Pick<FormatService, 'find'>, body: ExportBody): void {
+export function checkDataFormats(formats: Pick<FormatService, 'find' | 'sheetOf'>, body: ExportBody): void {
   const { mapping, produce_options: { plugin } = {} } = body
   if (mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)) {
     const known = typeof mapping === 'string' ? formats.find(mapping) : null
     if (!known || known.single || internal.some((name) => formatNames[name] === mapping))
       throw wrong('mapping', 'is not known')
   }
-  if (body.xslt_xml_post_processing) throw wrong('xslt_xml_post_processing', 'cannot be used yet')
+  checkSheet(formats, body)
   if (plugin && !internal.some((name) => name === plugin) && plugin !== 'file')
     throw wrong('produce_options.plugin', 'is not known')
   for (const { name, format } of dataFormats(body)) if (!formats.find(format)) throw wrong(name, 'cannot be made here')
@@ -58,10 +70,17 @@ export function formatOptions(body: ExportBody, name: string): FormatOptions {
   const mode = body.merge_linked_objects
   const merged = mode !== undefined && mode !== 'none' && (mergeModes as readonly string[]).includes(mode)
   const table = body[name as 'csv' | 'xlsx']
-  const fields = Object.entries(body.fields ?? {})
+  const named = Object.entries(body.fields ?? {})
+  // What is asked for beside the fields is there although none of them is it.
+  const changes = typeof table === 'object' && table !== null && table.include_changelog
+  const fields = named.length > 0 && changes ? [...named, ['_changelog', {}] as const] : named
   return {
     ...(fields.length > 0
-      ? { fields: Object.fromEntries(fields.map(([key, value]) => [key, { displayName: value.display_name }])) }
+      ? {
+          fields: Object.fromEntries(
+            fields.map(([key, value]) => [key, { displayName: (value as { display_name?: string }).display_name }]),
+          ),
+        }
       : {}),
     allLanguages: body.all_languages === true,
     noInheritance: body.no_inheritance === true,

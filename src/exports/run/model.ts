@@ -30,7 +30,7 @@ export interface RunDeps {
   readonly datamodel: { current(): Model }
   readonly search: Pick<SearchService, 'walk' | 'changes'>
   readonly read: Pick<ReadService, 'versions'>
-  readonly formats: Pick<FormatService, 'find' | 'write' | 'each'>
+  readonly formats: Pick<FormatService, 'find' | 'sheetOf' | 'write' | 'each'>
   readonly files: Pick<FileService, 'assets' | 'kept'>
   readonly nameOfAsset: NameOfAsset
   /** For global ids. */

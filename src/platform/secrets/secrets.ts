@@ -55,8 +55,10 @@ const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:----
 const signatureStep = /\/[0-9a-z]{1,8}-[\w-]{32}(?=[/?#"'\s\\]|$)/g
 /** Addresses of drives: who has one may write there. */
 const driveStep = /\/(WebDAV|hotfolder)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi
+/** Addresses of results of exports: who has one fetches them. */
+const exportStep = /(\/export\/\d{1,16}\/uuid)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi
 /** What any of the above has: most texts have none. */
-const suspicious = /:\/\/|=|"|bearer|basic|authorization|cookie|-----|-[\w-]{32}|\/(?:webdav|hotfolder)\//i
+const suspicious = /:\/\/|=|"|bearer|basic|authorization|cookie|-----|-[\w-]{32}|\/(?:webdav|hotfolder|uuid)\//i
 
 /** The values of secret names; of headers also what stands behind their scheme. */
 export function secretsIn(values: unknown): string[] {
@@ -87,12 +89,16 @@ export function scrubText(text: string): string {
     .replaceAll(basic, (all, before, value) => (isCredentials(value) ? `${before}${masked}` : all))
     .replaceAll(signatureStep, `/${masked}`)
     .replaceAll(driveStep, `/$1/${masked}`)
+    .replaceAll(exportStep, `$1/${masked}`)
 }
 
 /** The path of a request as it may be logged: steps that are signatures are none of it, however they are spelt. */
 export function scrubPath(path: string): string {
   const plain = path.includes('%') ? decoded(path) : path
-  const clean = plain.replaceAll(signatureStep, `/${masked}`).replaceAll(driveStep, `/$1/${masked}`)
+  const clean = plain
+    .replaceAll(signatureStep, `/${masked}`)
+    .replaceAll(driveStep, `/$1/${masked}`)
+    .replaceAll(exportStep, `$1/${masked}`)
   return clean === plain ? path : clean
 }
 

@@ -243,6 +243,7 @@ suite('description of the interface', () => {
         [],
         ['application/octet-stream', 'application/octet-stream'],
       ],
+      ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
       ['get /api/v1/plugin/bundle.js', [], ['text/javascript']],
       ['get /api/v1/plugin/bundle.css', [], ['text/css']],
       ['get /api/v1/plugin/bundle.html', [], ['text/html']],

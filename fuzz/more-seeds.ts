@@ -51,7 +51,7 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
     '/latest/format/xml_native',
     '/version/1/format/csv/disposition/attachment',
     '/format/iiif/v3/manifest.json',
-    '/file/all/1/file_version/group/small',
+    '/file/all/1/file_version/name/original',
     '/file_browser/preferred/disposition/inline',
     '/mask/_all_fields/format/json',
   ].map((more) => ({ make: (scene) => deepLinkOf(scene, more) })),

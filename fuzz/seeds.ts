@@ -375,7 +375,7 @@ export async function deepLinkOf({ root, world }: Scene, more: string): Promise<
     allow_access_by_id: true,
     allow_access_by_column: true,
   })
-  return { path: { path: `id/${world.objects.dawn}${more}` } }
+  return { path: { path: `id/${world.objects.bridge}${more}` } }
 }
 
 const entriesOf = ({ world }: Scene): Json[] => [

@@ -203,6 +203,8 @@ test('reading leaves out what the session may not see; writing and the list of d
     'appearance',
     'colorprofiles',
     'custom_version_presets',
+    'deep_link_access',
+    'detail_deep_link',
     'export',
     'file_url_expire',
     'languages',

@@ -243,7 +243,6 @@ suite('description of the interface', () => {
         [],
         ['application/octet-stream', 'application/octet-stream'],
       ],
-      ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
       ['get /api/v1/plugin/bundle.js', [], ['text/javascript']],
       ['get /api/v1/plugin/bundle.css', [], ['text/css']],
       ['get /api/v1/plugin/bundle.html', [], ['text/html']],
@@ -254,6 +253,7 @@ suite('description of the interface', () => {
         ['application/octet-stream'],
         ['application/octet-stream'],
       ]),
+      ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)

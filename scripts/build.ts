@@ -13,7 +13,7 @@ await rm(dist, { recursive: true, force: true })
 // The compiler that checks types, too; it takes a fraction of the time of the other one.
 const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc')
 execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
-for await (const file of glob('**/*.{js,css,json,html,svg,ttf,txt,gz,yml}', { cwd: join(root, 'src') })) {
+for await (const file of glob('**/*.{js,css,json,html,svg,ttf,txt,gz,xsd,yml}', { cwd: join(root, 'src') })) {
   await mkdir(dirname(join(dist, file)), { recursive: true })
   await cp(join(root, 'src', file), join(dist, file))
 }

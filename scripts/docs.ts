@@ -1,5 +1,5 @@
 /** Rewrites the generated parts of the documentation, which stand between two comments. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventTypeTable } from '../src/events/types-doc.ts'
 import { configurationTable } from '../src/platform/config/doc.ts'
@@ -18,6 +18,9 @@ await replacePart('operations.md', 'memory', memoryTable())
 await replacePart('events.md', 'event-types', eventTypeTable())
 await replacePart('search.md', 'domains', domainTable())
 await replacePart('page-texts.md', 'page-texts', pageTextTable())
+
+// What all documents of xml_native share, for those who read them without the service.
+await copyFile(join(docs, '..', 'src/formats/xml/schema-types.xsd'), join(docs, 'xml_native.xsd'))
 
 async function replacePart(file: string, name: string, text: string): Promise<void> {
   const path = join(docs, file)

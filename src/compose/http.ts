@@ -7,6 +7,7 @@ import { driveSurface } from '../drives/surface.ts'
 import { registerEventRoutes } from '../events/routes.ts'
 import { registerEventStream } from '../events/stream/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
+import { registerFormatRoutes } from '../formats/routes.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
 import { registerMappingRoutes } from '../mappings/routes.ts'
 import { registerMessageRoutes } from '../messages/routes.ts'
@@ -57,6 +58,7 @@ export async function composeHttp(
   {
     index,
     read,
+    formats,
     objects,
     collections,
     info,
@@ -158,6 +160,7 @@ export async function composeHttp(
     registerCollectionRoutes(scope, { collections })
     registerMappingRoutes(scope, { mappings })
     await registerPluginRoutes(scope, { plugins })
+    registerFormatRoutes(scope, { formats })
     await registerDeepLinkRoutes(scope, { deepLinks, files, nameInObject, metadataIn })
     registerPublishRoutes(scope, { publish })
     registerSearchRoutes(scope, { search, language })

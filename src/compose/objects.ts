@@ -330,7 +330,17 @@ export async function composeObjects(
     words: config.identifierAliases,
     linkOf: (uuid) => deepLink(config.externalUrl, uuid),
   })
-  const formats = createFormatService({ db, datamodel, read, files, sheets: () => baseConfig.get().export.xslts })
+  const formats = createFormatService({
+    db,
+    datamodel,
+    read,
+    files,
+    sheets: () => baseConfig.get().export.xslts,
+    pageOf: (uuid) =>
+      baseConfig.get().deep_link_access.enabled
+        ? `${deepLink(config.externalUrl, uuid)}/format/html`
+        : null,
+  })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,
     settings: baseConfig.get,

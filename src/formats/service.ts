@@ -6,6 +6,7 @@ import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
+import { htmlFormat } from './html/page.ts'
 import { jsonFormat } from './json/json.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
@@ -14,6 +15,7 @@ import type { OpenPictures } from './table/xlsx/pictures.ts'
 import { xlsxFormat } from './table/xlsx/xlsx.ts'
 import type { Format, WriteContext } from './writer.ts'
 import { xmlFormat } from './xml/native.ts'
+import { schemaOf } from './xml/schema.ts'
 import type { SheetFiles } from './xslt/check.ts'
 import { type Sheet, xsltFormat } from './xslt/format.ts'
 import { largestSheet } from './xslt/sheets.ts'
@@ -62,6 +64,8 @@ export type FormatService = ReturnType<typeof createFormatService>
 export interface FormatDeps extends SourceDeps {
   readonly db: Queryable
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
+  /** Where an object has a page for people, by its uuid; null: nowhere. */
+  readonly pageOf: (uuid: string) => string | null
   /** Style sheets of the base configuration. */
   readonly sheets: () => readonly Sheet[]
 }
@@ -71,6 +75,7 @@ export function createFormatService(deps: FormatDeps) {
     jsonFormat,
     xmlFormat,
     csvFormat,
+    htmlFormat(deps.pageOf),
     xlsxFormat({ openPictures: deps.files.openVersions }),
   ]
 
@@ -117,6 +122,9 @@ export function createFormatService(deps: FormatDeps) {
       const sheet = sheetNamed(name)
       return { name, contentType, extension, single, ...(sheet ? { sheet } : {}) }
     },
+
+    /** The XML Schema of `xml_native` for the datamodel as it is. */
+    schema: (): string => schemaOf(deps.datamodel.current()),
 
     /** The format of the style sheet that is this file; null: the base configuration has none. */
     sheetOf(fileId: number): string | null {

@@ -356,6 +356,7 @@ suite('objects behind deep links', () => {
     assert.equal(made.status, 200, made.content.toString())
     assert.match(`${made.headers['content-type']}`, /^application\/xml/)
     assert.match(made.content.toString(), /<record>A1<\/record>/)
+    assert.match(`${made.headers['content-security-policy']}`, /^sandbox; /)
     assert.match(`${(await it.open(`${path}/plain`)).headers['content-type']}`, /^text\/plain/)
     for (const name of ['harvest', 'none']) refused(await it.open(`${path}/${name}`), 400, 'ApiObjectPath', name)
   })

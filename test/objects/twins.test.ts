@@ -129,6 +129,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'POST /collection/push/{collectionId}',
     'POST /collection/splice/{collectionId}',
     'POST /collection/remove/{collectionId}',
+    'GET /formats/xml_native.xsd',
     'GET /xmlmapping/list',
     'GET /xmlmapping/profile/{profile}',
     'GET /xmlmapping/tags',

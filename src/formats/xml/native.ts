@@ -32,6 +32,6 @@ async function* documentOf(objects: AsyncIterable<SourceObject>, context: WriteC
 function elementOf({ tree }: SourceObject, { options, actor }: WriteContext, attributes: Attributes = {}): string {
   if (!options.flat) return objectElement(tree, options, attributes)
   const cells = cellsOf(tree, { options, languages: actor.languages })
-  const fields = cells.map(({ path, value }) => textElement('field', value, { path }))
-  return element('object', fields.join(''), { ...attributes, objecttype: tree.table.name })
+  const fields = cells.map(({ path, value }) => textElement('_field', value, { path }))
+  return element('_object', fields.join(''), { ...attributes, objecttype: tree.table.name })
 }

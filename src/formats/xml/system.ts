@@ -56,7 +56,9 @@ function poolElement(wire: unknown): string {
   const pool = isRecord(wire) ? wire.pool : null
   if (!isRecord(pool)) return ''
   const name = isRecord(pool.name) ? element('name', languageElements(pool.name as Record<string, string>)) : ''
-  const shortname = typeof pool.shortname === 'string' ? textElement('shortname', pool.shortname) : ''
+  const shortname = isRecord(pool.shortname)
+    ? element('shortname', languageElements(pool.shortname as Record<string, string>))
+    : ''
   return element('_pool', `${name}${shortname}`, { id: Number(pool._id), reference: textOrNone(pool.reference) })
 }
 

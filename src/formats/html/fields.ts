@@ -1,0 +1,74 @@
+/** Fields of an object on its page, in the language of the reader. */
+import type { Column, Localized } from '../../datamodel/model.ts'
+import { valueText } from '../../objects/service.ts'
+import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
+import { standardTexts } from '../table/cells.ts'
+import type { FieldTree, ObjectTree } from '../tree.ts'
+import { inLanguage } from '../writer.ts'
+import type { Words } from './texts.ts'
+
+export interface FieldContext {
+  readonly languages: readonly string[]
+  readonly words: Words
+  /** Where an object has a page; null: nowhere. */
+  readonly pageOf: (uuid: string) => string | null
+}
+
+export function fieldList(fields: readonly FieldTree[], context: FieldContext): Html {
+  const entries = fields.flatMap((field) => {
+    const value = fieldValue(field, context)
+    return value ? [html`<dt>${labelOf(field, context)}</dt><dd>${value}</dd>`] : []
+  })
+  return entries.length === 0 ? nothing : html`<dl>${joined(entries)}</dl>`
+}
+
+function labelOf(field: FieldTree, { languages }: FieldContext): string {
+  const named: { readonly name: string; readonly nameLocalized: Localized } =
+    field.kind === 'rows' ? field.table : field.kind === 'objects' ? field.field.table : field.column
+  return inLanguage(named.nameLocalized, languages) || named.name
+}
+
+/** Null: there is nothing to be shown. */
+function fieldValue(field: FieldTree, context: FieldContext): Html | null {
+  switch (field.kind) {
+    case 'value':
+      return field.value === null ? null : valueHtml(field.column, field.value, context)
+    case 'texts':
+      return textHtml(inLanguage(field.texts, context.languages))
+    case 'link':
+      return objectLink(field.object, context)
+    case 'rows':
+      return list(field.rows.map((row) => rowHtml(row.fields, context)))
+    case 'objects':
+      return list(field.objects.map((object) => objectLink(object, context)))
+    case 'files':
+      return null
+  }
+}
+
+/** A row of one field is that; of several, a list of them. */
+function rowHtml(fields: readonly FieldTree[], context: FieldContext): Html {
+  const [only, ...more] = fields
+  return (only && more.length === 0 ? fieldValue(only, context) : fieldList(fields, context)) ?? nothing
+}
+
+const list = (entries: readonly Html[]): Html | null =>
+  entries.length === 0 ? null : html`<ul>${entries.map((entry) => html`<li>${entry}</li>`)}</ul>`
+
+function valueHtml(column: Column, value: unknown, { languages, words }: FieldContext): Html | null {
+  if (column.type === 'boolean') return html`${value === true ? words.yes : words.no}`
+  if (column.type === 'geo_json') return html`<code>${JSON.stringify(value)}</code>`
+  const text = valueText(column, value, languages)
+  if (text === undefined) return null
+  return textHtml(typeof text === 'string' ? text : inLanguage(text, languages))
+}
+
+const textHtml = (text: string): Html | null =>
+  text === '' ? null : html`<span class="text">${text.replaceAll('\r\n', '\n')}</span>`
+
+export function objectLink({ wire }: ObjectTree, { languages, words, pageOf }: FieldContext): Html {
+  const name = inLanguage(standardTexts(wire) as Readonly<Record<string, string>>, languages)
+  if (name === '') return html`<span class="muted">${words.hidden}</span>`
+  const address = typeof wire._uuid === 'string' ? pageOf(wire._uuid) : null
+  return address === null ? html`${name}` : html`<a href="${address}">${name}</a>`
+}

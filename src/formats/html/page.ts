@@ -1,0 +1,119 @@
+/** `html`: the page of one object, for people. It needs nothing else: style and policy stand in it. */
+import { badRequest } from '../../platform/errors.ts'
+import { type Html, html, nothing } from '../../platform/values/html.ts'
+import { Html as Trusted } from '../../platform/values/trusted-html.ts'
+import type { SourceObject } from '../source.ts'
+import { standardTexts } from '../table/cells.ts'
+import { isRecord, type ObjectTree, records, type Wire } from '../tree.ts'
+import { type Format, inLanguage, type WriteContext } from '../writer.ts'
+import { type FieldContext, fieldList, objectLink } from './fields.ts'
+import { mediaOf } from './files.ts'
+import { styleSource, styleText } from './style.ts'
+import { wordsIn } from './texts.ts'
+
+export const htmlFormat = (pageOf: (uuid: string) => string | null): Format => ({
+  name: 'html',
+  contentType: 'text/html; charset=utf-8',
+  extension: 'html',
+  single: true,
+  async *write(objects, context) {
+    let count = 0
+    for await (const object of objects) {
+      if (++count > 1) throw badRequest('a page shows one object', { format: 'html' })
+      yield Buffer.from(pageText(object, context, pageOf))
+    }
+  },
+})
+
+function pageText({ tree }: SourceObject, context: WriteContext, pageOf: FieldContext['pageOf']): string {
+  const { languages } = context.actor
+  const { language, words } = wordsIn(languages)
+  const fields: FieldContext = { languages, words, pageOf }
+  const { wire, table } = tree
+  const title = inLanguage(standardTexts(wire) as Record<string, string>, languages) || `#${wire._system_object_id}`
+  const media = mediaOf(tree.fields, title, words)
+  const type = inLanguage(table.nameLocalized, languages) || table.name
+  const page = html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policyFor(media.sources)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<style>${new Trusted(styleText)}</style>
+<script type="application/ld+json">${dataBlock(described(wire, { title, images: media.images, address: addressOf(wire, pageOf) }))}</script>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p class="sub">${type}</p>
+${media.html}
+${fieldList(tree.fields, fields)}
+<h2>${words.about}</h2>
+<dl>${aboutEntries(tree, fields)}</dl>
+</main>
+</body>
+</html>
+`
+  return page.toString()
+}
+
+/** Nothing is run and nothing is sent; pictures and films come from where the files are. */
+function policyFor(sources: readonly string[]): string {
+  const origins = [...new Set(sources.map((source) => new URL(source).origin))].join(' ')
+  const from = origins === '' ? "'none'" : origins
+  return `default-src 'none'; img-src ${from}; media-src ${from}; style-src ${styleSource}; base-uri 'none'; form-action 'none'`
+}
+
+/** JSON in a page: nothing in it ends the element. */
+const dataBlock = (value: unknown): Html => new Trusted(JSON.stringify(value).replaceAll('<', '\\u003c'))
+
+const addressOf = ({ _uuid }: Wire, pageOf: FieldContext['pageOf']): string | null =>
+  typeof _uuid === 'string' ? pageOf(_uuid) : null
+
+/** For machines, in the words of schema.org. */
+function described(
+  wire: Wire,
+  {
+    title,
+    images,
+    address,
+  }: { readonly title: string; readonly images: readonly string[]; readonly address: string | null },
+) {
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'CreativeWork',
+    name: title,
+    identifier: wire._uuid,
+    ...(address === null ? {} : { url: address }),
+    ...(images.length === 0 ? {} : { image: images }),
+    dateCreated: wire._created,
+    dateModified: wire._last_modified,
+  }
+}
+
+function aboutEntries({ wire, paths }: ObjectTree, context: FieldContext): readonly Html[] {
+  const { words, languages } = context
+  const entry = (label: string, value: Html): Html => html`<dt>${label}</dt><dd>${value}</dd>`
+  const pool = isRecord(wire._pool) && isRecord(wire._pool.pool) ? wire._pool.pool : {}
+  const poolName = isRecord(pool.name) ? inLanguage(pool.name as Record<string, string>, languages) : ''
+  const tags = records(wire._tags).map(({ displayname }) =>
+    inLanguage((displayname ?? {}) as Record<string, string>, languages),
+  )
+  const above = paths.map((path) => path.slice(0, -1)).filter((path) => path.length > 0)
+  return [
+    ...above.map((path) =>
+      entry(
+        words.path,
+        path.map((step) => objectLink(step, context)).reduce((before, step) => html`${before} › ${step}`),
+      ),
+    ),
+    poolName === '' ? nothing : entry(words.pool, html`${poolName}`),
+    tags.length === 0 ? nothing : entry(words.tags, html`${tags.join(', ')}`),
+    typeof wire._last_modified === 'string'
+      ? entry(words.changed, html`<time datetime="${wire._last_modified}">${wire._last_modified.slice(0, 10)}</time>`)
+      : nothing,
+    entry(words.identifier, html`<code>${String(wire._uuid)}</code>`),
+  ]
+}

@@ -337,9 +337,7 @@ export async function composeObjects(
     files,
     sheets: () => baseConfig.get().export.xslts,
     pageOf: (uuid) =>
-      baseConfig.get().deep_link_access.enabled
-        ? `${deepLink(config.externalUrl, uuid)}/format/html`
-        : null,
+      baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
   })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,

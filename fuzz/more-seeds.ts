@@ -1,6 +1,6 @@
 import { link, payload } from '../test/support/seed/museum.ts'
 import { chessboard } from './picture.ts'
-import { addWork, type Scene, type Seed, type SeedRequest } from './seeds.ts'
+import { addWork, deepLinkOf, type Scene, type Seed, type SeedRequest } from './seeds.ts'
 
 const en = (text: string) => ({ 'en-US': text })
 const search = (body: (scene: Scene) => object): Seed => ({ make: (scene) => ({ body: body(scene) }) })
@@ -47,6 +47,14 @@ const webPreset = {
 
 /** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
 export const moreSeeds: Record<string, readonly Seed[]> = {
+  openDeepLink: [
+    '/latest/format/xml_native',
+    '/version/1/format/csv/disposition/attachment',
+    '/format/iiif/v3/manifest.json',
+    '/file/all/1/file_version/name/original',
+    '/file_browser/preferred/disposition/inline',
+    '/mask/_all_fields/format/json',
+  ].map((more) => ({ make: (scene) => deepLinkOf(scene, more) })),
   saveObjects: [
     {
       make: async (scene) => {

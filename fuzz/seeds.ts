@@ -348,6 +348,36 @@ const addMapping = async (scene: Scene): Promise<{ mapping: string }> => ({
   mapping: `${(await scene.root.call('PUT', '/xmlmapping/mapping', mappingOf(scene))).id}`,
 })
 
+/** A publication of a picture of the world; the target of it is in the base configuration. */
+async function publicationOf({ root, world }: Scene): Promise<Json> {
+  const collectors = [{ internalname: 'portal', displayname: { 'en-US': 'Portal' }, url: 'https://portal.example/' }]
+  await root.call('POST', '/config/system/config/publish', { collectors })
+  const publish = {
+    _id: 0,
+    version: 0,
+    system_object_id: world.objects.dawn,
+    collector: 'portal',
+    publish_uri: 'https://portal.example/dawn',
+    svc_uri: 'https://archive.example/dawn',
+  }
+  return { _basetype: 'publish', publish }
+}
+
+async function addPublication(scene: Scene): Promise<number> {
+  const [{ publish }] = await scene.root.call('POST', '/publish', [await publicationOf(scene)])
+  return publish._id
+}
+
+/** The path of an object behind deep links, which are on. */
+export async function deepLinkOf({ root, world }: Scene, more: string): Promise<{ path: { path: string } }> {
+  await root.call('POST', '/config/system/config/deep_link_access', {
+    enabled: true,
+    allow_access_by_id: true,
+    allow_access_by_column: true,
+  })
+  return { path: { path: `id/${world.objects.bridge}${more}` } }
+}
+
 const entriesOf = ({ world }: Scene): Json[] => [
   { 'lookup:_global_object_id': { _objecttype: 'work', _system_object_id: world.objects.dawn } },
   { _global_object_id: '7@another', webfrontend_props: { slide: 1 } },
@@ -735,6 +765,13 @@ export const seeds: Record<string, Seed> = {
       const [made] = await scene.root.call('POST', '/message', saveMessage(scene).body)
       return { path: { id: made.message._id } }
     },
+  },
+  listPublishRecords: { make: () => ({ query: { limit: 10, offset: 0 } }) },
+  savePublishRecords: { make: async (scene) => ({ body: [await publicationOf(scene)] }) },
+  getPublishRecord: { make: async (scene) => ({ path: { systemObjectId: await addPublication(scene) } }) },
+  deletePublishRecord: { make: async (scene) => ({ path: { publishId: await addPublication(scene) } }) },
+  openDeepLink: {
+    make: async (scene) => ({ ...(await deepLinkOf(scene, '')), query: { disposition: 'inline' } }),
   },
   listMappingProfiles: nothing,
   getMappingProfile: { make: () => ({ path: { profile: 'file-metadata.yml' } }) },

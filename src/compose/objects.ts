@@ -433,9 +433,7 @@ export async function composeObjects(
     files,
     sheets: () => baseConfig.get().export.xslts,
     pageOf: (uuid) =>
-      baseConfig.get().deep_link_access.enabled
-        ? `${config.externalUrl}/api/v1/objects/uuid/${encodeURIComponent(uuid)}/format/html`
-        : null,
+      baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
   })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,

@@ -25,6 +25,8 @@ export interface DeepLinkRouteDeps {
 /** Kept, and asked for again each time: what a caller may see is another thing tomorrow. */
 const cacheControl = 'no-cache, must-revalidate'
 
+const inert = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
+
 const PathParams = Type.Object({
   '*': Type.String({
     maxLength: 4096,
@@ -147,13 +149,15 @@ function sendDocument(
   reply: FastifyReply,
   { document, disposition: wanted }: { readonly document: Document } & Pick<DeepLinkAnswer, 'disposition'>,
 ): FastifyReply {
-  const { bytes, contentType, name } = document
+  const { bytes, contentType, name, isPage } = document
   const tag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`
   reply.headers({
     ETag: tag,
     'Cache-Control': cacheControl,
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'X-Content-Type-Options': 'nosniff',
+    // Pages say in themselves what they need; whatever sheets make of an object acts for nobody.
+    ...(isPage ? {} : { 'Content-Security-Policy': inert }),
     ...(wanted ? { 'Content-Disposition': disposition(wanted, name) } : {}),
   })
   const known = request.headers['if-none-match']

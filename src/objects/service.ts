@@ -89,7 +89,7 @@ export type { SaveOptions } from './save/save.ts'
 export { refreshStandards } from './standard/refresh.ts'
 export { valueText } from './standard/text.ts'
 export { isBulk, mostSingle } from './stored/index-lane.ts'
-export { type ReadableSql, readableSql } from './stored/readable-sql.ts'
+export type { ReadableSql } from './stored/readable-sql.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
 export type RenderSaved = (

@@ -140,6 +140,9 @@ test('wrong values are refused with their path, and nothing is changed', async (
     ['transition_webhook/webhooks', [{ name: 'w' }], 'transition_webhook/webhooks/0/url'],
     ['transition_webhook/webhooks', [{ url: 'https://x/' }], 'transition_webhook/webhooks/0/name'],
     ['file_url_expire/default_days', 31],
+    ['file_url_expire/deep_link_days', 31],
+    ['deep_link_access/merge_max_depth', 10],
+    ['publish/collectors', [{ internalname: '' }], 'publish/collectors/0/internalname'],
   ]
   for (const [path, value, place = path] of cases) {
     const answer = await svc.as('root').post(`/config/system/config/${path}`, value)
@@ -151,7 +154,6 @@ test('wrong values are refused with their path, and nothing is changed', async (
 
 const waiting: [path: string, value: unknown][] = [
   ['email/admin_emails', [{ email: 'a@example.org' }]],
-  ['file_url_expire/deep_link_days', 2],
   ['file_url_expire/oai_pmh_days', 8],
 ]
 
@@ -182,16 +184,16 @@ test('what an earlier release stored there is shown and may be sent back, and go
   await using first = await startService()
   await first.db.query(
     `insert into base_config (section, value) values
-     ('file_url_expire', '{"default_days": 3, "deep_link_days": 2}')`,
+     ('file_url_expire', '{"default_days": 3, "oai_pmh_days": 2}')`,
   )
   await using later = await attachService(first.dsn)
   const root = later.as('root')
   const document = (await root.get('/config')).body
   assert.equal(document.system.config.file_url_expire.default_days, 3)
   assert.deepEqual((await root.post('/config', document)).body, document)
-  assert.equal((await root.post('/config/system/config/file_url_expire/deep_link_days', 3)).status, 400)
-  assert.equal((await root.get('/config/system/config/file_url_expire/deep_link_days')).body, 2)
-  assert.equal((await root.delete('/config/system/config/file_url_expire/deep_link_days')).body, 1)
+  assert.equal((await root.post('/config/system/config/file_url_expire/oai_pmh_days', 3)).status, 400)
+  assert.equal((await root.get('/config/system/config/file_url_expire/oai_pmh_days')).body, 2)
+  assert.equal((await root.delete('/config/system/config/file_url_expire/oai_pmh_days')).body, 7)
   assert.equal((await root.post('/config/system/config/file_url_expire', { default_days: 7 })).status, 200)
 })
 
@@ -201,6 +203,8 @@ test('reading leaves out what the session may not see; writing and the list of d
     'appearance',
     'colorprofiles',
     'custom_version_presets',
+    'deep_link_access',
+    'detail_deep_link',
     'export',
     'file_url_expire',
     'languages',
@@ -208,6 +212,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'name',
     'password',
     'produce_config',
+    'publish',
     'registration',
     'user',
     'webdav',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { ok } from '../collections/support.ts'
+import { upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, payload } from '../support/seed/museum.ts'
 import { everything, type Opened, type Scene, startDeepLinks } from './scene.ts'
@@ -337,6 +338,27 @@ suite('objects behind deep links', () => {
     for (const format of ['xlsx', 'none', 'xml', 'lido', 'xslt/none']) {
       refused(await it.open(`${path}/format/${format}`), 400, 'ApiObjectPath', format)
     }
+  })
+
+  test('LINK-017 a style sheet, where it is enabled for deep links', async () => {
+    const sheet = `<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+      <xsl:template match="/"><record><xsl:value-of select="normalize-space(//*[local-name() = 'inventory'])"/></record></xsl:template>
+    </xsl:stylesheet>`
+    const [file] = (await upload(it.svc, 'root', [{ name: 'record.xslt', content: Buffer.from(sheet) }])).body
+    const xslts = [
+      { xslt: { _id: file._id }, oai_pmh_prefix: 'record', use_for_api_objects: true },
+      { xslt: { _id: file._id }, oai_pmh_prefix: 'harvest', use_for_oai_pmh: true },
+      { xslt: { _id: file._id }, oai_pmh_prefix: 'plain', use_for_api_objects: true, content_type: 'text/plain' },
+    ]
+    ok(await root().post('/config/system/config/export', { xslts }))
+    const path = `uuid/${view._uuid}/format/xslt`
+    const made = await it.open(`${path}/record`)
+    assert.equal(made.status, 200, made.content.toString())
+    assert.match(`${made.headers['content-type']}`, /^application\/xml/)
+    assert.match(made.content.toString(), /<record>A1<\/record>/)
+    assert.match(`${made.headers['content-security-policy']}`, /^sandbox; /)
+    assert.match(`${(await it.open(`${path}/plain`)).headers['content-type']}`, /^text\/plain/)
+    for (const name of ['harvest', 'none']) refused(await it.open(`${path}/${name}`), 400, 'ApiObjectPath', name)
   })
 
   test('LINK-015 a document is shown or saved as the path or the query says', async () => {

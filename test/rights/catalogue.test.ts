@@ -62,6 +62,10 @@ const shown: Readonly<Record<string, string>> = {
   'system.api.event': 'events/rights.test.ts: EVAPI-013, EVAPI-017',
   'system.api.event.get': 'events/rights.test.ts: EVAPI-013, EVAPI-017',
   'system.api.event.delete': 'events/rights.test.ts: EVAPI-015',
+  'system.api.publish': 'publish/publish.test.ts: RIGHTS-007',
+  'system.api.publish.get': 'publish/publish.test.ts: RIGHTS-007',
+  'system.api.publish.post': 'publish/publish.test.ts: RIGHTS-007',
+  'system.api.publish.delete': 'publish/publish.test.ts: RIGHTS-007',
   'pool.bag_read': `${pools}: everybody sees the pools with bag_read`,
   'pool.bag_write': `${pools}: needs bag_write, and bag_acl`,
   'pool.bag_acl': `${pools}: needs bag_write, and bag_acl`,
@@ -129,7 +133,7 @@ const shown: Readonly<Record<string, string>> = {
 }
 
 /** Capabilities that are not there: what is for them has no effect, which `GET /right` says of each. */
-const coming = ['backups over the interface', 'exports', 'publish records', 'tasks', 'uploads into collections']
+const coming = ['backups over the interface', 'exports', 'tasks', 'uploads into collections']
 
 const ofObjects = new Set(['pool', 'object', 'objecttype-without-pool'])
 

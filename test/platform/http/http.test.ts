@@ -108,6 +108,8 @@ const tokenless = [
   'HEAD /api/v1/eas/zoom/*',
   'GET /api/v1/group',
   'GET /api/v1/message/mine',
+  'GET /api/v1/objects/*',
+  'HEAD /api/v1/objects/*',
   ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => `${method} /api/v1/plugin/extension/:plugin/*`),
   'GET /api/v1/plugin/manage',
   'PUT /api/v1/plugin/manage',

@@ -161,6 +161,8 @@ suite('query parameters that nobody knows', () => {
     })
     assert.equal(exported.status, 200, JSON.stringify(exported.body))
     const person = '/api/v1/db/person/_all_fields'
+    const opened = await root.post('/config/system/config/deep_link_access', { enabled: true })
+    assert.equal(opened.status, 200)
     const download = `/api/v1/eas/download/${file._id}/${file.hash}/original`
     return {
       'GET /api/v1/config/{path}': '/api/v1/config/system',
@@ -184,6 +186,8 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/collection/objects/{collectionId}': '/api/v1/collection/objects/3',
       'GET /api/v1/xmlmapping/profile/{profile}': '/api/v1/xmlmapping/profile/file-metadata.yml',
       'GET /api/v1/xmlmapping/mapping/{mapping}': '/api/v1/xmlmapping/mapping/1',
+      'GET /api/v1/publish/{systemObjectId}': '/api/v1/publish/1',
+      'GET /api/v1/objects/{path}': `/api/v1/objects/uuid/${object._uuid}`,
       'GET /api/v1/search': '/api/v1/search?BODY={}',
       'GET /api/v1/search/parse': '/api/v1/search/parse?query=',
       'GET /api/v1/suggest': '/api/v1/suggest?BODY={}',
@@ -226,7 +230,9 @@ suite('query parameters that nobody knows', () => {
         ? /^private, /
         : /plugin\/(static|bundle\.)/.test(name)
           ? /^public, no-cache$/
-          : /^no-store(, no-cache)?$/
+          : /v1\/objects/.test(name)
+            ? /^no-cache, must-revalidate$/
+            : /^no-store(, no-cache)?$/
       if (!unasked.test(String(plain.headers['cache-control']))) wrong.push(`${name}: kept without being asked`)
     }
     assert.deepEqual(wrong, [])

@@ -40,6 +40,8 @@ const writing = `
   PUT /api/v1/xmlmapping/mapping
   POST /api/v1/xmlmapping/mapping/:mapping
   DELETE /api/v1/xmlmapping/mapping/:mapping
+  POST /api/v1/publish
+  DELETE /api/v1/publish/:publishId
   POST /api/v1/tags
   POST /api/v1/transitions
   POST /api/v1/transitions/:id/run
@@ -128,6 +130,7 @@ const reading = [
   'HEAD /api/v1/eas/iiif/*',
   'HEAD /api/v1/eas/iiif2/*',
   'HEAD /api/v1/eas/zoom/*',
+  'HEAD /api/v1/objects/*',
   'POST /api/oauth2/introspect',
   'POST /api/oauth2/userinfo',
   'POST /api/v1/db_info/create',

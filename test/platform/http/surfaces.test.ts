@@ -16,6 +16,7 @@ type Form = 'envelope' | 'oauth' | 'page'
 const surfaces: Record<string, { programs: Form; people: Form; unknownParameter: 'refused' | 'nothing' }> = {
   api: { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
   images: { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
+  'deep-links': { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
   tus: { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
   oauth: { programs: 'oauth', people: 'oauth', unknownParameter: 'refused' },
   'sign-in': { programs: 'oauth', people: 'page', unknownParameter: 'refused' },
@@ -33,6 +34,7 @@ function surfaceByAddress(url: string): string {
   if (url === '/api/oauth2/auth') return 'sign-in'
   if (/^(\/api\/oauth2)?\/logout$/.test(url)) return 'sign-out'
   if (/^\/api\/v1\/eas\/(iiif2?|zoom)\//.test(url)) return 'images'
+  if (url.startsWith('/api/v1/objects/')) return 'deep-links'
   if (/^\/api\/v1\/eas\/tus/.test(url)) return 'tus'
   if (/^\/api\/v1\/(WebDAV|hotfolder)\//.test(url)) return 'dav'
   if (url.startsWith('/api/v1/plugin/extension/')) return 'extension'

@@ -120,11 +120,10 @@ function isSame(one: string, other: string): boolean {
 
 /** A path of the console, and nothing else: the start of it where it is another one. */
 function inside(wanted: string, path: string): string {
-  const found = URL.canParse(wanted, 'http://here') ? new URL(wanted, 'http://here') : null
-  const below = found?.pathname.match(/\/inspect\/[^\\]*$/)?.[0] ?? '/inspect/'
-  return found?.origin === 'http://here' && !below.startsWith('/inspect/log')
-    ? `${path}${below.slice('/inspect'.length)}${found.search}`
-    : `${path}/`
+  const found = URL.parse(wanted, 'http://here')
+  const at = found?.origin === 'http://here' ? found.pathname.indexOf('/inspect/') : -1
+  const below = at === -1 ? '' : (found?.pathname.slice(at + '/inspect/'.length) ?? '')
+  return below.startsWith('log') ? `${path}/` : `${path}/${below}${found?.search ?? ''}`
 }
 
 const isLoopback = (hostname: string): boolean =>

@@ -42,7 +42,7 @@ export function backupsPage({ backups, events }: Deps): ConsolePage {
                   { label: text('type'), value: ({ kind }) => kind },
                   { label: text('state'), value: ({ status }) => badge(view, status) },
                   { label: text('size'), kind: 'number', value: ({ filesize }) => bytes(filesize) },
-                  { label: text('created'), value: (one) => when(one.created_at) },
+                  { label: text('created'), kind: 'time', value: (one) => when(one.created_at) },
                 ],
                 all,
               ),

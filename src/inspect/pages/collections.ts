@@ -96,7 +96,7 @@ export function collectionsPage({ db, baseConfig }: Pick<PageDeps, 'db' | 'baseC
               { label: text('grants'), kind: 'number', value: (row) => row.grants },
               { label: text('collections.links'), kind: 'number', value: (row) => row.shares },
               { label: 'PIN', value: (row) => yesNo(view, row.has_pin) },
-              { label: text('modified'), value: (row) => when(row.updated_at) },
+              { label: text('modified'), kind: 'time', value: (row) => when(row.updated_at) },
             ],
             rows,
           )}${pager(view, around, rows.length, total)}</section>`

@@ -63,7 +63,7 @@ export function datamodelPage(deps: Pick<PageDeps, 'db' | 'datamodel' | 'pools' 
                     kind: 'number',
                     value: ({ version }) => html`<a href="${link('datamodel/', { version })}">${version}</a>`,
                   },
-                  { label: text('datamodel.committed'), value: (one) => when(one.committed_at) },
+                  { label: text('datamodel.committed'), kind: 'time', value: (one) => when(one.committed_at) },
                   { label: text('user'), value: (one) => names.user(one.committed_by) },
                 ],
                 versions,

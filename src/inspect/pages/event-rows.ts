@@ -34,7 +34,7 @@ export function eventTable(view: View, caption: string, records: readonly EventR
         kind: 'number',
         value: ({ event }) => html`<a href="${link('events/', { id: event._id })}">${event._id}</a>`,
       },
-      { label: text('time'), value: ({ event }) => when(event.timestamp) },
+      { label: text('time'), kind: 'time', value: ({ event }) => when(event.timestamp) },
       { label: text('type'), value: ({ event }) => event.type },
       { label: text('user'), value: ({ event }) => event.user_generated_displayname },
       {

@@ -28,7 +28,7 @@ export function figuresPage({
           }
           const cards = (Object.keys(figureUnits) as FigureName[]).map(
             (name) =>
-              html`<li class="chart" data-figure="${name}" data-unit="${figureUnits[name]}"><h3 id="t-${name}">${text(`figure.${name}`)}</h3><b data-now>${shown(name)}</b>
+              html`<li class="chart" data-figure="${name}" data-unit="${figureUnits[name]}"><h2 id="t-${name}">${text(`figure.${name}`)}</h2><b data-now>${shown(name)}</b>
 <svg viewBox="0 0 200 50" preserveAspectRatio="none" role="img" aria-labelledby="t-${name}"><polygon class="area" points=""/><polyline class="line" points=""/></svg>
 <p><span>${text('figures.span')}</span><span>${text('figures.top')} <span data-top>${shown(name)}</span></span></p></li>`,
           )

@@ -51,7 +51,12 @@ function head(view: View, { record, names }: ShownObject): Html {
     [text('owner'), names.user(one.ownerUser)],
     [text('grants'), one.grants],
     [text('nav.tags'), one.tags.join(', ')],
-    [text('object.parents'), html`${one.parents.map((id) => html`<a href="${link(`objects/${id}/`)}">${id}</a> `)}`],
+    [
+      text('object.parents'),
+      one.parents.length === 0
+        ? null
+        : html`${one.parents.map((id) => html`<a href="${link(`objects/${id}/`)}">${id}</a> `)}`,
+    ],
     [text('nav.collections'), number(one.collections)],
     [text('created'), html`${when(one.createdAt)} ${names.user(one.createdBy)}`],
     [text('modified'), when(one.modifiedAt)],
@@ -152,7 +157,7 @@ function history(view: View, { record, names, current }: ShownObject): Html {
         value: ({ operation }) =>
           operation in operations ? text(`object.${operations[operation as keyof typeof operations]}`) : operation,
       },
-      { label: text('time'), value: ({ at }) => when(at) },
+      { label: text('time'), kind: 'time', value: ({ at }) => when(at) },
       { label: text('user'), value: ({ byUser }) => names.user(byUser) },
       { label: text('object.datamodel'), kind: 'number', value: ({ datamodel }) => datamodel },
       { label: text('object.isCurrent'), value: ({ datamodel }) => yesNo(view, datamodel === current) },

@@ -110,7 +110,7 @@ export function objectsPage(deps: Deps): ConsolePage {
               },
               { label: text('owner'), value: (row) => names.user(row.ownerUser) },
               { label: text('version'), kind: 'number', value: (row) => row.version },
-              { label: text('modified'), value: (row) => when(row.modifiedAt) },
+              { label: text('modified'), kind: 'time', value: (row) => when(row.modifiedAt) },
               {
                 label: text('state'),
                 value: (row) => html`${badge(view, row.index)}${row.deletedAt ? html` ${badge(view, 'deleted')}` : ''}`,

@@ -45,7 +45,7 @@ export function usersPage({ db }: Pick<PageDeps, 'db'>): ConsolePage {
                 value: (row) =>
                   row.sessions === 0 ? '0' : html`<a href="${link('tokens/', { user: row.id })}">${row.sessions}</a>`,
               },
-              { label: text('users.seen'), value: ({ last_seen_at }) => when(last_seen_at) },
+              { label: text('users.seen'), kind: 'time', value: ({ last_seen_at }) => when(last_seen_at) },
               {
                 label: text('state'),
                 value: (row) => badge(view, row.archived_at ? 'deleted' : row.login_disabled ? 'off' : 'on'),
@@ -87,14 +87,19 @@ export function tokensPage({ db, sessions }: Pick<PageDeps, 'db' | 'sessions'>):
                 label: text('tokens.method'),
                 value: (row) => [row.method, row.two_factor].filter(Boolean).join(' + '),
               },
-              { label: text('tokens.access'), kind: 'number', value: (row) => row.access_tokens },
-              { label: text('tokens.refresh'), kind: 'number', value: (row) => row.refresh_tokens },
+              {
+                label: text('tokens.tokens'),
+                value: (row) => text('tokens.count', { access: row.access_tokens, refresh: row.refresh_tokens }),
+              },
               { label: text('tokens.bound'), value: (row) => yesNo(view, row.bound) },
-              { label: text('tokens.address'), value: (row) => row.remote_addr },
-              { label: text('tokens.program'), kind: 'wide', value: (row) => row.user_agent },
-              { label: text('tokens.since'), value: (row) => when(row.authenticated_at) },
-              { label: text('tokens.used'), value: (row) => when(row.last_used_at) },
-              { label: text('tokens.expires'), value: (row) => when(row.expires_at) },
+              {
+                label: text('tokens.program'),
+                kind: 'wide',
+                value: (row) => [row.remote_addr, row.user_agent].filter(Boolean).join(', '),
+              },
+              { label: text('tokens.since'), kind: 'time', value: (row) => when(row.authenticated_at) },
+              { label: text('tokens.used'), kind: 'time', value: (row) => when(row.last_used_at) },
+              { label: text('tokens.expires'), kind: 'time', value: (row) => when(row.expires_at) },
               ...(view.acts
                 ? [
                     {

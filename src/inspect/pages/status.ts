@@ -94,7 +94,7 @@ export function statusPage({ status, search }: Pick<PageDeps, 'status' | 'search
                 [
                   { label: text('status.of'), value: (row) => row.of },
                   { label: text('status.subject'), kind: 'wide', value: (row) => row.subject },
-                  { label: text('status.until'), value: (row) => when(row.valid_to) },
+                  { label: text('status.until'), kind: 'time', value: (row) => when(row.valid_to) },
                   { label: text('status.expiring'), value: (row) => yesNo(view, row.expiring) },
                 ],
                 stats.certificates,

@@ -72,8 +72,8 @@ export function queuesPage({ db }: Pick<PageDeps, 'db'>): ConsolePage {
                   { label: text('name'), value: ({ name }) => name },
                   { label: text('state'), value: (job) => badge(view, job.state) },
                   { label: text('queues.attempts'), value: (job) => `${job.attempts} / ${job.max_attempts}` },
-                  { label: text('queues.runAt'), value: (job) => when(job.run_at) },
-                  { label: text('created'), value: (job) => when(job.created_at) },
+                  { label: text('queues.runAt'), kind: 'time', value: (job) => when(job.run_at) },
+                  { label: text('created'), kind: 'time', value: (job) => when(job.created_at) },
                   { label: text('problem'), kind: 'wide', value: (job) => job.last_error },
                   ...(view.acts
                     ? [
@@ -170,7 +170,7 @@ export function locationsPage({ files }: Pick<PageDeps, 'files'>): ConsolePage {
                     value: (row) =>
                       html`${row.file_ids.map((id) => html`<a href="${link(`files/${id}/`)}">${id}</a> `)}`,
                   },
-                  { label: text('locations.verified'), value: (row) => when(row.verified_at) },
+                  { label: text('locations.verified'), kind: 'time', value: (row) => when(row.verified_at) },
                 ],
                 fixity.contents,
               ),
@@ -187,8 +187,8 @@ export function locationsPage({ files }: Pick<PageDeps, 'files'>): ConsolePage {
                   { label: text('locations.done'), kind: 'number', value: (row) => `${row.percent_done} %` },
                   { label: text('state.failed'), kind: 'number', value: (row) => number(row.failed) },
                   { label: text('problem'), kind: 'wide', value: (row) => row.error },
-                  { label: text('status.began'), value: (row) => when(row.started_at) },
-                  { label: text('status.ended'), value: (row) => when(row.finished_at) },
+                  { label: text('status.began'), kind: 'time', value: (row) => when(row.started_at) },
+                  { label: text('status.ended'), kind: 'time', value: (row) => when(row.finished_at) },
                 ],
                 moves,
               ),

@@ -4,7 +4,7 @@ import { stateText, type View } from './view.ts'
 export interface Column<Row> {
   readonly label: string
   /** Numbers stand at the right. */
-  readonly kind?: 'number' | 'wide' | 'code'
+  readonly kind?: 'number' | 'wide' | 'code' | 'time'
   value(row: Row): HtmlValue | null | undefined
 }
 

@@ -102,7 +102,7 @@ export function registerBackupRoutes(http: HttpApp, { backups }: { readonly back
         version: { sha256, mimeType: 'application/octet-stream', createdAt },
         ready: async () => ({ size, store }),
         fileName,
-        keep: 0,
+        keep: 'never',
         delivered() {},
       })
     },

@@ -41,6 +41,8 @@ const shown: Readonly<Record<string, string>> = {
   'system.objecttypemanager': 'datamodel/objecttype.test.ts: OTAPI-003 RIGHTS-003',
   'system.poolmanager': `${pools}: needs system.poolmanager`,
   'system.sendmail': 'clients/sendmail.test.ts: needs system.sendmail',
+  'system.task': 'tasks/tasks.test.ts: tasks need system.task',
+  'system.backup': 'maintenance/backup-records.test.ts: backups need a location, a format that is made, and the right',
   'system.tagmanager': 'tags/tags.test.ts: reading needs a user, saving system.tagmanager',
   'system.rightpresetmanager': 'platform/http/system-right.test.ts: whoever does not have it',
   'system.group': 'people/group.test.ts: RIGHTS-004',

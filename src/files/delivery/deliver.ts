@@ -17,8 +17,8 @@ export interface Delivery {
   /** Where it is and how long: asked for when it is to be sent, since it may have to be made. @throws {AppError} */
   readonly ready: () => Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   readonly fileName: string
-  /** Seconds for which the one who asked may keep it without asking again. */
-  readonly keep: number
+  /** Seconds for which the one who asked may keep it without asking again; never: nobody keeps it. */
+  readonly keep: number | 'never'
   /** Bytes before a range that may be read in vain: behind them the whole is answered. All, when not said. */
   readonly mostSkipped?: number
   /** Told at the end, whole or broken off. */
@@ -34,7 +34,7 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
     ...contentHeaders(delivery.version.mimeType, fileName),
     ETag: tag,
     'Last-Modified': delivery.version.createdAt.toUTCString(),
-    'Cache-Control': keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache',
+    'Cache-Control': cacheControl(keep),
   })
   if (isKnown(request, tag, delivery.version.createdAt)) return reply.status(304).send()
   const { size, store } = await delivery.ready()
@@ -60,6 +60,11 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
     delivery.delivered(sent(), part ? 206 : 200)
   })
   return reply.send(source)
+}
+
+function cacheControl(keep: Delivery['keep']): string {
+  if (keep === 'never') return 'no-store'
+  return keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache'
 }
 
 async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, part?: ByteRange): Promise<Readable> {

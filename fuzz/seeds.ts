@@ -383,7 +383,8 @@ async function addTask(scene: Scene): Promise<{ taskId: number }> {
 
 /** One at a time is made. */
 async function readyForBackup({ root }: Scene): Promise<void> {
-  await root.call('POST', '/config/system/config/location_defaults/backups', 'file')
+  const places = { originals: 'file', versions: '', backups: 'file' }
+  await root.call('POST', '/config/system/config/location_defaults', places)
   while ((await root.call('GET', '/system/backup/list')).some(({ status }: Json) => status === 'running'))
     await sleep(50)
 }

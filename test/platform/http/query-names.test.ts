@@ -155,7 +155,7 @@ suite('query parameters that nobody knows', () => {
       'web/a.txt': 'a',
     })
     const { task } = (await root.post('/task', { task: { task_module: 'search', task_params: { search: {} } } })).body
-    await root.post('/config/system/config/location_defaults/backups', 'file')
+    await root.post('/config/system/config/location_defaults', { originals: 'file', versions: '', backups: 'file' })
     const backup = (await root.put('/system/backup/new', { format: 'native' })).body
     await svc.drain()
     const person = '/api/v1/db/person/_all_fields'

@@ -35,6 +35,11 @@ export const outgoing = {
       server_addr === '' ? [] : [`${server_addr} ${type} ${insecure_skip_verify}`],
   ),
 
+  notification_scheduler: section('email', 'system.config', {
+    /** Whether users get the mails of transitions; off: none is written, and those that wait for their time go on waiting. */
+    active: bool(true),
+  }),
+
   transition_webhook: section('workflow', 'system.config', {
     webhooks: table(
       {

@@ -239,6 +239,7 @@ suite('query parameters that nobody knows', () => {
       '/api/oauth2/auth',
       '/api/oauth2/logout',
       '/logout',
+      '/api/v1/system/backup/{id}/download',
     ]
     assert.deepEqual(
       never,

@@ -131,7 +131,7 @@ const shown: Readonly<Record<string, string>> = {
 }
 
 /** Capabilities that are not there: what is for them has no effect, which `GET /right` says of each. */
-const coming = ['backups over the interface', 'exports', 'publish records', 'tasks', 'uploads into collections']
+const coming = ['exports', 'publish records', 'uploads into collections']
 
 const ofObjects = new Set(['pool', 'object', 'objecttype-without-pool'])
 

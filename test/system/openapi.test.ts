@@ -253,11 +253,7 @@ suite('description of the interface', () => {
         ['application/octet-stream'],
         ['application/octet-stream'],
       ]),
-      [
-        'get /api/v1/system/backup/{id}/download',
-        [],
-        ['application/octet-stream', 'application/octet-stream'],
-      ],
+      ['get /api/v1/system/backup/{id}/download', [], ['application/octet-stream', 'application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)

@@ -456,19 +456,31 @@ test('EVENT-025 with the notification scheduler off no mail is written; what fai
   assert.equal(await setSchedule('reader', schedule), 200)
   await define({ actions: [email([toUser(people.ids.reader), toUser(people.ids.editor)], { batchable: true })] })
   const active = async (on: boolean) =>
-    assert.equal((await root.post('config', { system: { config: { notification_scheduler: { active: on } } } })).status, 200)
+    assert.equal(
+      (await root.post('config', { system: { config: { notification_scheduler: { active: on } } } })).status,
+      200,
+    )
   await create(['Waiting'])
   await museum.svc.app.idle()
-  assert.deepEqual(mailServer.mails.map(({ to }) => to.join()), ['editor@museum.test'])
+  assert.deepEqual(
+    mailServer.mails.map(({ to }) => to.join()),
+    ['editor@museum.test'],
+  )
   mailServer.mails.length = 0
   await active(false)
   await create(['Not told'])
   assert.deepEqual(mailServer.mails, [])
   await active(true)
   const failed = async (): Promise<Json[]> =>
-    (await museum.svc.db.query<Json>(`select info, user_id, pollable from event where type = 'NOTIFICATION_SCHEDULER_FAILED'`)).rows
+    (
+      await museum.svc.db.query<Json>(
+        `select info, user_id, pollable from event where type = 'NOTIFICATION_SCHEDULER_FAILED'`,
+      )
+    ).rows
   await museum.svc.db.query(`update mail_batch set mail = '{"subject": 1}'`)
-  await museum.svc.db.query(`insert into mail_batch (user_id, key, mail) select user_id, 'second', mail from mail_batch`)
+  await museum.svc.db.query(
+    `insert into mail_batch (user_id, key, mail) select user_id, 'second', mail from mail_batch`,
+  )
   await museum.svc.db.query(
     `select count(*) from graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := now())`,
   )
@@ -481,5 +493,5 @@ test('EVENT-025 with the notification scheduler off no mail is written; what fai
   await drain()
   const documented = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'events.md'), 'utf8')
   // Its cause cannot happen here: there are no licences.
-  assert.match(documented, /\| SYSTEM \| `LICENSE_VALIDATION_FAILED` \|  \|  \|  \| `Error` \|/)
+  assert.match(documented, /\| SYSTEM \| `LICENSE_VALIDATION_FAILED` \| {2}\| {2}\| {2}\| `Error` \|/)
 })

@@ -28,7 +28,10 @@ export const Task = Type.Object(
       }),
     ),
     data: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'The same for programs, where there is such a form.' }),
+      Type.Object(
+        {},
+        { additionalProperties: true, description: 'The same for programs, where there is such a form.' },
+      ),
     ),
   },
   { title: 'Task' },

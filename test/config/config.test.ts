@@ -150,7 +150,6 @@ test('wrong values are refused with their path, and nothing is changed', async (
 })
 
 const waiting: [path: string, value: unknown][] = [
-  ['email/admin_emails', [{ email: 'a@example.org' }]],
   ['file_url_expire/deep_link_days', 2],
   ['file_url_expire/oai_pmh_days', 8],
 ]

@@ -17,6 +17,25 @@ create table account_token (
 CREATE INDEX account_token_expires_idx ON public.account_token USING btree (expires_at);
 CREATE INDEX account_token_user_idx ON public.account_token USING btree (user_id, purpose);
 
+create table backup (
+  id bigint not null generated always as identity,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  finished_at timestamp with time zone,
+  user_id bigint,
+  status text not null default 'running'::text,
+  format text not null,
+  include_events boolean not null,
+  location_id bigint,
+  sha256 bytea,
+  size bigint,
+  log jsonb not null default '[]'::jsonb,
+  constraint backup_pkey PRIMARY KEY (id),
+  constraint backup_location_fkey FOREIGN KEY (location_id) REFERENCES file_location(id),
+  constraint backup_status_known CHECK ((status = ANY (ARRAY['running'::text, 'done'::text, 'error'::text]))),
+  constraint backup_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE SET NULL
+);
+CREATE UNIQUE INDEX backup_running ON public.backup USING btree (status) WHERE (status = 'running'::text);
+
 -- The base configuration: one row per section that differs from its defaults.
 create table base_config (
   section text not null,
@@ -422,6 +441,12 @@ create table export_run (
 );
 CREATE INDEX export_run_export_idx ON public.export_run USING btree (export_id);
 CREATE INDEX export_run_orphan_idx ON public.export_run USING btree (id) WHERE (export_id IS NULL);
+
+create table event_janitor (
+  name text not null,
+  up_to bigint not null,
+  constraint event_janitor_pkey PRIMARY KEY (name)
+);
 
 -- codes of second factors that were sent by mail, as keyed hashes
 create table factor_mail_code (
@@ -1668,6 +1693,48 @@ create table tag_group (
   constraint tag_group_reference_key UNIQUE (reference) DEFERRABLE INITIALLY DEFERRED,
   constraint tag_group_shortname_key UNIQUE (shortname) DEFERRABLE INITIALLY DEFERRED,
   constraint tag_group_type_check CHECK ((type = ANY (ARRAY['checkbox'::text, 'choice'::text])))
+);
+
+create table task (
+  id bigint not null generated always as identity,
+  version integer not null default 1,
+  user_id bigint not null,
+  module text not null,
+  params jsonb not null,
+  timeout_sec integer not null default 0,
+  description text not null default ''::text,
+  next_run_at timestamp with time zone,
+  frontend_prefs jsonb not null default '{}'::jsonb,
+  recipients jsonb not null default '[]'::jsonb,
+  schedules jsonb not null default '[]'::jsonb,
+  state jsonb not null default '{}'::jsonb,
+  status text not null default 'new'::text,
+  status_percent integer,
+  status_msg text not null default ''::text,
+  run_started_at timestamp with time zone,
+  run_canceled_at timestamp with time zone,
+  run_finished_at timestamp with time zone,
+  run integer not null default 0,
+  worker uuid,
+  log_lines integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint task_pkey PRIMARY KEY (id),
+  constraint task_status_known CHECK ((status = ANY (ARRAY['new'::text, 'running'::text, 'done'::text, 'canceled'::text, 'error'::text]))),
+  constraint task_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE
+);
+CREATE INDEX task_due ON public.task USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
+CREATE INDEX task_user ON public.task USING btree (user_id, id);
+
+create table task_log (
+  task_id bigint not null,
+  idx integer not null,
+  at timestamp with time zone not null default clock_timestamp(),
+  level text not null,
+  msg text not null,
+  status_percent integer,
+  constraint task_log_pkey PRIMARY KEY (task_id, idx),
+  constraint task_log_task_fkey FOREIGN KEY (task_id) REFERENCES task(id) ON DELETE CASCADE
 );
 
 -- Transitions of the workflow of the whole instance; pools and object types keep theirs in their settings.

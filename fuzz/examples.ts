@@ -14,6 +14,8 @@ const refusals: Readonly<Record<string, number>> = {
   stopExport: 400,
   // Not while the configuration does not allow it.
   purgeAll: 400,
+  // It is not running.
+  cancelTask: 400,
   followShareLink: 301,
   streamEvents: 426,
   renamePasskey: 404,

@@ -65,6 +65,8 @@ const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/poolmanager/, /Pool/],
   [/preset/, /Preset/],
   [/message/, /Message/],
+  [/system\.task/, /Task/],
+  [/backup/, /Backup/],
   [/profile/, /Mapping|Metadata/],
   [/config/, /Config|Directory|Setting/],
   [/location/, /Location|Move/],

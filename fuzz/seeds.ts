@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '../test/support/client.ts'
 import { link, payload } from '../test/support/seed/museum.ts'
 import type { Caller } from './caller.ts'
@@ -453,6 +454,40 @@ function exportBody(fresh: () => string | number): Json {
   }
 }
 
+/** It does not run by itself. */
+const taskOf = () => ({
+  _basetype: 'task',
+  task: {
+    task_module: 'set_unset_tags',
+    task_params: { search: { objecttypes: ['work'], search: [] }, set_tags: [1], dry_run: true },
+    task_timeout_sec: 60,
+    description: 'Fuzz',
+    next_run_at: '2099-01-01T00:00:00Z',
+    frontend_prefs: { app: { open: true } },
+    email: { recipients: [{ email: 'ada@museum.test', problems_only: true }] },
+    schedules: [{ weekdays: ['monday'], hours: [3], minutes: [30], days_of_month: [], timezone: 'Europe/Berlin' }],
+  },
+})
+
+async function addTask(scene: Scene): Promise<{ taskId: number }> {
+  return { taskId: (await scene.root.call('POST', '/task', taskOf())).task._id }
+}
+
+/** One at a time is made. */
+async function readyForBackup({ root }: Scene): Promise<void> {
+  const places = { originals: 'file', versions: '', backups: 'file' }
+  await root.call('POST', '/config/system/config/location_defaults', places)
+  while ((await root.call('GET', '/system/backup/list')).some(({ status }: Json) => status === 'running'))
+    await sleep(50)
+}
+
+async function addBackup(scene: Scene): Promise<{ id: number }> {
+  await readyForBackup(scene)
+  const { id } = await scene.root.call('PUT', '/system/backup/new', { format: 'native' })
+  await readyForBackup(scene)
+  return { id }
+}
+
 async function addShareLink({ root }: Scene): Promise<string> {
   const { share_id: id } = await root.call('POST', '/system/share_link', { path: '/collection/1' })
   return id
@@ -773,10 +808,36 @@ export const seeds: Record<string, Seed> = {
   openDeepLink: {
     make: async (scene) => ({ ...(await deepLinkOf(scene, '')), query: { disposition: 'inline' } }),
   },
+  listTasks: {
+    make: async (scene) => {
+      await addTask(scene)
+      return { query: { limit: 10, offset: 0 } }
+    },
+  },
+  createTask: { make: () => ({ body: taskOf() }) },
+  putTask: { make: () => ({ body: taskOf(), query: { confirm: 'yes' } }) },
+  listTaskModules: nothing,
+  getTask: { make: async (scene) => ({ path: await addTask(scene) }) },
+  changeTask: {
+    make: async (scene) => ({ path: await addTask(scene), body: { task: { _version: 1, description: 'Other' } } }),
+  },
+  deleteTask: { make: async (scene) => ({ path: await addTask(scene) }) },
+  cancelTask: { make: async (scene) => ({ path: await addTask(scene) }) },
+  getTaskLog: { make: async (scene) => ({ path: await addTask(scene), query: { limit: 10, offset: 0 } }) },
+  createBackup: {
+    make: async (scene) => {
+      await readyForBackup(scene)
+      return { body: { format: 'native', include_events: false } }
+    },
+  },
+  listBackups: nothing,
+  getBackup: { make: async (scene) => ({ path: await addBackup(scene) }) },
+  deleteBackup: { make: async (scene) => ({ path: await addBackup(scene) }) },
+  downloadBackup: { make: async (scene) => ({ path: await addBackup(scene) }) },
+  previewJanitors: nothing,
   listMappingProfiles: nothing,
   getMappingProfile: { make: () => ({ path: { profile: 'file-metadata.yml' } }) },
   listMetadataTags: nothing,
-  getXmlSchema: nothing,
   createMapping: { make: (scene) => ({ body: mappingOf(scene) }) },
   getMapping: { make: async (scene) => ({ path: await addMapping(scene) }) },
   updateMapping: { make: async (scene) => ({ path: await addMapping(scene), body: mappingOf(scene) }) },

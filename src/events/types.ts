@@ -124,7 +124,7 @@ export const eventTypes = {
   FILE_DELETE_ERROR: type('SYSTEM', '', `${fileDelete} error`),
   FILE_MOVE: type('SYSTEM', '', 'remote_url location_key location_id startet took size'),
   FILE_MOVE_ERROR: type('SYSTEM', '', 'remote_url location_key location_id error'),
-  NOTIFICATION_SCHEDULER_FAILED: unwritten('SYSTEM', '', 'Error'),
+  NOTIFICATION_SCHEDULER_FAILED: type('SYSTEM', '', 'Error'),
   LICENSE_VALIDATION_FAILED: unwritten('SYSTEM', '', 'Error'),
   LICENSE_EXPIRATION_EMAIL: unwritten(
     'SYSTEM',

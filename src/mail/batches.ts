@@ -20,17 +20,38 @@ export type FindReaders = (
 const job = 'mail.batch'
 /** More than these go out in several mails. */
 const mostTogether = 200
+/** Milliseconds after which mails that wait while none are sent are asked for again. */
+const untilAsked = 600_000
 
 export interface BatchOptions {
   readonly db: Db
   readonly jobs: Pick<Jobs, 'enqueueAll' | 'register'>
   readonly readers: FindReaders
   readonly send: (tx: Tx, mails: readonly KeyedMail[]) => Promise<void>
+  /** Whether users get any of these mails now. */
+  readonly active: () => boolean
+  /** Mails could not be put together. */
+  readonly onFailure: (error: Error) => Promise<void>
 }
 
 /** Mails to users who want them at certain times, then all together (`mail_schedule`). */
-export function createBatches({ db, jobs, readers, send }: BatchOptions) {
-  jobs.register<{ userId: number }>(job, ({ userId }, { jobId }) =>
+export function createBatches({ db, jobs, readers, send, active, onFailure }: BatchOptions) {
+  jobs.register<{ userId: number }>(job, async ({ userId }, { jobId }) => {
+    if (!active()) return db.transaction((tx) => wait(tx, userId))
+    try {
+      await sendWaiting(userId, jobId)
+    } catch (error) {
+      await onFailure(error as Error)
+      throw error
+    }
+  })
+
+  const wait = (tx: Tx, userId: number): Promise<void> =>
+    jobs.enqueueAll(tx, [
+      { name: job, payload: { userId }, runAt: new Date(Date.now() + untilAsked), key: `${job}:${userId}` },
+    ])
+
+  const sendWaiting = (userId: number, jobId: number): Promise<void> =>
     db.transaction(async (tx) => {
       const { rows } = await tx.query<{ mail: KeptMail }>(
         `with gone as (delete from mail_batch where user_id = $1 returning id, mail) select mail from gone order by id`,
@@ -46,12 +67,12 @@ export function createBatches({ db, jobs, readers, send }: BatchOptions) {
       }
       const cause = joinCauses(currentCause(), ...rows.map(({ mail }) => mail.why))
       await withCause(cause, () => send(tx, together))
-    }),
-  )
+    })
 
   return {
     /** Queues mails: those of readers without a schedule at once, the others for the next time that their reader wants. */
     async sendWhenWanted(tx: Tx, waiting: readonly WaitingMail[], now: Date): Promise<void> {
+      if (!active()) return
       const timed = waiting.map((one) => ({ ...one, at: one.schedule && nextTime(one.schedule, now) }))
       const later = timed.flatMap(({ at, ...one }) => (at ? [{ ...one, at }] : []))
       await send(

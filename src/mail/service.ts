@@ -158,7 +158,16 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     await db.transaction((tx) => queue(tx, mails))
   }
 
-  const batches = createBatches({ db, jobs, readers, send: queue })
+  const batches = createBatches({
+    db,
+    jobs,
+    readers,
+    send: queue,
+    active: () => baseConfig.get().notification_scheduler.active,
+    async onFailure(error) {
+      await events.append(db, [{ type: 'NOTIFICATION_SCHEDULER_FAILED', actor: null, info: { Error: error.message } }])
+    },
+  })
   return {
     alarm,
     sendNow,

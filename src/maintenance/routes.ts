@@ -94,7 +94,12 @@ export function registerBackupRoutes(http: HttpApp, { backups }: { readonly back
           206: { description: 'A part of it, for a `Range`.', content: binary },
         },
       },
-      config: { ...common, writes: false, errors: ['BackupNotFound', 'PreconditionFailed', 'ServiceUnavailable'] },
+      config: {
+        ...common,
+        writes: false,
+        neverKept: 'all that is stored is in it',
+        errors: ['BackupNotFound', 'PreconditionFailed', 'ServiceUnavailable'],
+      },
     },
     async (request, reply) => {
       const { sha256, size, store, createdAt, fileName } = await backups.archive(actorOf(request), request.params.id)
@@ -102,7 +107,7 @@ export function registerBackupRoutes(http: HttpApp, { backups }: { readonly back
         version: { sha256, mimeType: 'application/octet-stream', createdAt },
         ready: async () => ({ size, store }),
         fileName,
-        keep: 0,
+        keep: 'never',
         delivered() {},
       })
     },

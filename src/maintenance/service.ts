@@ -152,7 +152,7 @@ export function createBackupService(deps: BackupDeps) {
     }
   }
 
-  async function end(backup: StoredBackup, began: number, ended: store.BackupEnd, Error?: string): Promise<void> {
+  async function end(backup: StoredBackup, began: number, ended: store.BackupEnd, error?: string): Promise<void> {
     await db.transaction(async (tx) => {
       if (!(await store.endBackup(tx, backup.id, ended))) return
       const actor = backup.userId === null ? null : ((await actorsOf(tx, [backup.userId])).get(backup.userId) ?? null)
@@ -160,7 +160,7 @@ export function createBackupService(deps: BackupDeps) {
         Started: new Date(began).toISOString(),
         Elapsed: `${((Date.now() - began) / 1000).toFixed(3)}s`,
         BackupOpts: { format: backup.format, include_events: backup.includeEvents, id: backup.id },
-        ...(Error === undefined ? {} : { Error }),
+        ...(error === undefined ? {} : { Error: error }),
       }
       const type = ended.status === 'done' ? 'BACKUP_DONE' : 'BACKUP_FAILED'
       await events.append(tx, [{ type, actor, basetype: 'backup', objectId: backup.id, info }])

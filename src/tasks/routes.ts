@@ -1,5 +1,5 @@
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
-import { Acknowledged } from '../platform/values/tasks.ts'
+import { Acknowledged, TaskList } from '../platform/values/tasks.ts'
 import {
   LogPage,
   SaveTaskQuery,
@@ -8,7 +8,6 @@ import {
   TaskModules,
   TaskPage,
   TaskParams,
-  TaskPreview,
   TaskRecord,
   TaskRecords,
 } from './schema.ts'
@@ -57,7 +56,7 @@ export function registerTaskRoutes(http: HttpApp, { tasks }: { readonly tasks: T
           'first; the same request with `confirm=yes` stores it.',
         querystring: SaveTaskQuery,
         body: TaskInput,
-        response: { 200: TaskRecord, 202: TaskPreview },
+        response: { 200: TaskRecord, 202: TaskList },
       },
       config: { ...common, writes: true, errors: [...ofParams] },
       handler: async (request, reply) => {

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import { Task as ConfirmTask } from '../platform/values/tasks.ts'
 import { logLevels, taskStatuses } from './model.ts'
 
 const open = { additionalProperties: true } as const
@@ -180,9 +179,3 @@ export const TaskModules = Type.Object(
   { title: 'TaskModules' },
 )
 export type TaskModules = Static<typeof TaskModules>
-
-export const TaskPreview = Type.Object(
-  { tasks: Type.Array(Type.Object({ ...ConfirmTask.properties, data: AnyObject }, { title: 'TaskQuestion' })) },
-  { title: 'TaskPreview', description: 'What the task would do now; nothing is stored.' },
-)
-export type TaskPreview = Static<typeof TaskPreview>

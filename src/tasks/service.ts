@@ -10,13 +10,13 @@ import { requireRight } from '../platform/http/system-right.ts'
 import { quotaExceeded } from '../platform/limits/callers.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
-import { confirmTask } from '../platform/values/tasks.ts'
+import { confirmTask, type TaskList } from '../platform/values/tasks.ts'
 import { draftTask } from './draft.ts'
 import { manageTasks, type StoredTask } from './model.ts'
 import type { TaskModule } from './modules/model.ts'
 import { renderLog, renderModules, renderTask } from './render.ts'
 import { createRuns, enqueueRuns, type RunDeps } from './run.ts'
-import type { TaskInput, TaskLog, TaskPreview, TaskRecord, TaskRecords } from './schema.ts'
+import type { TaskInput, TaskLog, TaskRecord, TaskRecords } from './schema.ts'
 import * as store from './store.ts'
 
 export { manageTasks } from './model.ts'
@@ -79,7 +79,7 @@ export function createTaskService(deps: TaskDeps) {
       name: 'confirm',
       value: 'yes',
     })
-    return { tasks: [{ ...task, data: preview.data }] } satisfies TaskPreview
+    return { tasks: [{ ...task, data: preview.data }] } satisfies TaskList
   }
 
   async function tell(tx: Tx, type: 'TASK_INSERT' | 'TASK_UPDATE' | 'TASK_DELETE', actor: Actor, task: StoredTask) {
@@ -114,7 +114,7 @@ export function createTaskService(deps: TaskDeps) {
       actor: Actor,
       input: TaskInput,
       { confirmed, deadline }: { readonly confirmed: boolean; readonly deadline: Deadline },
-    ): Promise<{ kind: 'confirm'; preview: TaskPreview } | { kind: 'done'; task: TaskRecord }> {
+    ): Promise<{ kind: 'confirm'; preview: TaskList } | { kind: 'done'; task: TaskRecord }> {
       requireRight(actor, manageTasks)
       const { _id, _version: version } = input.task
       if (_id) throw badRequest('task._id: a task is changed by PATCH /task/{taskId}.', { name: 'task._id' })

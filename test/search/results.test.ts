@@ -162,6 +162,9 @@ describe('pages', () => {
     const aggregation = (limit?: number) =>
       root.post('/search', { aggregations: { it: { type: 'term', field: 'work.inventory', limit } } })
     const [file] = (await upload(scene.svc, 'root', [{ name: 'a.jpg', content: await picture() }])).body
+    const { task } = (
+      await root.post('/task', { task: { task_module: 'search', task_params: { search: { search: [] } } } })
+    ).body
     const lists: [row: string, most: number, ask: (limit: number) => Promise<{ status: number; body: Json }>][] = [
       ['| `GET /user` | 100 | 1,000 |', 1000, (limit) => root.get('/user', { limit })],
       ['| `GET /group` | 1,000 | 1,000 |', 1000, (limit) => root.get('/group', { limit })],
@@ -177,6 +180,8 @@ describe('pages', () => {
         10_000,
         (limit) => root.get('/collection/objects/3', { limit }),
       ],
+      ['| `GET /task` | 100 | 1,000 |', 1000, (limit) => root.get('/task', { limit })],
+      ['| `GET /task/{taskId}/log` | 100 | 10,000 |', 10_000, (limit) => root.get(`/task/${task._id}/log`, { limit })],
       ['| `GET /message` | 1,000 | 1,000 |', 1000, (limit) => root.get('/message', { limit })],
       ['| `GET /right/invalid` | 100 | 1,000 |', 1000, (limit) => root.get('/right/invalid', { limit })],
       ['| `GET /eas/{fileId}/similar` | 20 | 100 |', 100, (limit) => root.get(`/eas/${file._id}/similar`, { limit })],

@@ -263,6 +263,7 @@ suite('description of the interface', () => {
         [`get /api/v1/export/{exportId}${by}/tar_gz/{path}`, [], ['application/gzip']],
       ]),
       ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
+      ['get /api/v1/system/backup/{id}/download', [], ['application/octet-stream', 'application/octet-stream']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { type People, seedPeople, toGroup, toUser } from '../rights/people.ts'
 import type { Client, Json } from '../support/client.ts'
@@ -447,4 +449,49 @@ test('a dry run sends nothing, whether the change would be made or refused', asy
   assert.equal((await root.post('db/work', dry('Refused'), { dry_run: true })).body.code, 'TransitionRejected')
   await drain()
   assert.equal(receiver.calls.length, 0)
+})
+
+test('EVENT-025 with the notification scheduler off no mail is written; what fails in it is told, and tried again', async () => {
+  const schedule = { days_of_month: [new Date(Date.now() - 86_400_000).getUTCDate()], hours: [3] }
+  assert.equal(await setSchedule('reader', schedule), 200)
+  await define({ actions: [email([toUser(people.ids.reader), toUser(people.ids.editor)], { batchable: true })] })
+  const active = async (on: boolean) =>
+    assert.equal(
+      (await root.post('config', { system: { config: { notification_scheduler: { active: on } } } })).status,
+      200,
+    )
+  await create(['Waiting'])
+  await museum.svc.app.idle()
+  assert.deepEqual(
+    mailServer.mails.map(({ to }) => to.join()),
+    ['editor@museum.test'],
+  )
+  mailServer.mails.length = 0
+  await active(false)
+  await create(['Not told'])
+  assert.deepEqual(mailServer.mails, [])
+  await active(true)
+  const failed = async (): Promise<Json[]> =>
+    (
+      await museum.svc.db.query<Json>(
+        `select info, user_id, pollable from event where type = 'NOTIFICATION_SCHEDULER_FAILED'`,
+      )
+    ).rows
+  await museum.svc.db.query(`update mail_batch set mail = '{"subject": 1}'`)
+  await museum.svc.db.query(
+    `insert into mail_batch (user_id, key, mail) select user_id, 'second', mail from mail_batch`,
+  )
+  await museum.svc.db.query(
+    `select count(*) from graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := now())`,
+  )
+  await museum.svc.db.query(`select pg_notify('jobs:insert', '{"count": 100}')`)
+  await until(async () => (await failed()).length > 0)
+  const [event] = await failed()
+  assert.deepEqual([Object.keys(event?.info), event?.user_id, event?.pollable], [['Error'], null, false])
+  assert.deepEqual(mailServer.mails, [])
+  await museum.svc.db.query(`delete from mail_batch`)
+  await drain()
+  const documented = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'events.md'), 'utf8')
+  // Its cause cannot happen here: there are no licences.
+  assert.match(documented, /\| SYSTEM \| `LICENSE_VALIDATION_FAILED` \| {2}\| {2}\| {2}\| `Error` \|/)
 })

@@ -40,6 +40,11 @@ export const outgoing = {
     active: bool(true),
   }),
 
+  notification_scheduler: section('email', 'system.config', {
+    /** Whether users get the mails of transitions; off: none is written, and those that wait for their time go on waiting. */
+    active: bool(true),
+  }),
+
   transition_webhook: section('workflow', 'system.config', {
     webhooks: table(
       {

@@ -17,8 +17,8 @@ export interface Delivery {
   /** Where it is and how long: asked for when it is to be sent, since it may have to be made. @throws {AppError} */
   readonly ready: () => Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   readonly fileName: string
-  /** Seconds for which the one who asked may keep it without asking again. */
-  readonly keep: number
+  /** Seconds for which the one who asked may keep it without asking again; never: nobody keeps it. */
+  readonly keep: number | 'never'
   /** In place of what `keep` says. */
   readonly cacheControl?: string
   /** How it is to be shown; absent: as its type lets it. @see contentHeaders */
@@ -38,7 +38,7 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
     ...contentHeaders(delivery.version.mimeType, fileName, delivery.disposition),
     ETag: tag,
     'Last-Modified': delivery.version.createdAt.toUTCString(),
-    'Cache-Control': delivery.cacheControl ?? (keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache'),
+    'Cache-Control': delivery.cacheControl ?? cacheControl(keep),
   })
   if (isKnown(request, tag, delivery.version.createdAt)) return reply.status(304).send()
   const { size, store } = await delivery.ready()
@@ -64,6 +64,11 @@ export async function deliver(request: FastifyRequest, reply: FastifyReply, deli
     delivery.delivered(sent(), part ? 206 : 200)
   })
   return reply.send(source)
+}
+
+function cacheControl(keep: Delivery['keep']): string {
+  if (keep === 'never') return 'no-store'
+  return keep > 0 ? `private, max-age=${keep}, immutable` : 'private, no-cache'
 }
 
 async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, part?: ByteRange): Promise<Readable> {

@@ -27,6 +27,12 @@ export const Task = Type.Object(
         value: Type.Optional(Type.String()),
       }),
     ),
+    data: Type.Optional(
+      Type.Object(
+        {},
+        { additionalProperties: true, description: 'The same for programs, where there is such a form.' },
+      ),
+    ),
   },
   { title: 'Task' },
 )

@@ -160,6 +160,10 @@ suite('query parameters that nobody knows', () => {
       _transports: [{}],
     })
     assert.equal(exported.status, 200, JSON.stringify(exported.body))
+    const { task } = (await root.post('/task', { task: { task_module: 'search', task_params: { search: {} } } })).body
+    await root.post('/config/system/config/location_defaults', { originals: 'file', versions: '', backups: 'file' })
+    const backup = (await root.put('/system/backup/new', { format: 'native' })).body
+    await svc.drain()
     const person = '/api/v1/db/person/_all_fields'
     const opened = await root.post('/config/system/config/deep_link_access', { enabled: true })
     assert.equal(opened.status, 200)
@@ -175,6 +179,10 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/mask/{version}': '/api/v1/mask/CURRENT',
       'GET /api/v1/mask/{version}/{mask}': '/api/v1/mask/CURRENT/person__standard',
       'GET /api/v1/schema/user/{version}': '/api/v1/schema/user/CURRENT',
+      'GET /api/v1/task/{taskId}': `/api/v1/task/${task._id}`,
+      'GET /api/v1/task/{taskId}/log': `/api/v1/task/${task._id}/log`,
+      'GET /api/v1/system/backup/{id}': `/api/v1/system/backup/${backup.id}`,
+      'GET /api/v1/system/backup/{id}/download': `/api/v1/system/backup/${backup.id}/download`,
       'GET /api/v1/message/{id}': `/api/v1/message/${message._id}`,
       'GET /api/v1/plugin/manage/{id}': `/api/v1/plugin/manage/${plugin.id}`,
       'GET /api/v1/plugin/static/{plugin}/{path}': '/api/v1/plugin/static/named/a.txt',
@@ -247,6 +255,7 @@ suite('query parameters that nobody knows', () => {
       ...['', '/uuid/{uuid}'].flatMap((by) =>
         ['file', 'zip', 'tar_gz'].map((what) => `/api/v1/export/{exportId}${by}/${what}/{path}`),
       ),
+      '/api/v1/system/backup/{id}/download',
     ]
     assert.deepEqual(
       never,

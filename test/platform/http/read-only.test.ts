@@ -42,6 +42,13 @@ const writing = `
   DELETE /api/v1/xmlmapping/mapping/:mapping
   POST /api/v1/publish
   DELETE /api/v1/publish/:publishId
+  POST /api/v1/task
+  PUT /api/v1/task
+  PATCH /api/v1/task/:taskId
+  DELETE /api/v1/task/:taskId
+  POST /api/v1/task/:taskId/cancel
+  PUT /api/v1/system/backup/new
+  DELETE /api/v1/system/backup/:id
   POST /api/v1/tags
   POST /api/v1/transitions
   POST /api/v1/transitions/:id/run

@@ -2,7 +2,7 @@
 import type { Column, Localized } from '../../datamodel/model.ts'
 import { valueText } from '../../objects/service.ts'
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
-import { standardTexts } from '../table/cells.ts'
+import { standardTexts } from '../table/cell.ts'
 import type { FieldTree, ObjectTree } from '../tree.ts'
 import { inLanguage } from '../writer.ts'
 import type { Words } from './texts.ts'

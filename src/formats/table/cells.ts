@@ -1,26 +1,10 @@
 /** An object as cells: a value for each path, without structure. */
 import type { Column } from '../../datamodel/model.ts'
-import type { FormatOptions } from '../options.ts'
 import type { FieldTree, FileTree, ObjectTree, Wire } from '../tree.ts'
 import { isRecord, records } from '../tree.ts'
 import { plainText } from '../values.ts'
+import { type AddCell, addTexts, type Cell, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 import { systemCells } from './system.ts'
-
-export type CellValue = string | number | boolean
-
-export interface Cell {
-  /** `work.title.de-DE`, `work._nested:work__material[0].name`, `_created`. */
-  readonly path: string
-  readonly value: CellValue
-}
-
-export interface CellOptions {
-  readonly options: FormatOptions
-  /** Of the reader. */
-  readonly languages: readonly string[]
-}
-
-export type AddCell = (path: string, value: CellValue) => void
 
 /** In the order of the object, system fields first. */
 export function cellsOf(tree: ObjectTree, context: CellOptions): Cell[] {
@@ -67,10 +51,6 @@ function addField(field: FieldTree, path: string, context: CellOptions, add: Add
   }
 }
 
-export function addTexts(texts: Readonly<Record<string, unknown>>, path: string, add: AddCell): void {
-  for (const [language, text] of Object.entries(texts)) if (typeof text === 'string') add(`${path}.${language}`, text)
-}
-
 function addValue(column: Column, value: unknown, path: string, add: AddCell): void {
   switch (column.type) {
     case 'boolean':
@@ -106,12 +86,6 @@ function addLinked(object: ObjectTree, path: string, context: CellOptions, add: 
   add(`${path}._system_object_id`, Number(wire._system_object_id))
   addTexts(standardTexts(wire), `${path}._standard`, add)
   addFields(fields, `${path}.${table.name}`, context, add)
-}
-
-/** What an object is called, by languages. */
-export function standardTexts({ _standard: standard }: Wire, slot = '1'): Readonly<Record<string, unknown>> {
-  const first = isRecord(standard) ? standard[slot] : null
-  return isRecord(first) && isRecord(first.text) ? first.text : {}
 }
 
 function addFile({ wire, versions }: FileTree, path: string, { options }: CellOptions, add: AddCell): void {

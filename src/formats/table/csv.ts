@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync'
 import { badRequest } from '../../platform/errors.ts'
 import type { TableOptions } from '../options.ts'
 import { type Format, inPieces } from '../writer.ts'
-import type { CellValue } from './cells.ts'
+import type { CellValue } from './cell.ts'
 import { type Table, tableOf } from './rows.ts'
 
 /** So many stand above each other in no program that shows tables. */

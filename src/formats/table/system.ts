@@ -2,7 +2,7 @@
 import type { ObjectTree, Wire } from '../tree.ts'
 import { isRecord, records } from '../tree.ts'
 import { inLanguage } from '../writer.ts'
-import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cells.ts'
+import { type AddCell, addTexts, type CellOptions, type CellValue, standardTexts } from './cell.ts'
 
 /** Columns of system fields, in this order; `_standard` and `_path` go on with languages and levels. */
 export const systemColumns = [

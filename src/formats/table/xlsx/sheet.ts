@@ -1,6 +1,6 @@
 /** Sheets of a workbook as XML (ECMA-376), a row at a time. */
 import { xmlText } from '../../xml/markup.ts'
-import type { CellValue } from '../cells.ts'
+import type { CellValue } from '../cell.ts'
 
 /** A sheet has no more than these. */
 export const mostRows = 1_048_576

@@ -205,6 +205,13 @@ suite('addresses of exports', () => {
       )
     }
     assert.equal((await as('eve').put('/export', draft({ _id, _version: 2 }))).body.export._version, 3)
+    const [type] = (await as('root').get('/objecttype')).body
+    const { _version: current } = type.objecttype
+    const early = await as('root').post('/objecttype', [type])
+    assert.deepEqual(
+      [...codeOf(early), early.body.parameters.got, early.body.parameters.expected],
+      [400, 'VersionMismatch', current, current + 1],
+    )
     await using other = await attachService(museum.svc.dsn, { versionConvention: 'next' })
     assert.equal((await other.as('eve').post(`/export/${_id}`, draft({ _id, _version: 4 }))).body.export._version, 4)
     const stale = await other.as('eve').post(`/export/${_id}`, draft({ _id, _version: 4 }))
@@ -295,6 +302,8 @@ suite('addresses of exports', () => {
       [event.info.state, event.info.warnings.length, event.info.totalCount],
       ['done_with_warnings', 1, 3],
     )
+    await museum.svc.db.query(`update export set state = 'processing' where id = $1`, [warned.export._id])
+    assert.equal((await as('root').post(`/export/${warned.export._id}/stop`)).body._state, 'failed')
     const id = await addUser(museum.svc, 'gone')
     const { export: own } = await saved(museum.svc, 'gone', draft({ json: true }))
     await museum.svc.db.query('update "user" set login_disabled = true where id = $1', [id])
@@ -376,7 +385,7 @@ suite('addresses of exports', () => {
     assert.deepEqual([...codeOf(answer), answer.body.parameters.quota], [429, 'QuotaExceeded', 'svc.quotas.exports'])
   })
 
-  test('SVC-010 SVC-012 exports are kept and bundle objects and files; they start in read-only mode too', async () => {
+  test('exports start in read-only mode, and nothing else of them is changed there', async () => {
     const { export: own } = await saved(museum.svc, 'eve', draft({ json: true }))
     await using still = await attachService(museum.svc.dsn, { readOnly: true })
     assert.deepEqual(codeOf(await still.as('eve').post('/export', draft())), [400, 'ReadOnlyMode'])

@@ -355,7 +355,7 @@ suite('the record of an export', () => {
     assert.deepEqual(codeOf(await museum.svc.as('ann27').get(`/export/${_id}`)), [403, 'InsufficientRights'])
   })
 
-  test('EXP-028 EVENT-028 is in the log of objects, with its state', async () => {
+  test('EXP-028 is in the log of objects, with its state', async () => {
     const from = async () =>
       (await root().post('/event/list', { sort: [{ field: '_id', order: 'DESC' }], limit: 1 })).body
     await from()

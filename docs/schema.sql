@@ -17,6 +17,7 @@ create table account_token (
 CREATE INDEX account_token_expires_idx ON public.account_token USING btree (expires_at);
 CREATE INDEX account_token_user_idx ON public.account_token USING btree (user_id, purpose);
 
+-- Backups that were asked for over the interface.
 create table backup (
   id bigint not null generated always as identity,
   created_at timestamp with time zone not null default clock_timestamp(),
@@ -306,6 +307,7 @@ CREATE INDEX event_record_idx ON public.event USING btree (object_id) WHERE (obj
 CREATE INDEX event_user_idx ON public.event USING btree (user_id) WHERE (user_id IS NOT NULL);
 CREATE INDEX event_words_idx ON public.event USING gin (event_words(type, schema, basetype, objecttype, user_displayname, remote_addr, info));
 
+-- How far the janitors of the event log have come.
 create table event_janitor (
   name text not null,
   up_to bigint not null,
@@ -1498,6 +1500,7 @@ create table tag_group (
   constraint tag_group_type_check CHECK ((type = ANY (ARRAY['checkbox'::text, 'choice'::text])))
 );
 
+-- Tasks: what users have the service do to many objects, once or again and again.
 create table task (
   id bigint not null generated always as identity,
   version integer not null default 1,
@@ -1529,6 +1532,7 @@ create table task (
 CREATE INDEX task_due ON public.task USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
 CREATE INDEX task_user ON public.task USING btree (user_id, id);
 
+-- Lines of the latest run of each task.
 create table task_log (
   task_id bigint not null,
   idx integer not null,

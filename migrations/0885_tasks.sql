@@ -45,3 +45,5 @@ create table task_log (
   constraint task_log_pkey primary key (task_id, idx),
   constraint task_log_task_fkey foreign key (task_id) references task on delete cascade
 );
+comment on table task is 'Tasks: what users have the service do to many objects, once or again and again.';
+comment on table task_log is 'Lines of the latest run of each task.';

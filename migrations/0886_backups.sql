@@ -19,3 +19,4 @@ create table backup (
   constraint backup_status_known check (status in ('running', 'done', 'error'))
 );
 create unique index backup_running on backup (status) where status = 'running';
+comment on table backup is 'Backups that were asked for over the interface.';

@@ -4,3 +4,4 @@ create table event_janitor (
   up_to bigint not null,
   constraint event_janitor_pkey primary key (name)
 );
+comment on table event_janitor is 'How far the janitors of the event log have come.';

@@ -12,6 +12,8 @@ export function registerFormatRoutes(app: HttpApp, { formats }: { formats: Pick<
       schema: {
         operationId: 'getXmlSchema',
         summary: 'The schema (XSD) of objects as XML, for the object types of the datamodel',
+        description:
+          'XML Schema 1.0 of the format `xml_native`: what all documents share, and an element for each object type.',
         tags: ['formats'],
         response: { 200: { content: { 'application/xml': { schema: Schema } } } },
       },

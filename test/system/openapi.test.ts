@@ -264,10 +264,17 @@ suite('description of the interface', () => {
       ]),
       ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
       ['get /api/v1/system/backup/{id}/download', [], ['application/octet-stream', 'application/octet-stream']],
+      ['get /api/v1/formats/xml_native.xsd', [], ['application/xml']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)
-    const html = ['/api/oauth2/logout', '/api/v1/system/openapi/', '/logout', ...bundles]
+    const html = [
+      '/api/oauth2/logout',
+      '/api/v1/formats/xml_native.xsd',
+      '/api/v1/system/openapi/',
+      '/logout',
+      ...bundles,
+    ]
     const seen: string[] = []
     for (const { method, url } of svc.app.http.declaredRoutes) {
       if (method !== 'GET' || html.includes(url) || pagesForPeople.test(url)) continue

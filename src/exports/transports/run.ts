@@ -7,6 +7,7 @@ import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 import { withoutSecrets } from '../../platform/secrets/secret-forms.ts'
 import { scrubText } from '../../platform/secrets/secrets.ts'
+import { withoutEnds } from '../../platform/values/text.ts'
 import { archiveOf, archives } from '../deliver/archive.ts'
 import type { Deliveries, Fetched } from '../deliver/service.ts'
 import { about } from '../log.ts'
@@ -183,10 +184,7 @@ function secretsOf(options: Options): string[] {
 
 /** A name that is safe at any server. */
 function fileName(name: string, id: number): string {
-  const plain = name
-    .normalize('NFC')
-    .replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
-    .replaceAll(/^[._]+|[._]+$/g, '')
-    .slice(0, 100)
+  const safe = name.normalize('NFC').replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
+  const plain = withoutEnds(safe, '._').slice(0, 100)
   return plain === '' ? `export-${id}` : plain
 }

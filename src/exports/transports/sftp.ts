@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import SftpClient from 'ssh2-sftp-client'
 import { checkedHost } from '../../platform/outgoing/addresses.ts'
+import { withoutEnd } from '../../platform/values/text.ts'
 import { option } from './options.ts'
 import { eachFile, newFolders, type Send } from './parcel.ts'
 
@@ -30,7 +31,7 @@ export const sendBySftp: Send = async (parcel) => {
       readyTimeout: patience,
       hostVerifier: (key: Buffer) => isKey(key, known),
     })
-    const directory = (option(options, 'directory') ?? '.').replace(/\/+$/, '') || '/'
+    const directory = withoutEnd(option(options, 'directory') ?? '.', '/') || '/'
     if (directory !== '.') await client.mkdir(directory, true)
     const place = (path: string): string => `${directory === '/' ? '' : directory}/${path}`
     if (option(options, 'packer') !== 'files') {

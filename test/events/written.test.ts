@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { picture, upload } from '../files/support.ts'
+import { install, switched } from '../plugins/support.ts'
+import { requestToken } from '../signin/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { assertEventFlags } from '../support/event-flags.ts'
+import { startMailServer } from '../support/mail-server.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { startWebhookServer, type WebhookServer } from '../support/webhook-server.ts'
 
@@ -358,4 +362,138 @@ test('EVENT-048 EVENT-049 calls of webhooks, with the answer as JSON or as it ca
   assert.deepEqual({ ...refusedText, error: '' }, { webhook, response_no_json: 'go away', error: '' })
   for (const { error } of [refused, refusedText]) assert.match(error, /422/)
   await assertEventFlags(museum.svc, ['WEBHOOK', 'WEBHOOK_ERROR'], { userLogged: false, pollable: false })
+})
+
+test('EVENT-007 changes of users, groups, pools, tags, messages, collections, workflows and mappings are all events', async () => {
+  const name = { 'en-US': 'All' }
+  const mapping = { profile: 'file-metadata.yml', idTable: 'work', displayname: name, fields: [] }
+  const events = await logged(async () => {
+    await save('/user', [{ user: { login: 'all' } }])
+    await save('/group', [{ group: { name: 'every change' } }])
+    await save('/pool', [{ pool: { _id_parent: 1, name } }])
+    await save('/tags', [{ taggroup: {}, _tags: [{ displayname: name }] }])
+    await save('/message', [{ message: { title: name, message: name } }])
+    await save('/collection', { collection: { displayname: name } })
+    await save('/transitions', [{ type: 'process', operations: ['INSERT'], comment: 'all' }])
+    const { fields: _, ...rest } = mapping
+    const { tables } = (await root.get('/schema/user/CURRENT')).body
+    const idTable = tables.find((table: Json) => table.name === 'work').table_id
+    const made = await root.put('/xmlmapping/mapping', {
+      ...rest,
+      idTable,
+      fields: [{ name: 'title', native: [{ field: 'work.title' }] }],
+    })
+    assert.equal(made.status, 200, JSON.stringify(made.body))
+    await save('/transitions', [])
+  })
+  const types = new Set(typesOf(events))
+  for (const part of ['USER', 'GROUP', 'POOL', 'TAG', 'MESSAGE', 'COLLECTION', 'TRANSITION', 'MAPPING'])
+    assert.ok(types.has(`${part}_INSERT`), part)
+})
+
+test('EVENT-008 files uploaded into collections, mails and webhooks are all events', async () => {
+  await using server = await startMailServer()
+  await save('/config/system/config/email/from', 'museum@example.org')
+  await save('/config/system/config/email_server', { server_addr: server.address, type: 'off' })
+  const hook = { name: 'all', url: `${receiver.url}/in`, method: 'POST', secret: '', timeout: 5 }
+  await save('/config', { system: { config: { transition_webhook: { webhooks: [hook] } } } })
+  await save('/transitions', [
+    { type: 'process', operations: ['INSERT'], actions: [{ type: 'webhook', info: { name: 'all' } }] },
+  ])
+  receiver.answer = () => ({ body: '{}' })
+  const create_object = { objecttype: 'work', pool_id: museum.pool, eas_field: 'work.image' }
+  const { collection } = await save('/collection', { collection: { create_object } })
+  const events = await logged(async () => {
+    const sent = [{ name: 'a.png', content: await picture() }]
+    const uploaded = await upload(museum.svc, 'root', sent, { collection: collection._id })
+    assert.equal(uploaded.status, 200, JSON.stringify(uploaded.body))
+    await save('/system/sendmail', { to: ['ada@example.org'], subject: 'Hello', text: 'Text' })
+    await museum.svc.app.idle({ hurry: true })
+  })
+  await save('/transitions', [])
+  const types = new Set(typesOf(events))
+  for (const type of ['COLLECTION_UPLOAD', 'EMAIL_SENT', 'WEBHOOK']) assert.ok(types.has(type), type)
+})
+
+test('EVENT-028 events of objects say their short text, those of exports their state', async () => {
+  const objects = await logged(async () => {
+    const [{ person }] = await save('/db/person', [payload('person', { name: 'Eve' })])
+    await save('/db/person', [payload('person', { _id: person._id, _version: 1, name: 'Eve' })])
+    await remove('/db/person', [[person._id, 2, null]], { delete_policy: 'setnull' })
+    await remove('/db/person', [[person._id, 3, null]], { delete_policy: 'undelete' })
+    await remove('/db/person', [[person._id, 4, null]], { delete_policy: 'setnull' })
+    await remove('/db/person', [[person._id, 5, null]], { delete_policy: 'purge' })
+  })
+  const types = ['OBJECT_INSERT', 'OBJECT_UPDATE', 'OBJECT_DELETE', 'OBJECT_UNDELETE', 'OBJECT_DELETE', 'OBJECT_PURGE']
+  assert.deepEqual(typesOf(objects), types)
+  assertTold(objects, 'standard')
+  for (const { event } of objects) assert.match(JSON.stringify(event.info.standard), /Eve/)
+  let id = 0
+  const exports = await logged(async () => {
+    const made = await save('/export', {
+      _basetype: 'export',
+      export: { type: 'export', name: 'told', search: { objecttypes: ['person'] }, json: true },
+    })
+    id = made.export._id
+    await save(`/export/${id}/start`, undefined)
+    await museum.svc.app.idle({ hurry: true })
+    await remove(`/export/${id}`)
+  })
+  const told = exports.filter(({ type }) => type.startsWith('OBJECT_'))
+  assert.ok(told.every(({ event }) => event.basetype === 'export' && event.object_id === id))
+  assert.deepEqual([told[0]?.type, told.at(-1)?.type], ['OBJECT_INSERT', 'OBJECT_DELETE'])
+  assertTold(told, 'state')
+  assert.deepEqual(
+    told.map(({ event }) => event.info.state),
+    ['new', 'pending', 'processing', 'done', 'done'],
+  )
+})
+
+test('EVENT-001 what is done is logged in these ten groups and in no other', async () => {
+  const groups = 'ADMIN DOWNLOAD EXPORT FRONTEND INDEX LOGIN_LOGOUT PLUGIN SYSTEM TASK UPLOAD'.split(' ')
+  const choose = (user_in_event_group: string[]) => root.post('/config/system/config/user', { user_in_event_group })
+  for (const group of groups) assert.equal((await choose([group])).status, 200, group)
+  for (const other of ['USER', 'OBJECT', 'MAIL', 'admin', '']) assert.equal((await choose([other])).status, 400, other)
+  assert.equal((await choose(groups)).status, 200)
+  const plugin = {
+    'manifest.yml': JSON.stringify({ plugin: { name: 'noted' }, custom_events: { NOTED: { user: true } } }),
+  }
+  const installed = await install(museum.svc, 'noted', plugin)
+  const events = await logged(async () => {
+    await save('/config/system/config/name/title', 'Logged')
+    const uploaded = await upload(museum.svc, 'root', [{ name: 'a.png', content: await picture() }])
+    const [{ _id, hash }] = uploaded.body
+    const token = await root.token()
+    const download = `/api/v1/eas/download/${_id}/${hash}/original`
+    const headers = { authorization: `Bearer ${token}` }
+    assert.equal((await museum.svc.inject({ method: 'GET', url: download, headers })).statusCode, 200)
+    const made = await save('/export', {
+      _basetype: 'export',
+      export: { type: 'export', name: 'groups', search: { objecttypes: ['person'] }, json: true },
+    })
+    await save(`/export/${made.export._id}/start`, undefined)
+    await save('/event', { event: { type: 'FRONTEND_ERROR', info: {} } })
+    await save('/event', { event: { type: 'NOTED', info: {} } })
+    await save('/task', { task: { task_module: 'search', task_params: { search: {} } } })
+    await save('/user', [{ user: { login: 'grouped', _password: 'grouped' } }])
+    assert.equal((await root.post('/system/reindex')).status, 200)
+    const { username, password } = { username: 'grouped', password: 'wrong' }
+    await requestToken(museum.svc, { grant_type: 'password', client_id: 'svc-web-frontend', username, password })
+    await museum.svc.app.idle({ hurry: true })
+  })
+  await switched(museum.svc, installed.id, false)
+  const types = new Set(typesOf(events))
+  const first: Readonly<Record<string, string>> = {
+    ADMIN: 'BASE_CONFIG_UPDATE',
+    DOWNLOAD: 'FILE_DOWNLOAD',
+    EXPORT: 'EXPORT_START',
+    FRONTEND: 'FRONTEND_ERROR',
+    INDEX: 'REINDEX_QUEUED',
+    LOGIN_LOGOUT: 'USER_LOGIN_FAILED',
+    PLUGIN: 'NOTED',
+    SYSTEM: 'USER_INSERT',
+    TASK: 'TASK_INSERT',
+    UPLOAD: 'FILE_UPLOAD',
+  }
+  for (const [group, type] of Object.entries(first)) assert.ok(types.has(type), `${group}: ${[...types].join(' ')}`)
 })

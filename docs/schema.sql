@@ -187,6 +187,7 @@ CREATE INDEX collection_upload_object_idx ON public.collection_upload USING btre
 CREATE INDEX collection_upload_series_idx ON public.collection_upload USING btree (collection_id, series_key) WHERE (series_key IS NOT NULL);
 CREATE INDEX collection_upload_stem_idx ON public.collection_upload USING btree (collection_id, stem_key);
 
+-- Values of plugins' types, each once; objects have copies.
 create table custom_datum (
   type text not null,
   uuid text not null,
@@ -197,6 +198,7 @@ create table custom_datum (
 );
 CREATE INDEX custom_datum_due ON public.custom_datum USING btree (type, expires_at);
 
+-- Runs of updaters of such values: one at a time for each type.
 create table custom_datum_run (
   type text not null,
   held_until timestamp with time zone not null,
@@ -206,6 +208,7 @@ create table custom_datum_run (
   constraint custom_datum_run_pkey PRIMARY KEY (type)
 );
 
+-- Which objects have a value in their latest version.
 create table custom_datum_use (
   system_object_id bigint not null,
   type text not null,
@@ -218,6 +221,7 @@ create table custom_datum_use (
 CREATE INDEX custom_datum_use_by_value ON public.custom_datum_use USING btree (type, uuid);
 CREATE INDEX custom_datum_use_stale ON public.custom_datum_use USING btree (type) WHERE stale;
 
+-- One row: which members of values of plugins' types are searched, and how; counted up with each change.
 create table datamodel_custom_types (
   one boolean not null default true,
   revision integer not null,

@@ -15,3 +15,5 @@ begin
   revision := (select coalesce(max(t.revision), 0) from datamodel_custom_types t);
 end
 $$;
+
+comment on table datamodel_custom_types is 'One row: which members of values of plugins'' types are searched, and how; counted up with each change.';

@@ -35,3 +35,7 @@ create table custom_datum_run (
   done int not null,
   total int not null
 );
+
+comment on table custom_datum is 'Values of plugins'' types, each once; objects have copies.';
+comment on table custom_datum_use is 'Which objects have a value in their latest version.';
+comment on table custom_datum_run is 'Runs of updaters of such values: one at a time for each type.';

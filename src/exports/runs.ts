@@ -63,6 +63,11 @@ export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<R
   return rows[0] ?? null
 }
 
+/** One at a time begins or ends a run of a user; taken behind the lock of the run. */
+export async function lockRunsOf(tx: Tx, userId: number): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('export runs', $1))`, [userId], 'export-runs-of-lock')
+}
+
 export interface ExportOfRun {
   readonly id: number
   readonly version: number

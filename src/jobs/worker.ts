@@ -201,7 +201,7 @@ function taskList(handlers: ReadonlyMap<string, JobHandler<unknown>>, log: Logge
           () => ({
             name: `job ${name}`,
             kind: 'consumer',
-            attributes: { 'svc.job.id': jobId, 'svc.job.attempt': attempts },
+            attributes: { 'strongroom.job.id': jobId, 'strongroom.job.attempt': attempts },
           }),
           () => withCause(cause, async () => handler(payload, context)),
         )

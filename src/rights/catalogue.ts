@@ -270,6 +270,10 @@ const frontendRights = [
   systemRight('system.rights_management', 'For front ends, as system.rightsmanagement.'),
   systemRight('system.server.error.self_uuid_detail', 'Front ends show details of the own errors.'),
   systemRight('system.server.error.uuid_detail', 'Front ends show details of the errors of all.'),
+  systemRight(
+    'system.export',
+    'Front ends offer exports; the service asks nobody for it, as an export shows what its user may read.',
+  ),
   systemRight('system.health', 'Front ends show the state of the service.'),
   systemRight('system.disable_linked_objects_filter', 'Front ends switch filters of linked objects off.'),
   systemRight('system.search_collection_only', 'Front ends offer the search in collections only.'),
@@ -338,7 +342,6 @@ const systemRights = [
   systemRight('system.backup', 'Make and fetch backups: who has it may read all that is stored, as root does.'),
   systemRight('system.sendmail', 'Send mail through the service.'),
   systemRight('system.task', 'Manage tasks of the own, which run with the rights of their creator.'),
-  coming('exports', systemRight('system.export', 'Create exports.')),
   systemRight(
     'system.api.event',
     'Read and delete events by API.',

@@ -182,6 +182,8 @@ describe('pages', () => {
       ],
       ['| `GET /task` | 100 | 1,000 |', 1000, (limit) => root.get('/task', { limit })],
       ['| `GET /task/{taskId}/log` | 100 | 10,000 |', 10_000, (limit) => root.get(`/task/${task._id}/log`, { limit })],
+      ['| `GET /export` | 100 | 1,000 |', 1000, (limit) => root.get('/export', { limit })],
+      ['| `GET /publish` | 10,000 | 10,000 |', 10_000, (limit) => root.get('/publish', { limit })],
       ['| `GET /message` | 1,000 | 1,000 |', 1000, (limit) => root.get('/message', { limit })],
       ['| `GET /right/invalid` | 100 | 1,000 |', 1000, (limit) => root.get('/right/invalid', { limit })],
       ['| `GET /eas/{fileId}/similar` | 20 | 100 |', 100, (limit) => root.get(`/eas/${file._id}/similar`, { limit })],

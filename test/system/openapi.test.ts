@@ -253,6 +253,8 @@ suite('description of the interface', () => {
         ['application/octet-stream'],
         ['application/octet-stream'],
       ]),
+      ['get /api/v1/formats/xml_native.xsd', [], ['application/xml']],
+      ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
       ...['', '/uuid/{uuid}'].flatMap((by): [string, string[], string[]][] => [
         [
           `get /api/v1/export/{exportId}${by}/file/{path}`,
@@ -262,9 +264,7 @@ suite('description of the interface', () => {
         [`get /api/v1/export/{exportId}${by}/zip/{path}`, [], ['application/zip']],
         [`get /api/v1/export/{exportId}${by}/tar_gz/{path}`, [], ['application/gzip']],
       ]),
-      ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
       ['get /api/v1/system/backup/{id}/download', [], ['application/octet-stream', 'application/octet-stream']],
-      ['get /api/v1/formats/xml_native.xsd', [], ['application/xml']],
     ])
     const authorization = `Bearer ${await svc.as('root').token()}`
     const bundles = ['js', 'css', 'html'].map((kind) => `/api/v1/plugin/bundle.${kind}`)

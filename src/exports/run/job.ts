@@ -66,8 +66,8 @@ export function createRunJobs(deps: RunJobDeps) {
       if (!known) return false
       if (known.state === 'processing') return true
       if (known.state !== 'pending') return false
-      await tx.query(`select pg_advisory_xact_lock(hashtextextended('export runs', $1))`, [known.userId])
       if (!(await runs.lockRun(tx, runId, 'pending'))) return false
+      await runs.lockRunsOf(tx, known.userId)
       // The end of one of them wakes this one.
       if ((await runs.countProcessing(tx, known.userId)) >= deps.mostOfUser) return false
       const at = await runs.setProcessing(tx, known.id)

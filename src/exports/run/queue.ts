@@ -1,6 +1,6 @@
 import type { Jobs } from '../../jobs/service.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { pendingRuns } from '../runs.ts'
+import { lockRunsOf, pendingRuns } from '../runs.ts'
 
 export const runJob = 'exports.run'
 /** Times that a step is tried when a place cannot be read or written. */
@@ -14,7 +14,11 @@ export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds
   )
 }
 
-/** Lets the next runs of a user begin that wait for the end of others. */
+/**
+ * Lets the next runs of a user begin that wait for the end of others. Whoever looks just now whether it may begin is waited for: it
+ * would find this one still going on, and nobody would wake it.
+ */
 export async function wakeNext(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, userId: number, most: number): Promise<void> {
+  await lockRunsOf(tx, userId)
   await enqueueRuns(tx, jobs, await pendingRuns(tx, userId, most))
 }

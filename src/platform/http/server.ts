@@ -102,7 +102,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addContentTypeParser('*', bodies.other)
   app.decorateRequest('actor', null)
   app.decorateRequest('deadline')
-  traceRequests(app, trustedProxies(options.trustedProxies))
+  traceRequests(app)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders).header('X-Request-Id', request.id)
     const { read, write } = options.timeLimits

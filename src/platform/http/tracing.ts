@@ -6,7 +6,7 @@ import type { HttpApp } from './http.ts'
 const parentHeader = 'traceparent'
 
 /** A span for each request, by the pattern of its route: addresses may have secrets in them. */
-export function traceRequests(app: HttpApp, isProxy: (address: string) => boolean): void {
+export function traceRequests(app: HttpApp): void {
   const open = new WeakMap<FastifyRequest, OpenSpan>()
   app.addHook('onRequest', (request, _reply, done) => {
     const span = isTracing() ? beginSpan(() => factsOf(request)) : undefined
@@ -34,8 +34,9 @@ export function traceRequests(app: HttpApp, isProxy: (address: string) => boolea
     return {
       name: `${request.method} ${route}`,
       kind: 'server' as const,
-      attributes: { 'http.request.method': request.method, 'http.route': route, 'svc.request_id': request.id },
-      caller: typeof header === 'string' && isProxy(request.socket.remoteAddress ?? '') ? header : undefined,
+      attributes: { 'http.request.method': request.method, 'http.route': route, 'strongroom.request_id': request.id },
+      // A proxy that is trusted has said for whom it asks.
+      caller: typeof header === 'string' && (request.ips?.length ?? 0) > 1 ? header : undefined,
     }
   }
 }

@@ -51,7 +51,9 @@ suite('bodies', () => {
   })
 
   test('every endpoint that needs a user answers 401 before any of the body', async () => {
-    const routes = svc.app.http.declaredRoutes.filter(({ access }) => access === 'user' || access === 'session')
+    const routes = svc.app.http.declaredRoutes.filter(
+      ({ method, access }) => method !== 'HEAD' && (access === 'user' || access === 'session'),
+    )
     assert.ok(routes.length > 30)
     for (const { method, url, access } of routes) {
       const path = url.replaceAll(/:\w+|\*/g, '1')
@@ -74,7 +76,7 @@ suite('bodies', () => {
 
   test('every endpoint that takes JSON refuses too many values, too deep, and no JSON, while it arrives', async () => {
     const routes = svc.app.http.declaredRoutes.filter(
-      ({ method, url, access }) => method !== 'GET' && access === 'user' && !takesFiles(url),
+      ({ method, url, access }) => method !== 'GET' && method !== 'HEAD' && access === 'user' && !takesFiles(url),
     )
     const values = '{},'.repeat(20_000)
     for (const { method, url } of routes) {

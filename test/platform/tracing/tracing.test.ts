@@ -46,7 +46,7 @@ test('a request is a trace: its statements are below it, what it sets going is a
     const traceparent = `00-${traceId}-${'cd'.repeat(8)}-01`
     const made = await fetch(`${there}/api/v1/pool?access_token=${token}`, {
       method: 'POST',
-      headers: { ...headers, traceparent },
+      headers: { ...headers, traceparent, 'x-forwarded-for': '203.0.113.9' },
       body: JSON.stringify(pool),
     })
     assert.equal(made.status, 200)
@@ -112,7 +112,8 @@ test('what is no trace of a caller is none', async () => {
     '',
   ]
   try {
-    for (const traceparent of wrong) await fetch(`${there}/api/v1/settings`, { headers: { traceparent } })
+    for (const traceparent of wrong)
+      await fetch(`${there}/api/v1/settings`, { headers: { traceparent, 'x-forwarded-for': '203.0.113.9' } })
   } finally {
     await end()
   }

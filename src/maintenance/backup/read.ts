@@ -48,16 +48,22 @@ async function* entriesOf(archive: ReturnType<typeof tarExtract>): AsyncGenerato
 
 async function* partsOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<Part> {
   for await (const entry of archive) {
-    const text = async (): Promise<string> => {
-      const chunks: Buffer[] = []
-      for await (const chunk of entry) chunks.push(chunk as Buffer)
-      return Buffer.concat(chunks).toString('utf8')
-    }
+    const chunks = chunksOf(entry)
+    const text = async (): Promise<string> => Buffer.concat(await Array.fromAsync(chunks)).toString('utf8')
     yield {
       header: { name: entry.header.name, size: entry.header.size ?? 0 },
-      chunks: entry as AsyncIterable<Buffer>,
+      chunks,
       text,
     }
+  }
+}
+
+/** Whoever reads an entry may be the first to hear that the archive breaks off. */
+async function* chunksOf(entry: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of entry) yield chunk as Buffer
+  } catch (error) {
+    throw meaningOf(error)
   }
 }
 

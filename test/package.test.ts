@@ -40,7 +40,8 @@ test('the package installs elsewhere from its tarball, starts with npx, serves a
   await run('npm', install, { cwd: elsewhere, env })
   const packages = await readdir(join(elsewhere, 'node_modules'))
   for (const development of ['node', 'typescript', '@biomejs', 'fast-check']) assert.ok(!packages.includes(development))
-  assert.ok((await sizeOf(join(elsewhere, 'node_modules'))) < 150 * 1024 * 1024)
+  // PostgreSQL and libvips are half of it.
+  assert.ok((await sizeOf(join(elsewhere, 'node_modules'))) < 170 * 1024 * 1024)
 
   const settings = { SVC_DATA_DIR: join(folder.path, 'data'), SVC_PORT: '0' }
   const service = spawn('npx', ['--no-install', 'strongroom', 'start'], {

@@ -117,6 +117,8 @@ const told: Record<string, unknown> = {
   version_full: 'strongroom 0.1.0 (Node 26.10.0)',
 }
 
+const archive = { filesize: 135_024, filename: 'backup-2-2026-11-21T10-00-00.tar.zst' }
+
 const checked = {
   status: 'waiting',
   began_at: '2026-11-21T10:00:00.000Z',
@@ -137,6 +139,12 @@ function stable(value: unknown, key = ''): unknown {
       const begun = { status: 'running', percent_done: 0, ...counts, finished_at: null }
       return { ...value, ...begun, started_at: '2026-11-21T10:00:00.000Z' }
     }
+    // How many there were before depends on what runs beside the requests.
+    if ('_basetype' in value && value._basetype === 'event' && 'event' in value) {
+      const event = stable({ ...(value.event as object), _id: 205 })
+      return { ...(stable({ ...value, _basetype: null }) as object), _basetype: 'event', event }
+    }
+    if ('mimetype' in value && value.mimetype === 'application/zstd') return { ...value, ...archive }
     // The check of the index goes on by itself.
     if ('surplus' in value && 'checked' in value) return { ...value, ...checked }
     // Bytes of renditions are those of the libraries that make them.
@@ -164,7 +172,9 @@ function stable(value: unknown, key = ''): unknown {
     .replaceAll(new RegExp(`${secret}[a-z]*`, 'g'), 'reserved')
     // How long a step has taken.
     .replace(/^\d+ ms: /, '0 ms: ')
+    .replace(/^(Backup|Files): \d+$/, '$1: 1000')
     .replace(/(x-svc-signature=|\/|^)[0-9a-z]{6}-[\w-]{32}(?=\/|$)/, '$1tpaaaa-signature')
+    .replaceAll(/(?<=\/)[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?=\/|$)/g, `${told.uuid}`)
   return text.replace(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, (time) =>
     time.startsWith(`${new Date().getUTCFullYear()}`) ? '2026-11-21T10:00:00.000Z' : time,
   )

@@ -182,7 +182,7 @@ export function createBackupService(deps: BackupDeps) {
       status: backup.status,
       ...(backup.size !== null && { stats: { filesize: backup.size, mimetype, filename: fileName(backup) } }),
       opts: { format: backup.format, include_events: backup.includeEvents },
-      log: backup.log.map(({ at, msg }) => ({ created_at: at, msg })),
+      log: backup.log.map(({ at, msg }) => ({ created_at: new Date(at).toISOString(), msg })),
     }))
   }
 

@@ -58,6 +58,8 @@ const withoutStatements = [
   'listObjecttypes',
   'listPlugins',
   'listTags',
+  'listTaskModules',
+  'previewJanitors',
   'readLocation',
   'streamEvents',
   'writeQuery',

@@ -159,6 +159,9 @@ suite('runs of exports', () => {
     assert.equal(await runsOf(), 0)
     const off = await root().post('/config', { system: { config: { export_scheduler: { active: false } } } })
     assert.equal(off.status, 200, JSON.stringify(off.body))
+    // The other process hears of it in a moment.
+    const scheduler = '/config/system/config/export_scheduler'
+    await until(async () => (await other.as('root').get(scheduler)).body.active === false)
     await Promise.all([museum.svc.app.tidy(due), other.app.tidy(due)])
     await museum.svc.drain()
     assert.equal(await runsOf(), 0)

@@ -36,7 +36,8 @@ export async function saved(svc: TestService, login: string, body: Json): Promis
 export async function ran(svc: TestService, login: string, id: number): Promise<Json> {
   const started = await svc.as(login).post(`/export/${id}/start`)
   assert.equal(started.status, 200, JSON.stringify(started.body))
-  await svc.drain()
+  // A run that another process had to leave is taken up after a pause, and others of its user wait for it.
+  await svc.app.idle({ hurry: true })
   const { body } = await svc.as(login).get(`/export/${id}`)
   return body
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { postgresSettings } from '../../../src/platform/postgres/settings.ts'
@@ -64,7 +64,7 @@ test('a full disk: writes are refused, the reason is told, and with space all is
     await disk.fill()
     // Now and then the space that it gave up itself is enough for it to come back: then it is ended once more.
     if (performance.now() - killed > 10_000) {
-      await killPostmaster(dataDir)
+      await killPostgres(dataDir)
       killed = performance.now()
     }
     return trouble.test(service.output.stdout)
@@ -90,8 +90,12 @@ test('a full disk: writes are refused, the reason is told, and with space all is
   assert.deepEqual([books.indexed_count, books.error_count], [books.total_count, 0])
 })
 
-async function killPostmaster(dataDir: string): Promise<void> {
-  const text = await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8').catch(() => '')
-  const pid = Number.parseInt(text, 10)
-  if (pid > 0 && isAlive(pid)) process.kill(pid, 'SIGKILL')
+/** The server of this folder, and what it has started: on a full disk the file with its number may be empty. */
+async function killPostgres(dataDir: string): Promise<void> {
+  const folder = join(dataDir, 'postgres', 'data')
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const cwd = await readlink(`/proc/${name}/cwd`).catch(() => '')
+    if (cwd === folder && isAlive(Number(name))) process.kill(Number(name), 'SIGKILL')
+  }
 }

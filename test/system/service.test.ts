@@ -140,7 +140,9 @@ suite('the service', () => {
     // Everywhere: names of headers, parameters, members and values that begin with a word of somebody's own.
     const description = JSON.stringify((await museum.svc.as(null).get('/system/openapi/spec.json')).body)
     const headers = new Set(description.match(/\b[Xx]-[A-Z][\w-]+/g))
-    const own = [...headers].filter((name) => !/^x-(svc-|request-id|hub-signature|forwarded|http-method-override|shown-as)/i.test(name))
+    const own = [...headers].filter(
+      (name) => !/^x-(svc-|request-id|hub-signature|forwarded|http-method-override|shown-as)/i.test(name),
+    )
     assert.deepEqual(own, [])
     assert.ok(!/\b(easydb|fylr)/i.test(description))
   })

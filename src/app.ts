@@ -1,10 +1,13 @@
 import { composeExports } from './compose/exports.ts'
+import { composeFolders } from './compose/folders.ts'
 import { composeGround, type Given, type Ground } from './compose/ground.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeObjects } from './compose/objects.ts'
+import { composeOutlets } from './compose/outlets.ts'
 import { composePeople, type People } from './compose/people.ts'
 import { composePlugins } from './compose/plugins.ts'
 import { composeReaders } from './compose/readers.ts'
+import { composeUpkeep } from './compose/upkeep.ts'
 import { composeWorkflow, type Workflow } from './compose/workflow.ts'
 import type { FormatService } from './formats/service.ts'
 import type { Console } from './inspect/service.ts'
@@ -63,7 +66,10 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const workflow = await composeWorkflow(given, ground, readers, people, opened)
   const plugins = await composePlugins(given, ground, readers, people, workflow, opened)
   const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
-  const exports = composeExports(given, ground, readers, people, workflow, objects, opened)
+  const folders = composeFolders(given, readers, people, workflow, objects, opened)
+  const outlets = composeOutlets(given, ground, readers, people, workflow, objects)
+  const exports = composeExports(given, ground, readers, people, workflow, objects, outlets, opened)
+  const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects)
   const { jobs } = ground
   const { signIn } = people
   const measures = [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure]
@@ -75,7 +81,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     workflow,
     plugins,
     objects,
-    exports,
+    { ...folders, ...outlets, ...upkeep, exports },
     measures,
   )
   opened.defer(() => console.close())
@@ -99,7 +105,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   await workflow.files.renditions.wake()
   await workflow.files.moves.wake()
   await exports.wake()
-  await objects.tasks.wake()
+  await upkeep.tasks.wake()
   eventRuns.start()
   opened.defer(() => eventRuns.close())
   indexer.wake()
@@ -108,7 +114,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     console: { console, actor: signIn.systemActor },
     measures,
     search,
-    formats: objects.formats,
+    formats: outlets.formats,
     newRootPassword,
     async idle(options) {
       // The index queues jobs where captions show what was linked to.

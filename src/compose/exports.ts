@@ -13,6 +13,7 @@ import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
+import type { Outlets } from './outlets.ts'
 import type { People } from './people.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
@@ -26,7 +27,8 @@ export function composeExports(
   { baseConfig, datamodel, events, languages, objecttypes }: Readers,
   { rights, signIn, mail, conventionOf }: People,
   { files, mappings }: Workflow,
-  { read, search, formats, metadataIn, events: eventService }: Objects,
+  { read, search, metadataIn, events: eventService }: Objects,
+  { formats }: Pick<Outlets, 'formats'>,
   opened: AsyncDisposableStack,
 ) {
   const clock = () => new Date()

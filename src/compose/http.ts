@@ -50,12 +50,18 @@ import { registerTaskRoutes } from '../tasks/routes.ts'
 import { registerTransitionRoutes } from '../transitions/routes.ts'
 import { composeConsole } from './console.ts'
 import type { Exports } from './exports.ts'
+import type { Folders } from './folders.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
+import type { Outlets } from './outlets.ts'
 import type { People } from './people.ts'
 import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
+import type { Upkeep } from './upkeep.ts'
 import type { Workflow } from './workflow.ts'
+
+/** What is built on objects. */
+type Built = Folders & Outlets & Upkeep & { readonly exports: Exports }
 
 /** The HTTP interface of all capabilities, and the console, which is served on another port as well. */
 export async function composeHttp(
@@ -66,7 +72,7 @@ export async function composeHttp(
   workflow: Workflow,
   composedPlugins: Plugins,
   composed: Objects,
-  exports: Exports,
+  { drives, hotfolder, publish, formats, deepLinks, tasks, backups, exports }: Built,
   measures: readonly Measure[],
 ): Promise<{ readonly http: HttpApp; readonly console: Console }> {
   const { config, db, log } = given
@@ -78,17 +84,10 @@ export async function composeHttp(
   const {
     index,
     read,
-    formats,
     objects,
     collections,
     info,
     ingest,
-    drives,
-    hotfolder,
-    publish,
-    tasks,
-    deepLinks,
-    backups,
     eventJanitor,
     invalid,
     nameInObject,

@@ -1,14 +1,5 @@
-import { join } from 'node:path'
 import { collectionsOf, collectionsSeen, createCollectionService, leaveCollections } from '../collections/service.ts'
-import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
-import {
-  createCrawler,
-  createDriveService,
-  createHotfolderService,
-  createUploadKeys,
-  drivePath,
-  hotfolderPath,
-} from '../drives/service.ts'
+import { createUploadKeys, drivePath, hotfolderPath } from '../drives/service.ts'
 import {
   createEventJanitor,
   createEventService,
@@ -17,9 +8,7 @@ import {
   type Seen,
 } from '../events/service.ts'
 import { readableExports } from '../exports/service.ts'
-import { createFormatService } from '../formats/service.ts'
 import { createIngestService } from '../ingest/service.ts'
-import { createBackupService } from '../maintenance/service.ts'
 import { createMetadataExport } from '../mappings/export/service.ts'
 import { createMetadataImport } from '../mappings/import/service.ts'
 import { createObjectInfoService } from '../objects/info/service.ts'
@@ -36,7 +25,6 @@ import {
   findNamedObjects,
   findObjectsByValues,
   type ObjectDeps,
-  objectsForTasks,
   readNamedObject,
   refreshStandards,
   standardMask,
@@ -47,15 +35,13 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
-import type { Queryable } from '../platform/postgres/db.ts'
-import { deepLink } from '../platform/values/deep-link.ts'
-import { createPublishService, publishedOf } from '../publish/service.ts'
+import { publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
 import { indexedEvents } from '../search/queue/indexed-events.ts'
 import { createIndexer, createQueryLanguage, createSearchService } from '../search/service.ts'
 import { narrowedTags } from '../tags/service.ts'
-import { createTaskModules, createTaskService, readableTasks } from '../tasks/service.ts'
+import { readableTasks } from '../tasks/service.ts'
 import { createEventRuns, type RunOnObjects, registerTransitionActions } from '../transitions/service.ts'
 import type { Given, Ground } from './ground.ts'
 import type { People } from './people.ts'
@@ -356,123 +342,16 @@ export async function composeObjects(
     askPlugin: plugins.askAboutUpload,
     fileRecords: (actor, ids) => files.read(actor, ids, 'long', {}),
   })
-  const drives = createDriveService({
-    db,
-    keys,
-    settings: () => baseConfig.get().webdav,
-    actorsOf: signIn.actorsOf,
-    files,
-    ingest,
-    collections,
-    languages,
-  })
-  const hotfolderRoot = config.hotfolderPath ?? join(config.dataDir, 'hotfolder')
-  const hotfolder = createHotfolderService({
-    db,
-    keys,
-    root: hotfolderRoot,
-    settings: () => baseConfig.get().webdav,
-    actorsOf: signIn.actorsOf,
-    files,
-    ingest,
-    limits: {
-      files: config.quotaHotfolderFiles,
-      bytes: config.quotaHotfolderBytes,
-      reserve: config.hotfolderReserve * 1_000_000,
-    },
-  })
-  const crawler = createCrawler({
-    db,
-    root: hotfolderRoot,
-    log,
-    settings: () => baseConfig.get().webdav,
-    readOnly: () => config.readOnly,
-    actorsOf: signIn.actorsOf,
-    files,
-    ingest,
-  })
-  opened.defer(() => crawler.close())
-  const publish = createPublishService({
-    db,
-    baseConfig,
-    read,
-    words: config.identifierAliases,
-    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
-  })
-  const namesOfUsers = async (from: Queryable, userIds: readonly number[]) =>
-    (await principals.names(from, { userIds, groupIds: [] }, [])).users
-  const tasks = createTaskService({
-    db,
-    jobs,
-    events,
-    mail,
-    modules: createTaskModules({
-      search,
-      objects,
-      read: objectsForTasks({ db, datamodel, rights, masks: { ...maskSettings, pools } }),
-      readable: read.readable,
-      stream: read.stream,
-      map: metadataImport.map,
-      mapping: (id) => mappings.find(db, id),
-      tags: tags.snapshot,
-      conventionOf,
-    }),
-    actorsOf: signIn.actorsOf,
-    names: namesOfUsers,
-    languages,
-    instance: () => baseConfig.instanceTitle() || config.databaseName,
-    paused: () => config.readOnly,
-    conventionOf,
-    most: config.quotaTasks,
-    clock,
-  })
-  const formats = createFormatService({
-    db,
-    datamodel,
-    read,
-    files,
-    sheets: () => baseConfig.get().export.xslts,
-    pageOf: (uuid) =>
-      baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
-  })
-  const deepLinks = createDeepLinkService({
-    externalUrl: config.externalUrl,
-    settings: baseConfig.get,
-    languages,
-    words: config.identifierAliases,
-    stranger: signIn.actorOfLinks,
-    admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
-    findByColumn: createFindByColumn({ datamodel, search: search.search }),
-    read,
-    files,
-    formats,
-    heavyRequests,
-  })
   const language = createQueryLanguage({ datamodel, check: search.check, clock: () => new Date() })
   return {
     index,
     indexer,
     read,
-    formats,
     collections,
     objects,
     ingest,
-    drives,
-    hotfolder,
-    publish,
-    tasks,
-    deepLinks,
-    backups: createBackupService({
-      db,
-      jobs,
-      events,
-      config,
-      place: files.backupPlace,
-      storeOf: files.storeOf,
-      names: namesOfUsers,
-      actorsOf: signIn.actorsOf,
-      alarm: mail.alarm,
-    }),
+    uploadKeys: keys,
+    metadataImport,
     /** Purges what has been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     eventJanitor,

@@ -40,11 +40,16 @@ suite('the hotfolder', () => {
     return namesIn(svc, id)
   }
 
-  const rowsOf = async (made: Collected): Promise<string[][]> =>
-    (await readFile(join(folderOf(made), 'hotfolder.log'), 'utf8'))
+  /** The rows of the log; it is there, and empty, for a moment before its first rows are. */
+  async function rowsOf(made: Collected): Promise<string[][]> {
+    const path = join(folderOf(made), 'hotfolder.log')
+    await until(async () => (await readFile(path, 'utf8')).endsWith('\n'))
+    const text = await readFile(path, 'utf8')
+    return text
       .slice(0, -1)
       .split('\n')
       .map((row) => row.split('\t'))
+  }
 
   test('a file that is dropped becomes an object of the owner, leaves the folder, and stands in the log', async () => {
     const made = await dropTarget()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import type { Json } from '../support/client.ts'
 import { spawnService, temporaryFolder } from '../support/process.ts'
 import { startMuseum } from '../support/seed/museum.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import { createPostgresIndex } from '../../src/search/postgres/service.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, seedTag, toGroup, toUser, wireGrant } from '../rights/people.ts'

@@ -1,7 +1,7 @@
 // alone: it draws searches for half a minute
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import type { Json } from '../support/client.ts'
 import { draws, maskedScene } from '../support/hidden/others.ts'
 import { callers } from '../support/hidden/scene.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import { createFacetSetCache, SetsGone } from '../../src/search/postgres/query/facets/facet-sets.ts'
 import { type FacetColumn, facetCounts } from '../../src/search/postgres/query/facets/facets.ts'
 import { createPostgresIndex } from '../../src/search/postgres/service.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import type { Json } from '../support/client.ts'
 import { payload } from '../support/seed/museum.ts'
 import { startScene } from './support.ts'

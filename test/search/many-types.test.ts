@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, seedTag, toGroup, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import { commitModel, defineModel } from '../support/seed/model.ts'
 import { payload } from '../support/seed/museum.ts'
 import { attachService, startService, type TestService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Actor } from '../../src/platform/actor.ts'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import type { WalkRequest } from '../../src/search/walk.ts'
 import { createPool } from '../pools/support.ts'
 import { type People, seedPeople, toGroup, wireGrant } from '../rights/people.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { onStatement } from '../../src/platform/postgres/db.ts'
+import { onStatement } from '../../src/platform/postgres/statements.ts'
 import type { TestService } from './service.ts'
 
 const counted = new AsyncLocalStorage<true>()

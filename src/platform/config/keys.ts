@@ -5,7 +5,6 @@ import {
   boolean,
   clients,
   dsn,
-  type Form,
   folders,
   integer,
   list,
@@ -20,32 +19,8 @@ import {
   url,
 } from './forms.ts'
 import { jobLanes, type Lane, type LaneSettings, laneSetting } from './job-lanes.ts'
-
-/** One setting: where it stands, what it may be, what it is for. */
-export interface Key<T> {
-  /** Place in the file. */
-  path: string
-  /** Name in the environment. */
-  env: string
-  default: T
-  /** What the documentation says of the value's form. */
-  form: string
-  doc: string
-  /** The checked value. @throws {ConfigError} that starts with `name`. */
-  check(name: string, value: unknown): T
-  /** The value that a variable's text stands for; `check` follows. */
-  fromText(name: string, text: string): unknown
-  /** The value as `strongroom config` shows it. */
-  show(value: T): unknown
-  /** Bytes that are held in memory, and so at most a share of it. */
-  readonly bound?: MemoryBound
-}
-
-interface MemoryBound {
-  readonly share: 'largestBody' | 'largestAnswer' | 'work'
-  /** Whether it is the whole share when it is not set. */
-  readonly isDefault: boolean
-}
+import { type Key, key } from './key.ts'
+import { quotaKeys } from './quota-keys.ts'
 
 const standard: Memory = divideMemory(standardMemory)
 
@@ -188,181 +163,7 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     2000,
     'Most connections at a time; a further one is closed at once. Before that idle ones make room, first of whoever has most.',
   ),
-  quotaConnections: key(
-    'svc.quotas.connections',
-    'SVC_QUOTA_CONNECTIONS',
-    integer(1, 100),
-    25,
-    'Percent of `SVC_MAX_CONNECTIONS` that one address may have (of IPv6: a network of 64 bits): of its connections one that is idle is closed for a further one, or else that; and of requests that are not answered, a further one is answered 429. A proxy of `SVC_TRUSTED_PROXIES` is not counted, its clients are.',
-  ),
-  quotaHeavyRequests: key(
-    'svc.quotas.heavyRequests',
-    'SVC_QUOTA_HEAVY_REQUESTS',
-    integer(1, 100),
-    50,
-    'Large requests of one user (one network, of guests) that may wait, of 100 in all; a further one is answered 429. Users take turns, and one who has none at work has a place beyond `SVC_HEAVY_REQUESTS` when others have all of these.',
-  ),
-  quotaStreams: key(
-    'svc.quotas.streams',
-    'SVC_QUOTA_STREAMS',
-    integer(1, 100_000),
-    20,
-    'Event streams that one user may have open (one network, of guests); a further one is answered 429. Half of `SVC_MAX_CONNECTIONS` may be streams; when they are, whoever has most gives one to whoever has fewer.',
-  ),
-  quotaEventBytes: key(
-    'svc.quotas.eventBytes',
-    'SVC_QUOTA_EVENT_BYTES',
-    integer(1024, 1024 ** 3),
-    64 * 1024,
-    'Bytes of one event that a client writes (`POST /event`); a larger one is answered 413. Root is not counted, here and in the next two.',
-  ),
-  quotaEvents: key(
-    'svc.quotas.events',
-    'SVC_QUOTA_EVENTS',
-    integer(1, 1_000_000_000),
-    10_000,
-    'Events that one user (one network, of guests) may write within an hour, over all processes; a further one is answered 429.',
-  ),
-  quotaEventStorage: key(
-    'svc.quotas.eventStorage',
-    'SVC_QUOTA_EVENT_STORAGE',
-    integer(1024, 2 ** 50),
-    20 * 1024 * 1024,
-    'Bytes of these events together; the same.',
-  ),
-  quotaUploads: key(
-    'svc.quotas.uploads',
-    'SVC_QUOTA_UPLOADS',
-    integer(1, 100_000),
-    200,
-    'Uploads in pieces that one user may have begun and not ended; a further one is answered 429. One to which nothing comes for a day goes.',
-  ),
-  quotaUploadBytes: key(
-    'svc.quotas.uploadBytes',
-    'SVC_QUOTA_UPLOAD_BYTES',
-    integer(1024, Number.MAX_SAFE_INTEGER),
-    2 ** 40,
-    'Bytes that these uploads of one user may announce together; the same. Nobody announces more than there is room for.',
-  ),
-  quotaHotfolderFiles: key(
-    'svc.quotas.hotfolderFiles',
-    'SVC_QUOTA_HOTFOLDER_FILES',
-    integer(1, 1_000_000),
-    20_000,
-    'Files that clients may have dropped for one collection and that still lie in the hotfolder; a further one is answered 507.',
-  ),
-  quotaHotfolderBytes: key(
-    'svc.quotas.hotfolderBytes',
-    'SVC_QUOTA_HOTFOLDER_BYTES',
-    integer(1024, Number.MAX_SAFE_INTEGER),
-    100 * 2 ** 30,
-    'Bytes of these files together; the same.',
-  ),
-  quotaPointsInTime: key(
-    'svc.quotas.pointsInTime',
-    'SVC_QUOTA_POINTS_IN_TIME',
-    integer(1, 10_000),
-    10,
-    'Points in time (pages of a search that do not shift) that one user may have open (one network, of guests), over all processes; a further one is answered 429.',
-  ),
-  quotaAllPointsInTime: key(
-    'svc.quotas.allPointsInTime',
-    'SVC_QUOTA_ALL_POINTS_IN_TIME',
-    integer(1, 100_000),
-    200,
-    'Points in time of all users together; the same.',
-  ),
-  quotaPointInTimeHits: key(
-    'svc.quotas.pointInTimeHits',
-    'SVC_QUOTA_POINT_IN_TIME_HITS',
-    integer(1000, 100_000_000),
-    1_000_000,
-    'Objects that one point in time keeps (8 bytes each, in the database); a search that finds more is answered 400.',
-  ),
-  quotaSignIns: key(
-    'svc.quotas.signIns',
-    'SVC_QUOTA_SIGN_INS',
-    integer(10, 10_000_000),
-    1000,
-    'Sign-ins of guests, by another server and by passkey that one address (of IPv6: a network of 64 bits) may begin within an hour, over all processes; a further one is answered 429. A network of 48 bits begins at most four times as many. When all have begun a hundred times as many, an address begins ten.',
-  ),
-  quotaDeepLinks: key(
-    'svc.quotas.deepLinks',
-    'SVC_QUOTA_DEEP_LINKS',
-    integer(10, 100_000_000),
-    10_000,
-    'Deep links that callers without an account of their own may open from one address (of IPv6: a network of 64 bits) within an hour, over all processes; a further one is answered 429. A network of 48 bits may open four times as many.',
-  ),
-  quotaMails: key(
-    'svc.quotas.mails',
-    'SVC_QUOTA_MAILS',
-    integer(1, 10_000_000),
-    500,
-    'Recipients to whom one user may send mail by hand (`POST /system/sendmail`), or of shares of collections, within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
-  ),
-  quotaTasks: key(
-    'svc.quotas.tasks',
-    'SVC_QUOTA_TASKS',
-    integer(1, 1_000_000),
-    1000,
-    'Tasks that one user may have; a further one is answered 429.',
-  ),
-  quotaShareLinks: key(
-    'svc.quotas.shareLinks',
-    'SVC_QUOTA_SHARE_LINKS',
-    integer(1, 1_000_000),
-    1000,
-    'Share links (short addresses) that one user may have; a further one is answered 429.',
-  ),
-  quotaCollections: key(
-    'svc.quotas.collections',
-    'SVC_QUOTA_COLLECTIONS',
-    integer(1, 10_000_000),
-    10_000,
-    'Collections that may belong to one user; a further one is answered 429.',
-  ),
-  quotaCollectionEntries: key(
-    'svc.quotas.collectionEntries',
-    'SVC_QUOTA_COLLECTION_ENTRIES',
-    integer(1, 1_000_000_000),
-    5_000_000,
-    'Entries in the lists of all collections of one user; what would be more is answered 429.',
-  ),
-  quotaExports: key(
-    'svc.quotas.exports',
-    'SVC_QUOTA_EXPORTS',
-    integer(1, 1_000_000),
-    1000,
-    'Exports that one user may have; a further one is answered 429.',
-  ),
-  quotaExportRuns: key(
-    'svc.quotas.exportRuns',
-    'SVC_QUOTA_EXPORT_RUNS',
-    integer(1, 1000),
-    1,
-    'Runs of exports of one user that go on at the same time, over all processes; further ones wait. Fewer than the places of the export lane, so that others find one.',
-  ),
-  quotaArchives: key(
-    'svc.quotas.archives',
-    'SVC_QUOTA_ARCHIVES',
-    integer(1, 1000),
-    3,
-    'Archives of exports that one user, or whoever has the address of a transport, takes from one process at the same time; a further one is answered 429.',
-  ),
-  quotaShares: key(
-    'svc.quotas.shares',
-    'SVC_QUOTA_SHARES',
-    integer(1, 1_000_000),
-    100,
-    'Anonymous links and e-mail users that one user may make by grants on collections within an hour, over all processes; a further one is answered 429.',
-  ),
-  quotaSessions: key(
-    'svc.quotas.sessions',
-    'SVC_QUOTA_SESSIONS',
-    integer(10, 1_000_000),
-    1000,
-    'Sessions that one user may have; a further sign-in ends the one that was not used for the longest time.',
-  ),
+  ...quotaKeys,
   slowGrace: key(
     'svc.http.slowGrace',
     'SVC_SLOW_GRACE',
@@ -691,9 +492,4 @@ function laneKeys(): { readonly [P in keyof LaneSettings]: Key<number> } {
     return [laneSetting(lane), key(`svc.jobs.${lane}`, `SVC_JOBS_${lane.toUpperCase()}`, integer(1, 100), places, text)]
   })
   return Object.fromEntries(entries)
-}
-
-function key<T>(path: string, env: string, form: Form<T>, standard: T, doc: string, bound?: MemoryBound): Key<T> {
-  const own = { path, env, default: standard, doc, ...(bound === undefined ? {} : { bound }) }
-  return { ...own, fromText: (_name, value) => value, show: (value) => value, ...form }
 }

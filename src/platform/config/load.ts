@@ -6,7 +6,8 @@ import { nearestName } from '../values/nearest.ts'
 import { invalidUtf8At } from '../values/utf8.ts'
 import type { Config } from './config.ts'
 import { ConfigError } from './forms.ts'
-import { type Key, keys } from './keys.ts'
+import type { Key } from './key.ts'
+import { keys } from './keys.ts'
 
 export interface ConfigSources {
   /** Path given by `--config`. */

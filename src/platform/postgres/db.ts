@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { currentDeadline, type Deadline, outsideDeadlines } from '../limits/deadline.ts'
-import { isTracing, type SpanFacts, traced } from '../tracing/spans.ts'
+import { isTracing, traced } from '../tracing/spans.ts'
 import { cancelStatement } from './cancel-statement.ts'
 import { type ConnectionWatch, connectPatience, createConnectionWatch, giveUp } from './connection-watch.ts'
 import {
@@ -17,6 +17,7 @@ import {
 } from './failures.ts'
 import { byIndexesLocally } from './planning.ts'
 import { readYielding } from './read-yielding.ts'
+import { statementSpan, tellStatement } from './statements.ts'
 
 // bigint and numeric stay exact: int8 becomes a number only while it is safe, else the read fails loudly.
 const exactInteger = (text: string): number => {
@@ -112,38 +113,11 @@ export interface DbOptions {
   connections?: ConnectionWatch
 }
 
-/** Counts statements by name for tests and metrics; see `onStatement`. */
-export type StatementListener = (text: string) => void
-
 /** Milliseconds for which a connection is tried again. */
 const patience = 5000
 
 /** Attempts, one a second, to end a statement before its connection is closed. */
 const mostCancels = 10
-
-const statementListeners = new Set<StatementListener>()
-
-/** Calls `listener` for each statement that this process sends, until the returned function is called. */
-export function onStatement(listener: StatementListener): () => void {
-  statementListeners.add(listener)
-  return () => statementListeners.delete(listener)
-}
-
-/** A statement that has come to its end, whether it failed or not. */
-export interface EndedStatement {
-  readonly text: string
-  readonly name: string | undefined
-  /** Milliseconds from here to the database and back. */
-  readonly duration: number
-}
-
-const endListeners = new Set<(statement: EndedStatement) => void>()
-
-/** Calls `listener` behind each statement of this process, until the returned function is called. */
-export function onStatementEnd(listener: (statement: EndedStatement) => void): () => void {
-  endListeners.add(listener)
-  return () => endListeners.delete(listener)
-}
 
 /** What runs inside a transaction of a guarded database, for as long as that is open. */
 const insideTransaction = new AsyncLocalStorage<{ open: boolean }>()
@@ -267,42 +241,23 @@ async function run<T extends object>(
   values: readonly unknown[] = [],
   name?: string,
 ): Promise<QueryResult<T> & { command: string }> {
-  for (const listener of statementListeners) listener(text)
+  const end = tellStatement(text, name)
   try {
     const config = { text, values: values as unknown[], ...(name ? { name } : {}) }
-    const result = await (isTracing() || endListeners.size > 0
-      ? watched(text, name, () => send<T>(target, config))
+    const result = await (isTracing()
+      ? traced(
+          () => statementSpan(text, name),
+          () => send<T>(target, config),
+        )
       : send<T>(target, config))
     return { rows: result.rows, rowCount: result.rowCount ?? 0, command: result.command }
   } catch (error) {
     // What leads here says more than the way on which the answer came.
     if (error instanceof pg.DatabaseError) Error.captureStackTrace(error)
     throw translate(error)
-  }
-}
-
-async function watched<T>(text: string, name: string | undefined, work: () => Promise<T>): Promise<T> {
-  const begun = performance.now()
-  try {
-    return await traced(() => factsOf(text, name), work)
   } finally {
-    const duration = performance.now() - begun
-    for (const listener of endListeners) listener({ text, name, duration })
+    end?.()
   }
-}
-
-/** What a statement is called that has no name. */
-export const summaryOf = (text: string): string => text.trimStart().split(/\s+/, 2).join(' ').slice(0, 60)
-
-/** Of a text without its parameters. */
-function factsOf(text: string, name: string | undefined): SpanFacts {
-  const summary = name ?? summaryOf(text)
-  const attributes = {
-    'db.system.name': 'postgresql',
-    'db.query.summary': summary,
-    'db.query.text': text.slice(0, 4000),
-  }
-  return { name: summary, kind: 'client', attributes }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
-import { type Db, type EndedStatement, onStatementEnd, summaryOf } from './db.ts'
+import type { Db } from './db.ts'
+import { type EndedStatement, onStatementEnd, summaryOf } from './statements.ts'
 
 export interface SlowStatement {
   /** UTC. */
@@ -53,7 +54,8 @@ export function watchSlowStatements({ db, log, from }: Options): SlowStatements 
     const at = new Date().toISOString()
     if (told.has(statement.text) || telling || !planned.test(statement.text)) return keep(at, statement, null)
     told.add(statement.text)
-    for (const text of told) if (told.size > mostTold) told.delete(text)
+    const [oldest] = told
+    if (oldest !== undefined && told.size > mostTold) told.delete(oldest)
     telling = outside(() => planOf(statement.text))
       .then((plan) => keep(at, statement, plan))
       .finally(() => {
@@ -64,7 +66,7 @@ export function watchSlowStatements({ db, log, from }: Options): SlowStatements 
   function keep(at: string, { text, name, duration }: EndedStatement, plan: string | null): void {
     const one = {
       at,
-      name: name ?? summaryOf(text),
+      name: summaryOf(text, name),
       text: text.slice(0, longest),
       milliseconds: Math.round(duration),
       plan,

@@ -1,0 +1,52 @@
+import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
+import { createFormatService } from '../formats/service.ts'
+import { deepLink } from '../platform/values/deep-link.ts'
+import { createPublishService } from '../publish/service.ts'
+import type { Given, Ground } from './ground.ts'
+import type { Objects } from './objects.ts'
+import type { People } from './people.ts'
+import type { Readers } from './readers.ts'
+import type { Workflow } from './workflow.ts'
+
+export type Outlets = ReturnType<typeof composeOutlets>
+
+/** How objects leave: as documents, by links, and as records of what was published elsewhere. */
+export function composeOutlets(
+  { config, db }: Given,
+  { heavyRequests }: Ground,
+  { baseConfig, datamodel, languages }: Readers,
+  { signIn }: People,
+  { files }: Workflow,
+  { read, search }: Objects,
+) {
+  const publish = createPublishService({
+    db,
+    baseConfig,
+    read,
+    words: config.identifierAliases,
+    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+  })
+  const formats = createFormatService({
+    db,
+    datamodel,
+    read,
+    files,
+    sheets: () => baseConfig.get().export.xslts,
+    pageOf: (uuid) =>
+      baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
+  })
+  const deepLinks = createDeepLinkService({
+    externalUrl: config.externalUrl,
+    settings: baseConfig.get,
+    languages,
+    words: config.identifierAliases,
+    stranger: signIn.actorOfLinks,
+    admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
+    findByColumn: createFindByColumn({ datamodel, search: search.search }),
+    read,
+    files,
+    formats,
+    heavyRequests,
+  })
+  return { formats, deepLinks, publish }
+}

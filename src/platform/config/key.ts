@@ -1,0 +1,39 @@
+import type { Form } from './forms.ts'
+
+/** One setting: where it stands, what it may be, what it is for. */
+export interface Key<T> {
+  /** Place in the file. */
+  path: string
+  /** Name in the environment. */
+  env: string
+  default: T
+  /** What the documentation says of the value's form. */
+  form: string
+  doc: string
+  /** The checked value. @throws {ConfigError} that starts with `name`. */
+  check(name: string, value: unknown): T
+  /** The value that a variable's text stands for; `check` follows. */
+  fromText(name: string, text: string): unknown
+  /** The value as `strongroom config` shows it. */
+  show(value: T): unknown
+  /** Bytes that are held in memory, and so at most a share of it. */
+  readonly bound?: MemoryBound
+}
+
+interface MemoryBound {
+  readonly share: 'largestBody' | 'largestAnswer' | 'work'
+  /** Whether it is the whole share when it is not set. */
+  readonly isDefault: boolean
+}
+
+export function key<T>(
+  path: string,
+  env: string,
+  form: Form<T>,
+  standard: T,
+  doc: string,
+  bound?: MemoryBound,
+): Key<T> {
+  const own = { path, env, default: standard, doc, ...(bound === undefined ? {} : { bound }) }
+  return { ...own, fromText: (_name, value) => value, show: (value) => value, ...form }
+}

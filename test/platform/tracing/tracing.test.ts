@@ -121,3 +121,27 @@ test('what is no trace of a caller is none', async () => {
   assert.equal(requests.length, wrong.length)
   assert.ok(requests.every(({ parentSpanId, traceId }) => parentSpanId === undefined && traceId !== 'ab'.repeat(16)))
 })
+
+test('a trace is that of the caller only where a proxy that is trusted asks for somebody', async () => {
+  await using collector = await startWebhookServer()
+  await using trusting = await startService()
+  await using alone = await startService({ trustedProxies: [] })
+  const addresses = [await trusting.listen(), await alone.listen()]
+  const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`
+  const end = await startTracing({ endpoint: collector.url, ratio: 1, version: '1.2.3', onTrouble })
+  try {
+    for (const there of addresses) {
+      await fetch(`${there}/api/v1/settings`, { headers: { traceparent } })
+      await fetch(`${there}/api/v1/settings`, { headers: { traceparent, 'x-forwarded-for': '203.0.113.9' } })
+    }
+  } finally {
+    await end()
+  }
+  const parents = spansOf(collector).filter(({ kind }) => kind === 2)
+  assert.deepEqual(parents.map(({ parentSpanId }) => parentSpanId).sort(), [
+    'cd'.repeat(8),
+    undefined,
+    undefined,
+    undefined,
+  ])
+})

@@ -19,7 +19,7 @@ const description = {
 
 const Uri = (text: string) => Type.String({ minLength: 1, maxLength: mostCharacters, description: text })
 
-/** What is not checked here may be an alias of `svc_uri`, see model.ts. */
+/** A member that is not described here may be an alias of `svc_uri`, see check.ts. */
 export const PublishInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('publish')),

@@ -469,6 +469,8 @@ test('EVENT-025 with the notification scheduler off no mail is written; what fai
   mailServer.mails.length = 0
   await active(false)
   await create(['Not told'])
+  // A job writes the mails, and asks then.
+  await museum.svc.app.idle()
   assert.deepEqual(mailServer.mails, [])
   await active(true)
   const failed = async (): Promise<Json[]> =>

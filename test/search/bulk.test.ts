@@ -23,12 +23,14 @@ let db: Db
 before(async () => {
   database = await createTestDatabase()
   db = open(database.dsn)
-  await using svc = await attachService(database.dsn)
+  const svc = await attachService(database.dsn)
   const note = { columns: { mark: 'text_oneline' }, nested: { part: { columns: { word: 'text_oneline' } } } }
   await commitModel(svc, defineModel({ note }))
   await svc.drain()
   using _ = await holdIndexer(db)
   await save(svc, count)
+  // While indexing is held: otherwise the service begins the load on its way out.
+  await svc[Symbol.asyncDispose]()
 })
 after(async () => {
   await db.close()

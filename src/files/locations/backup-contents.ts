@@ -81,7 +81,8 @@ export async function* backupContents(from: Asked, locationId: number): AsyncGen
     const { rows }: { rows: BackupContent[] } = await from.query<BackupContent>(
       `select encode(sha256, 'hex') as sha256, size, exists (select from file_version v
            where v.location_id = b.location_id and v.sha256 = b.sha256) or exists (select from file_upload_part p
-           where p.location_id = b.location_id and p.sha256 = b.sha256) as used
+           where p.location_id = b.location_id and p.sha256 = b.sha256) or exists (select from kept_content k
+           where k.location_id = b.location_id and k.sha256 = b.sha256) as used
        from file_blob b where location_id = $1 and sha256 > decode($2, 'hex') and octet_length(sha256) = 32 order by sha256 limit ${page}`,
       [locationId, last],
     )

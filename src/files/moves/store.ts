@@ -34,9 +34,11 @@ const columns = `id, started_at as "startedAt", finished_at as "finishedAt", fro
 const moves = (contents: string): string =>
   `(${contents} = 'all' or (v.name = 'original') = (${contents} = 'originals'))`
 
-/** Contents that a version of a file has. */
+/** Contents that a version of a file has, or that are kept as a result of work: that was made, as versions are. */
 const used = (contents: string): string =>
-  `exists (select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256 and ${moves(contents)})`
+  `(exists (select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256 and ${moves(contents)})
+    or ${contents} <> 'originals'
+      and exists (select from kept_content k where k.location_id = b.location_id and k.sha256 = b.sha256))`
 
 /** Begins a run; null when one is going on. */
 export async function insertMove(tx: Tx, userId: number, { fromId, toId, contents }: NewMove): Promise<Move | null> {
@@ -130,7 +132,7 @@ export interface Switched {
 }
 
 /**
- * Lets the files have the contents from where they lie now. Those where they lay stay a while: what is just being read, and
+ * Lets files, and what keeps results, have the contents from where they lie now. Those where they lay stay a while: what is just being read, and
  * a backup that was begun before, still find them.
  */
 export async function switchContents(
@@ -143,6 +145,9 @@ export async function switchContents(
      versions as (
        update file_version v set location_id = $2 from moved m
        where v.location_id = $1 and v.sha256 = m.sha256 and ${moves('$3::text')} returning v.sha256, v.file_id
+     ), kept as (
+       update kept_content k set location_id = $2 from moved m
+       where k.location_id = $1 and k.sha256 = m.sha256 and $3::text <> 'originals'
      ), touched as (
        update file_blob b set touched_at = now() from moved m where b.location_id = $1 and b.sha256 = m.sha256
      ), counted as (

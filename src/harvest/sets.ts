@@ -91,9 +91,10 @@ export function createSets(deps: SetDeps) {
       const lists = await collectionsNamed(db, await deps.collectionsSeen(db, actor))
       const sets = [
         ...ofTypes.map((spec) => ({ spec, name: typeName(spec.split(':')[1] ?? '') })),
-        ...ofBoth.map((spec) => {
+        ...ofBoth.flatMap((spec) => {
           const [, type = '', , ...path] = spec.split(':')
-          return { spec, name: `${typeName(type)}, ${poolName(Number(path.at(-1)))}` }
+          const pool = Number(path.at(-1))
+          return paths.has(pool) ? [{ spec, name: `${typeName(type)}, ${poolName(pool)}` }] : []
         }),
         ...[...paths].map(([id, path]) => ({ spec: ['pool', ...path].join(':'), name: poolName(id) })),
         ...lists.map(({ id, path, name }) => ({

@@ -34,6 +34,7 @@ const order = [
   'formats',
   'exports',
   'deep-links',
+  'harvest',
   'tasks',
   'system',
   'maintenance',

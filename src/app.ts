@@ -1,6 +1,7 @@
 import { composeExports } from './compose/exports.ts'
 import { composeFolders } from './compose/folders.ts'
 import { composeGround, type Given, type Ground } from './compose/ground.ts'
+import { composeHarvest } from './compose/harvest.ts'
 import { composeHttp } from './compose/http.ts'
 import { composeObjects } from './compose/objects.ts'
 import { composeOutlets } from './compose/outlets.ts'
@@ -68,6 +69,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
   const folders = composeFolders(given, readers, people, workflow, objects, opened)
   const outlets = composeOutlets(given, ground, readers, people, workflow, objects)
+  const harvest = composeHarvest(given, ground, readers, people, objects, outlets, opened)
   const exports = composeExports(given, ground, readers, people, workflow, objects, outlets, opened)
   const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects)
   const { jobs } = ground
@@ -81,7 +83,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     workflow,
     plugins,
     objects,
-    { ...folders, ...outlets, ...upkeep, exports },
+    { ...folders, ...outlets, ...harvest, ...upkeep, exports },
     measures,
   )
   opened.defer(() => console.close())

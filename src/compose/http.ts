@@ -10,6 +10,7 @@ import { registerEventStream } from '../events/stream/routes.ts'
 import { registerExportRoutes } from '../exports/routes.ts'
 import { registerFileRoutes } from '../files/routes.ts'
 import { registerFormatRoutes } from '../formats/routes.ts'
+import { registerHarvestRoutes } from '../harvest/routes.ts'
 import { createConsoleSessions, registerConsoleRoutes } from '../inspect/routes.ts'
 import type { Console } from '../inspect/service.ts'
 import { registerMailRoutes } from '../mail/routes.ts'
@@ -52,6 +53,7 @@ import { composeConsole } from './console.ts'
 import type { Exports } from './exports.ts'
 import type { Folders } from './folders.ts'
 import type { Given, Ground } from './ground.ts'
+import type { Harvest } from './harvest.ts'
 import type { Objects } from './objects.ts'
 import type { Outlets } from './outlets.ts'
 import type { People } from './people.ts'
@@ -61,7 +63,7 @@ import type { Upkeep } from './upkeep.ts'
 import type { Workflow } from './workflow.ts'
 
 /** What is built on objects. */
-type Built = Folders & Outlets & Upkeep & { readonly exports: Exports }
+type Built = Folders & Outlets & Harvest & Upkeep & { readonly exports: Exports }
 
 /** The HTTP interface of all capabilities, and the console, which is served on another port as well. */
 export async function composeHttp(
@@ -72,7 +74,7 @@ export async function composeHttp(
   workflow: Workflow,
   composedPlugins: Plugins,
   composed: Objects,
-  { drives, hotfolder, publish, formats, deepLinks, tasks, backups, exports }: Built,
+  { drives, hotfolder, publish, formats, deepLinks, harvest, tasks, backups, exports }: Built,
   measures: readonly Measure[],
 ): Promise<{ readonly http: HttpApp; readonly console: Console }> {
   const { config, db, log } = given
@@ -198,6 +200,7 @@ export async function composeHttp(
     await registerPluginRoutes(scope, { plugins })
     registerFormatRoutes(scope, { formats })
     await registerDeepLinkRoutes(scope, { deepLinks, files, nameInObject, metadataIn })
+    await registerHarvestRoutes(scope, { harvest, externalUrl: config.externalUrl })
     registerPublishRoutes(scope, { publish })
     registerSearchRoutes(scope, { search, language })
     registerSuggestRoutes(scope, { search })

@@ -1,5 +1,6 @@
 import { createDeepLinkService, createFindByColumn, createStrangerQuota } from '../deep-links/service.ts'
 import { createFormatService } from '../formats/service.ts'
+import { createDublinCore } from '../mappings/export/dublin-core.ts'
 import { deepLink } from '../platform/values/deep-link.ts'
 import { createPublishService } from '../publish/service.ts'
 import type { Given, Ground } from './ground.ts'
@@ -14,9 +15,9 @@ export type Outlets = ReturnType<typeof composeOutlets>
 export function composeOutlets(
   { config, db }: Given,
   { heavyRequests }: Ground,
-  { baseConfig, datamodel, languages }: Readers,
+  { baseConfig, datamodel, languages, objecttypes, pools }: Readers,
   { signIn }: People,
-  { files }: Workflow,
+  { files, mappings }: Workflow,
   { read, search }: Objects,
 ) {
   const publish = createPublishService({
@@ -31,6 +32,15 @@ export function composeOutlets(
     datamodel,
     read,
     files,
+    dublinCore: createDublinCore({
+      db,
+      datamodel,
+      mappings,
+      objecttypes,
+      pools,
+      languages,
+      linkOf: (uuid) => (baseConfig.get().deep_link_access.enabled ? deepLink(config.externalUrl, uuid) : null),
+    }),
     sheets: () => baseConfig.get().export.xslts,
     pageOf: (uuid) =>
       baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,

@@ -9,6 +9,7 @@ import {
 import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { checkSheets } from '../formats/service.ts'
+import { checkTagsOfHarvest } from '../harvest/service.ts'
 import { createMappingService } from '../mappings/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
@@ -232,6 +233,7 @@ export async function composeWorkflow(
         if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))
         await signIn.checkSettings(tx, actor, before, after)
         if (sections.has('export')) await checkSheets(files, tx, actor, { before, after })
+        if (sections.has('oai_pmh')) checkTagsOfHarvest(tags.snapshot(), after)
       },
     }),
   }

@@ -4,6 +4,7 @@ import { addresses } from './sections/addresses.ts'
 import { exporting } from './sections/export.ts'
 import { files } from './sections/files.ts'
 import { general } from './sections/general.ts'
+import { harvesting } from './sections/harvest.ts'
 import { outgoing } from './sections/outgoing.ts'
 import { people } from './sections/people.ts'
 
@@ -16,7 +17,16 @@ export type { Section, Visibility } from './sections/section.ts'
  * reading, writing, checking, `GET /config/list` and the static type of `baseConfig.get()` follow from this table. Names
  * are those of the interface. Members that nothing reads yet are `waiting` for what will read them.
  */
-export const sections = { ...general, ...access, ...people, ...outgoing, ...files, ...addresses, ...exporting } as const
+export const sections = {
+  ...general,
+  ...access,
+  ...people,
+  ...outgoing,
+  ...files,
+  ...addresses,
+  ...exporting,
+  ...harvesting,
+} as const
 
 export type SectionName = keyof typeof sections
 

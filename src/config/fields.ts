@@ -153,6 +153,21 @@ export function list<const Choice extends string>(
   })
 }
 
+/** Ids of records, each once. */
+export function ids({ most }: { readonly most: number }): Field<readonly number[]> {
+  return plain({
+    type: 'id-list',
+    default: [],
+    check: (wire, path) => {
+      if (!Array.isArray(wire) || wire.length > most) throw wrong(path, `a list of at most ${most} ids`)
+      wire.forEach((id, index) => {
+        if (!Number.isSafeInteger(id) || id < 1) throw wrong(`${path}/${index}`, 'an id')
+      })
+      return [...new Set(wire)]
+    },
+  })
+}
+
 export function localized(): Field<Localized> {
   return plain({
     type: 'text-loca',

@@ -225,7 +225,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
 }
 
 /** Formats of one object, beside sheets and IIIF. */
-const offered = new Set(['json', 'xml_native', 'csv', 'html'])
+const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc'])
 
 /** @throws {AppError} `ApiObjectPath` where path and query say different things */
 function dispositionOf({ disposition }: DeepLink, asked: Disposition | undefined): Disposition | null {

@@ -202,7 +202,7 @@ export const eventTypes = {
   OBJECT_DOWNLOAD: type(
     'DOWNLOAD',
     'UL',
-    'export_type export_id export_user_id export_producer export_has_schedules url',
+    'export_type export_id export_user_id export_producer export_has_schedules url oai_pmh',
   ),
   EXPORT_DOWNLOAD: type('DOWNLOAD', 'UL', exportDownload),
   EXPORT_DOWNLOAD_ERROR: type('DOWNLOAD', 'UL', `${exportDownload} error`),

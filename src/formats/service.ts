@@ -6,6 +6,7 @@ import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
+import { type DublinCore, dcFormat } from './dc/dc.ts'
 import { htmlFormat } from './html/page.ts'
 import { jsonFormat } from './json/json.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
@@ -20,6 +21,7 @@ import type { SheetFiles } from './xslt/check.ts'
 import { type Sheet, xsltFormat } from './xslt/format.ts'
 import { largestSheet } from './xslt/sheets.ts'
 
+export { dcNamespace, dcSchema } from './dc/dc.ts'
 export type {
   FileChoice,
   FilePlace,
@@ -30,6 +32,8 @@ export type {
   WrittenObject,
 } from './options.ts'
 export type { ObjectSource } from './source.ts'
+export { attributesText, element, textElement } from './xml/markup.ts'
+export { namespace as nativeNamespace } from './xml/native.ts'
 export { checkSheets } from './xslt/check.ts'
 export type { Sheet } from './xslt/format.ts'
 
@@ -66,6 +70,8 @@ export interface FormatDeps extends SourceDeps {
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
   /** Where an object has a page for people, by its uuid; null: nowhere. */
   readonly pageOf: (uuid: string) => string | null
+  /** What objects say in Dublin Core. */
+  readonly dublinCore: () => Promise<DublinCore>
   /** Style sheets of the base configuration. */
   readonly sheets: () => readonly Sheet[]
 }
@@ -77,6 +83,7 @@ export function createFormatService(deps: FormatDeps) {
     csvFormat,
     htmlFormat(deps.pageOf),
     xlsxFormat({ openPictures: deps.files.openVersions }),
+    dcFormat(deps.dublinCore),
   ]
 
   const sheetNamed = (name: string): Sheet | undefined =>
@@ -100,9 +107,14 @@ export function createFormatService(deps: FormatDeps) {
     return format
   }
 
-  const contextOf = (actor: Actor, { options = {}, deadline = noDeadline }: WriteRequest): WriteContext => {
+  async function contextOf(
+    actor: Actor,
+    format: Format,
+    { options = {}, deadline = noDeadline }: WriteRequest,
+  ): Promise<WriteContext> {
     checkOptions(options)
-    return { actor, options, deadline, model: deps.datamodel.current() }
+    const needed = (await format.needs?.(options)) ?? options
+    return { actor, options: needed, deadline, model: deps.datamodel.current() }
   }
 
   async function* told(context: WriteContext, objects: ObjectSource): AsyncGenerator<SourceObject> {
@@ -138,21 +150,52 @@ export function createFormatService(deps: FormatDeps) {
      * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
     async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
-      const context = contextOf(actor, request)
-      yield* formatNamed(request.format).write(told(context, request.objects), context)
+      const format = formatNamed(request.format)
+      const context = await contextOf(actor, format, request)
+      yield* format.write(told(context, request.objects), context)
     },
 
     /** A document of its own for each of the objects, in their order. */
     async *each(actor: Actor, request: WriteRequest): AsyncGenerator<WrittenDocument> {
-      const context = contextOf(actor, request)
       const format = formatNamed(request.format)
+      const context = await contextOf(actor, format, request)
+      const one = (await format.each?.()) ?? format.one
       for await (const object of told(context, request.objects)) {
         const { systemObjectId, version, objecttype, wire } = object
-        const bytes = format.one
-          ? await format.one(object, context)
+        const bytes = one
+          ? await one(object, context)
           : Buffer.concat(await Array.fromAsync(format.write(alone(object), context)))
         yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
       }
+    },
+
+    /**
+     * Whether a format makes documents of many objects at once, by `parts`.
+     */
+    isMadeAtOnce: (name: string): boolean => formatOf(name)?.parts !== undefined,
+
+    /**
+     * Documents for each of the objects, in their order, made all at once.
+     * @throws {AppError} `ServerGeneric`; {Error} where there are not as many documents as objects
+     */
+    async parts(actor: Actor, request: WriteRequest): Promise<ReadonlyMap<number, string>> {
+      const format = formatNamed(request.format)
+      if (!format.parts) throw new Error(`${request.format} makes documents one by one`)
+      const context = await contextOf(actor, format, request)
+      const objects = told(context, request.objects)
+      const first = await objects.next()
+      // Of nothing a sheet may make something all the same, or fail.
+      if (first.done) return new Map()
+      const ids: number[] = []
+      async function* noted(): AsyncGenerator<SourceObject> {
+        for (let next = first; !next.done; next = await objects.next()) {
+          ids.push(next.value.systemObjectId)
+          yield next.value
+        }
+      }
+      const documents = await format.parts(noted(), context)
+      if (documents.length === ids.length) return new Map(ids.map((id, index) => [id, documents[index] as string]))
+      throw new Error(`${request.format} makes ${documents.length} documents of ${ids.length} objects`)
     },
   }
 }

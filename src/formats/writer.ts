@@ -23,6 +23,12 @@ export interface Format {
   write(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncIterable<Buffer>
   /** The document of one, where that is no list of one. */
   one?(object: SourceObject, context: WriteContext): Buffer | Promise<Buffer>
+  /** The same, where there is something to be looked up once for all of them. */
+  each?(): Promise<(object: SourceObject) => Buffer>
+  /** A document for each object, in their order, all made at once. */
+  parts?(objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<readonly string[]>
+  /** What it needs of objects beyond what is asked for. */
+  needs?(options: FormatOptions): Promise<FormatOptions>
 }
 
 /** Letters of a piece, about. */

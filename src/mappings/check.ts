@@ -15,9 +15,9 @@ import {
   strategies,
 } from './model.ts'
 import { type FieldPath, fromStored, importable, nameOf, readPath, toStored } from './paths.ts'
-import { fieldsOf } from './profiles.ts'
+import { fieldsOf, readExport } from './profiles.ts'
 import type { FieldInput, MappingInput, MappingOutput, NativeInput } from './schema.ts'
-import { isOwnTag, readExportTag, readSearch, type Tags } from './tags/tags.ts'
+import { isOwnTag, readSearch, type Tags } from './tags/tags.ts'
 
 export interface CheckContext {
   readonly model: Model
@@ -68,6 +68,7 @@ function typeOf(profile: Profile, sent: Readonly<Record<string, unknown>>): Prof
   return {
     exiftool_import: own.exiftool_import === true && sent.exiftool_import !== false,
     exiftool_export: own.exiftool_export === true && sent.exiftool_export !== false,
+    ...(own.dc_export === true ? { dc_export: sent.dc_export !== false } : {}),
     ...(omit === true ? { exiftool_export_omit_empty: true } : {}),
   }
 }
@@ -96,7 +97,8 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
     search: readSearch(search, `${place}.xml_import[${index}].search`),
   }))
   const exports = field.xml_export?.map(({ path, list, l10n }, index) =>
-    readExportTag(
+    readExport(
+      context.profile.type,
       context.tags,
       { path, ...(list ? { list } : {}), ...(l10n ? { l10n } : {}) },
       `${place}.xml_export[${index}].path`,

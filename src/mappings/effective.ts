@@ -7,7 +7,12 @@ export interface SettingsDeps {
   readonly pools: Pick<KeptPools, 'snapshot'>
 }
 
-const names = { import: 'mapping_image_import', export: 'mapping_image_export' } as const
+const names = {
+  import: 'mapping_image_import',
+  export: 'mapping_image_export',
+  dublinCore: 'mapping_dc_export',
+} as const
+export type Direction = keyof typeof names
 
 /**
  * The mapping that holds for objects of a type in a pool: what the nearest pool says, from its own up to the root, else what
@@ -16,7 +21,7 @@ const names = { import: 'mapping_image_import', export: 'mapping_image_export' }
  */
 export function standardMapping(
   { objecttypes, pools }: SettingsDeps,
-  direction: 'import' | 'export',
+  direction: Direction,
   { objecttype, pool }: { readonly objecttype: number; readonly pool: number | null },
 ): number | null {
   const name = names[direction]

@@ -3,7 +3,8 @@ import { basename, extname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
-import { type Profile, type ProfileField, strategies } from './model.ts'
+import { readElement } from './dublin-core.ts'
+import { type ExportTag, type Profile, type ProfileField, type ProfileType, strategies } from './model.ts'
 import { readExportTag, readSearch, type Tags } from './tags/tags.ts'
 
 const closed = { additionalProperties: false } as const
@@ -20,6 +21,7 @@ const ProfileFile = Type.Object(
         exiftool_import: Type.Optional(Type.Boolean()),
         exiftool_export: Type.Optional(Type.Boolean()),
         exiftool_export_omit_empty: Type.Optional(Type.Boolean()),
+        dc_export: Type.Optional(Type.Boolean()),
       },
       closed,
     ),
@@ -108,7 +110,7 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
       fields: fields.map((field) => {
         if (seen.has(field.name)) throw new Error(`${file}: two fields are called ${field.name}`)
         seen.add(field.name)
-        return fieldOf(field, file, tags)
+        return fieldOf(field, file, tags, given.profile_type)
       }),
     })),
   }
@@ -124,14 +126,14 @@ function parsed(text: string, file: string): unknown {
 
 type FieldInFile = Static<typeof ProfileFile>['tabs'][number]['fields'][number]
 
-function fieldOf(field: FieldInFile, file: string, tags: Tags): ProfileField {
+function fieldOf(field: FieldInFile, file: string, tags: Tags, type: ProfileType): ProfileField {
   try {
     return {
       name: field.name,
       text: field.text,
       ...(field.strategy_import ? { strategy: field.strategy_import } : {}),
       imports: (field.import ?? []).map((search) => ({ search: readSearch(search, 'import') })),
-      exports: (field.export ?? []).map((tag) => readExportTag(tags, tag, 'export')),
+      exports: (field.export ?? []).map((tag) => readExport(type, tags, tag, 'export')),
       columns: field.columns ?? [],
     }
   } catch (cause) {
@@ -142,4 +144,9 @@ function fieldOf(field: FieldInFile, file: string, tags: Tags): ProfileField {
 /** Fields of a profile by name. */
 export function fieldsOf({ tabs }: Profile): ReadonlyMap<string, ProfileField> {
   return new Map(tabs.flatMap(({ fields }) => fields.map((field) => [field.name, field] as const)))
+}
+
+/** What a field is written to: an element of Dublin Core, or a tag of files. @throws {AppError} `ServerGeneric` */
+export function readExport(type: ProfileType, tags: Tags, tag: ExportTag, place: string): ExportTag {
+  return type.dc_export ? readElement(tag, place) : readExportTag(tags, tag, place)
 }

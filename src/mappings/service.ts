@@ -90,6 +90,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     find,
     profile: (name: string): Profile | undefined => profiles.get(name),
     tags,
+    forDublinCore: store.findForDublinCore,
 
     /** Where mappings are named; each says so once, when the service is put together. */
     addUses(more: readonly MappingUse[]): void {

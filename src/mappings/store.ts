@@ -19,6 +19,16 @@ export async function findMapping(from: Queryable, id: number): Promise<Mapping 
   return rows[0] ? toMapping(rows[0]) : null
 }
 
+/** Those that are for Dublin Core, by their ids. */
+export async function findForDublinCore(from: Queryable): Promise<ReadonlyMap<number, Mapping>> {
+  const { rows } = await from.query<Row>(
+    `select ${columns} from mapping where body -> 'type' -> 'dc_export' = 'true'`,
+    [],
+    'mappings-for-dublin-core',
+  )
+  return new Map(rows.map((row) => [row.id, toMapping(row)]))
+}
+
 /** What lists tell of each, by id. */
 export async function listMappings(from: Queryable): Promise<readonly Omit<Row, 'body'>[]> {
   const { rows } = await from.query<Omit<Row, 'body'>>(

@@ -31,8 +31,10 @@ export const assignableUserTypes: readonly string[] = [
 /** Types whose users sign in with a password kept here. */
 export const passwordUserTypes: readonly string[] = ['system', 'native', 'native_self_register']
 
-/** Users that the first migration creates; further ones are `deep_link` (2) and `oai_pmh` (3). */
+/** Users that the first migration creates; another one is `deep_link` (2). */
 export const rootUserId = 1
+/** Whose rights harvesters have. */
+export const harvestUserId = 3
 /** Takes the place of a deleted user as owner and author. */
 export const deletedUserId = 4
 

@@ -151,7 +151,7 @@ export const catalogue = {
   },
   NoPassword: { package: 'acl', status: 400, text: 'The user has no password.' },
   NotInTrash: { package: 'objects', status: 400, text: 'The object is not in the trash.' },
-  OAIpmhNotEnabled: { package: 'api', status: 400, text: 'OAI/PMH is switched off.', coming: 'publishing' },
+  OAIpmhNotEnabled: { package: 'api', status: 400, text: 'OAI/PMH is switched off.' },
   ObjectGone: { package: 'objects', status: 410, text: 'The object has been deleted.' },
   ObjectInsufficientAssetDownloadRight: {
     package: 'ferrors',

@@ -9,7 +9,7 @@ import type { BaseConfig, BaseConfigService } from '../config/service.ts'
 import type { EventLog, HeldToken } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
 import type { MailService } from '../mail/service.ts'
-import { rootUserId } from '../people/model.ts'
+import { harvestUserId, rootUserId } from '../people/model.ts'
 import {
   covers,
   createAccountUuids,
@@ -346,6 +346,9 @@ export function createSignInService(dependencies: SignInDependencies) {
     /** The actor of callers without a token, where links to files without one are allowed; else `null`. */
     actorOfLinks: async (): Promise<Actor | null> =>
       baseConfig.get().deep_link_access.enabled ? sessions.actorOfUser(deepLinkUserId) : null,
+
+    /** The user whose rights harvesters have, at an address; null: it may do nothing. */
+    actorOfHarvests: (address = ''): Promise<Actor | null> => sessions.actorOfUser(harvestUserId, address),
 
     /**
      * Whether somebody may change the base configuration like that: groups of new accounts, and who says who people are.

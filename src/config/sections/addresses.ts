@@ -1,4 +1,4 @@
-import { bool, file, form, int, localized, select, table, text, waiting } from '../fields.ts'
+import { bool, file, form, int, localized, select, table, text } from '../fields.ts'
 import { section } from './section.ts'
 
 /** What may be had by an address alone. */
@@ -64,10 +64,13 @@ export const addresses = {
       max_days: int(30, { min: 1, max: 3650 }),
       /** The same for those in documents behind deep links. */
       deep_link_days: int(1, { min: 1, max: 3650 }),
-      oai_pmh_days: waiting(int(7, { min: 1, max: 3650 }), 'there is no OAI-PMH yet'),
+      /** The same for those in records that are harvested. */
+      oai_pmh_days: int(7, { min: 1, max: 3650 }),
     },
     (days) => {
-      const longer = (['default_days', 'deep_link_days'] as const).find((name) => days[name] > days.max_days)
+      const longer = (['default_days', 'deep_link_days', 'oai_pmh_days'] as const).find(
+        (name) => days[name] > days.max_days,
+      )
       return longer ? { path: `/${longer}`, expected: `at most max_days (${days.max_days})` } : null
     },
   ),

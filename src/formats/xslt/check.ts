@@ -2,6 +2,7 @@ import type { Actor } from '../../platform/actor.ts'
 import { badRequest } from '../../platform/errors.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Sheet } from './format.ts'
+import { splittingBy } from './parts.ts'
 import { isSheetName, largestSheet, sheetProblem } from './sheets.ts'
 
 export interface SheetFiles {
@@ -19,7 +20,7 @@ export interface SheetFiles {
 }
 
 interface SheetConfig {
-  readonly export: { readonly xslts: readonly Pick<Sheet, 'xslt'>[] }
+  readonly export: { readonly xslts: readonly Pick<Sheet, 'xslt' | 'xpath_query'>[] }
 }
 
 /**
@@ -44,6 +45,19 @@ export async function checkSheets(
   for (const [id, path] of fresh) {
     const problem = await problemOf(files, tx, id)
     if (problem !== null) throw badRequest(`${path}: ${problem}`, { path, value: id })
+  }
+  await checkExpressions(files, tx, before, after)
+}
+
+/** Expressions that say where records begin: they are compiled with the prefixes of their sheets. */
+async function checkExpressions(files: SheetFiles, tx: Tx, before: SheetConfig, after: SheetConfig): Promise<void> {
+  const known = new Set(before.export.xslts.map(({ xslt, xpath_query }) => `${xslt} ${xpath_query}`))
+  for (const [index, { xslt, xpath_query: expression }] of after.export.xslts.entries()) {
+    if (expression === '' || known.has(`${xslt} ${expression}`)) continue
+    const path = `system/config/export/xslts/${index}/xpath_query`
+    const text = (await files.contentOfSetting(tx, xslt, largestSheet))?.text ?? ''
+    const problem = await sheetProblem(splittingBy(expression, text).sheet)
+    if (problem !== null) throw badRequest(`${path}: ${problem}`, { path, value: expression })
   }
 }
 

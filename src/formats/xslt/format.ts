@@ -1,8 +1,10 @@
 /** `xslt/<name>`: what a style sheet of the base configuration makes of `xml_native`. */
 import { extension as extensionOf } from 'mime-types'
 import { badRequest } from '../../platform/errors.ts'
-import type { Format } from '../writer.ts'
+import type { SourceObject } from '../source.ts'
+import type { Format, WriteContext } from '../writer.ts'
 import { xmlFormat } from '../xml/native.ts'
+import { partsOf, splittingBy } from './parts.ts'
 import { largestDocument, transform } from './sheets.ts'
 
 /** A row of `export.xslts`. */
@@ -27,19 +29,31 @@ export function xsltFormat(sheet: Sheet, read: (fileId: number) => Promise<strin
     extension: extensionOf(contentType) || 'xml',
     single: false,
     async *write(objects, context) {
-      const pieces: Buffer[] = []
-      let bytes = 0
-      for await (const piece of xmlFormat.write(objects, context)) {
-        bytes += piece.length
-        if (bytes > largestDocument) {
-          const parameters = { xslt: sheet.oai_pmh_prefix, most: largestDocument }
-          throw badRequest('the objects are too many for one style sheet: ask for fewer', parameters)
-        }
-        pieces.push(piece)
-      }
-      const xml = Buffer.concat(pieces).toString('utf8')
+      const xml = await documentFor(sheet, objects, context)
       const text = await read(sheet.xslt)
       yield Buffer.from(await transform({ name: sheet.oai_pmh_prefix, sheet: text, xml }, context.deadline))
     },
+    async parts(objects, context) {
+      const xml = await documentFor(sheet, objects, context)
+      const text = await read(sheet.xslt)
+      const splitting = splittingBy(sheet.xpath_query, text)
+      const task = { name: sheet.oai_pmh_prefix, sheet: text, xml, next: splitting.sheet }
+      return partsOf(await transform(task, context.deadline), splitting)
+    },
   }
+}
+
+/** The objects as the sheet reads them. @throws {AppError} `ServerGeneric` where they are too many */
+async function documentFor(sheet: Sheet, objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of xmlFormat.write(objects, context)) {
+    bytes += piece.length
+    if (bytes > largestDocument) {
+      const parameters = { xslt: sheet.oai_pmh_prefix, most: largestDocument }
+      throw badRequest('the objects are too many for one style sheet: ask for fewer', parameters)
+    }
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
 }

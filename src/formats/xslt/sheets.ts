@@ -8,6 +8,8 @@ export interface SheetTask {
   readonly sheet: string
   /** Null: only whether it is one. */
   readonly xml: string | null
+  /** A sheet that is applied to what the first one has made. */
+  readonly next?: string | undefined
   /** Bytes. */
   readonly memory: number
 }
@@ -34,7 +36,7 @@ const limiter = createRequestLimiter({ concurrency: 2, patience: 120_000 })
 
 /** What the sheet makes of the document. @throws {AppError} `ServerGeneric` when it fails, or takes too much time or memory */
 export function transform(
-  { name, sheet, xml }: { readonly name: string; readonly sheet: string; readonly xml: string },
+  { name, sheet, xml, next }: { readonly name: string; readonly xml: string } & Pick<SheetTask, 'sheet' | 'next'>,
   deadline: Deadline,
   limits: SheetLimits = usual,
 ): Promise<string> {
@@ -42,7 +44,7 @@ export function transform(
     const most = { xslt: name, most: largestDocument }
     throw badRequest(`the document is too large for the style sheet ${name}: ask for fewer objects`, most)
   }
-  return limiter.run(deadline, () => run(name, { sheet, xml, memory: limits.memory }, limits.time, deadline))
+  return limiter.run(deadline, () => run(name, { sheet, xml, next, memory: limits.memory }, limits.time, deadline))
 }
 
 /** Milliseconds: to compile is quick, or something else is wrong. */

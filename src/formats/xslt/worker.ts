@@ -39,13 +39,20 @@ registerAll()
 
 const apart = { noNet: true, noXxe: true }
 
-async function answer(): Promise<string> {
-  const sheet = await XsltStylesheet.fromXmlDocument(await XmlDocument.fromString(task.sheet, { options: apart }))
+async function compiled(text: string) {
+  const sheet = await XsltStylesheet.fromXmlDocument(await XmlDocument.fromString(text, { options: apart }))
   // The library goes on without what it does not understand.
   if (said.includes('compilation error')) throw new Error('it is not understood')
+  return sheet
+}
+
+async function answer(): Promise<string> {
+  const sheet = await compiled(task.sheet)
   if (task.xml === null) return ''
   const result = await sheet.apply(await XmlDocument.fromString(task.xml, { options: { ...apart, huge: true } }))
-  return sheet.applyToString(result)
+  if (task.next === undefined) return sheet.applyToString(result)
+  const further = await compiled(task.next)
+  return further.applyToString(await further.apply(result))
 }
 
 answer().then(

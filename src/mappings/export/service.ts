@@ -7,10 +7,11 @@ import type { Db } from '../../platform/postgres/db.ts'
 import { ownTags, tagsOf } from '../check.ts'
 import { type SettingsDeps, standardMapping } from '../effective.ts'
 import { type Mapping, type MappingField, ownMappingId, type ProfileField } from '../model.ts'
-import { fromStored, pathByName } from '../paths.ts'
+import { pathByName } from '../paths.ts'
 import { fieldsOf } from '../profiles.ts'
 import type { MappingService } from '../service.ts'
-import { joined, tagValues } from './tags.ts'
+import { tagValues } from './tags.ts'
+import { textsOf } from './texts.ts'
 import { type Text, valuesAt } from './values.ts'
 
 type Wire = Readonly<Record<string, unknown>>
@@ -105,7 +106,7 @@ function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
   const emptied: string[] = []
   const values = mapping.fields.flatMap((field) => {
     const own = known.get(field.name)
-    const texts = textsOf(deps, asked, field, own)
+    const texts = boundTexts(deps, asked, field, own)
     // A field that nothing is bound to says nothing of its tags.
     if (texts === null || (texts.length === 0 && mapping.type.exiftool_export_omit_empty === true)) return []
     return tagsOf(field, own).exports.flatMap((tag) => {
@@ -129,7 +130,7 @@ function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
 }
 
 /** Null: nothing is bound to the field. */
-function textsOf(
+function boundTexts(
   { datamodel, languages: all, externalUrl }: ExportDeps,
   { mapping, table, object, wanted }: Export,
   field: MappingField,
@@ -140,24 +141,6 @@ function textsOf(
     const path = pathByName(table, known?.columns ?? [])
     return path && valuesAt(object, path, languages)
   }
-  const parts = field.sources.flatMap((source): { fixed: boolean; texts: readonly Text[] }[] => {
-    if (source.kind === 'text_fixed') {
-      return [{ fixed: true, texts: [source.text.replaceAll('%_uuid%', `${object._uuid ?? ''}`)] }]
-    }
-    if (source.kind === 'deep_link_url') {
-      return [{ fixed: true, texts: [`${externalUrl}/api/v1/eas/download/${wanted.fileId}/${wanted.hash}/original`] }]
-    }
-    const path = fromStored(datamodel.current(), source.path)
-    return path?.root === table ? [{ fixed: false, texts: valuesAt(object, path, languages) }] : []
-  })
-  if (parts.length === 0) return null
-  const fields = parts.filter(({ fixed }) => !fixed).flatMap(({ texts }) => texts)
-  const isBound = parts.some(({ fixed }) => !fixed)
-  if (!parts.some(({ fixed }) => fixed)) return fields
-  if (isBound && fields.length === 0) return []
-  const first = parts.findIndex(({ fixed }) => !fixed)
-  const before = parts.filter(({ fixed }, index) => fixed && (first < 0 || index < first)).flatMap(({ texts }) => texts)
-  const behind = parts.filter(({ fixed }, index) => fixed && first >= 0 && index > first).flatMap(({ texts }) => texts)
-  const around = (text: Text[]): Text => joined([...before, ...text, ...behind], languages, '')
-  return isBound ? fields.map((text) => around([text])) : [around([])]
+  const link = `${externalUrl}/api/v1/eas/download/${wanted.fileId}/${wanted.hash}/original`
+  return textsOf({ model: datamodel.current(), languages, link }, table, object, field)
 }

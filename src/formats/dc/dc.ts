@@ -1,0 +1,80 @@
+/**
+ * `dc`: simple Dublin Core, as the mapping says that holds for the object. The document of one object is what harvesters get as
+ * `oai_dc`; several stand in an element of our own. @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
+ */
+import type { Table } from '../../datamodel/model.ts'
+import type { FormatOptions } from '../options.ts'
+import type { SourceObject } from '../source.ts'
+import type { Wire } from '../tree.ts'
+import { type Format, inPieces } from '../writer.ts'
+import { attributesText, element, textElement } from '../xml/markup.ts'
+
+/** What is said of an object, in order; a text with languages is said in each of them. */
+export interface DcValue {
+  readonly element: string
+  readonly text: string | Readonly<Record<string, string>>
+}
+
+/** The mappings of a moment. */
+export interface DublinCore {
+  /** They name values of linked objects. */
+  readonly readsLinked: boolean
+  valuesOf(table: Table, object: Wire): readonly DcValue[]
+}
+
+const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+export const dcNamespace = 'http://www.openarchives.org/OAI/2.0/oai_dc/'
+export const dcSchema = 'http://www.openarchives.org/OAI/2.0/oai_dc.xsd'
+
+const namespaces = {
+  'xmlns:oai_dc': dcNamespace,
+  'xmlns:dc': 'http://purl.org/dc/elements/1.1/',
+  'xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance',
+  'xsi:schemaLocation': `${dcNamespace} ${dcSchema}`,
+}
+
+const listNamespace = 'urn:strongroom:dc:1'
+
+export function dcFormat(mappings: () => Promise<DublinCore>): Format {
+  /** As they are when a document is begun. */
+  const recordOf =
+    ({ valuesOf }: DublinCore) =>
+    ({ tree, wire }: SourceObject): string =>
+      element('oai_dc:dc', valuesOf(tree.table, wire).map(valueElements).join(''), namespaces)
+
+  async function* listed(objects: AsyncIterable<SourceObject>): AsyncGenerator<string> {
+    const record = recordOf(await mappings())
+    yield `${header}<records${attributesText({ xmlns: listNamespace })}>`
+    for await (const object of objects) yield `\n${record(object)}`
+    yield '\n</records>\n'
+  }
+
+  return {
+    name: 'dc',
+    contentType: 'application/xml; charset=utf-8',
+    extension: 'xml',
+    single: false,
+    write: (objects) => inPieces(listed(objects)),
+    async each() {
+      const record = recordOf(await mappings())
+      return (object) => Buffer.from(`${header}${record(object)}\n`)
+    },
+    async needs(options: FormatOptions) {
+      const { readsLinked } = await mappings()
+      const merges = options.mergeLinkedObjects !== undefined && options.mergeLinkedObjects !== 'none'
+      return readsLinked && !merges ? { ...options, mergeLinkedObjects: 'all', mergeMaxDepth: 1 } : options
+    },
+  }
+}
+
+const valueElements = ({ element: name, text }: DcValue): string =>
+  typeof text === 'string'
+    ? textElement(`dc:${name}`, text)
+    : Object.entries(text)
+        .filter(([, one]) => one !== '')
+        .map(([language, one]) => textElement(`dc:${name}`, one, isLanguage(language) ? { 'xml:lang': language } : {}))
+        .join('')
+
+/** As schemas take it. */
+const isLanguage = (tag: string): boolean => /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)

@@ -1,0 +1,160 @@
+/**
+ * Keeps what harvesters are told in step with what the user `oai_pmh` may see: by the changes of the index, by the lists of
+ * collections, and where its rights or the sets are others by looking at everything anew. Each step is a transaction that looks
+ * at objects as they are then, so whatever happens behind it is told of later, with a later datestamp.
+ */
+import { hash } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { ReadService } from '../objects/service.ts'
+import type { Actor } from '../platform/actor.ts'
+import { AppError } from '../platform/errors.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { createPeriodic } from '../platform/process/periodic.ts'
+import type { SearchService } from '../search/service.ts'
+import type { SetService, Sets } from './sets.ts'
+import * as store from './store.ts'
+
+export interface FollowDeps {
+  readonly db: Db
+  readonly log: Pick<Logger, 'warn'>
+  readonly sets: Pick<SetService, 'current'>
+  readonly search: Pick<SearchService, 'changes'>
+  readonly read: Pick<ReadService, 'readableSql'>
+  readonly enabled: () => boolean
+  /** Whose rights count; null: it may do nothing. */
+  readonly harvester: () => Promise<Actor | null>
+}
+
+/** Objects of each kind that one step looks at. */
+const atATime = 2000
+/** Milliseconds. */
+const pause = 20_000
+const patience = 5000
+
+/** Behind all objects of a moment. */
+const last = Number.MAX_SAFE_INTEGER
+
+export function createFollower(deps: FollowDeps) {
+  const { db } = deps
+  let running = false
+
+  async function work(stopped: () => boolean): Promise<void> {
+    running = true
+    try {
+      if (!deps.enabled()) return void (await store.deactivate(db))
+      await store.activate(db)
+      while (!stopped() && (await step()));
+    } finally {
+      running = false
+    }
+  }
+
+  /** @returns whether there is more to be done, by this process */
+  async function step(): Promise<boolean> {
+    const actor = await deps.harvester()
+    const state = await store.readState(db)
+    if (!actor || !state) return false
+    const { followed } = state
+    const window = { since: followed?.at ?? null, until: null, after: followed, limit: followed ? atATime : 1 }
+    const page = await deps.search.changes(actor, {}, window)
+    const sets = await deps.sets.current(actor)
+    const basis = hash('sha256', `${page.basis} ${sets.basis}`, 'base64url')
+    const queued = await store.queued(db, atATime)
+    const walked = state.basis === basis ? state.walked : 0
+    const walk = walked === null ? [] : await store.idsBehind(db, walked, atATime)
+    const walksOn = walked !== null && walk.length === atATime
+    // From the beginning everything is looked at, so changes before that do not matter.
+    const changed = followed ? page.objects.map(({ id }) => id) : []
+    const next = followed ? page.next : null
+    // After the changes: rights that are others by now make another basis in the next step.
+    const readable = await deps.read.readableSql(actor)
+    const done = await db.transaction(async (tx) => {
+      const begun = await store.beginStep(tx, state.version)
+      if (!begun) return false
+      const touched = new Set([...changed, ...queued.map(({ id }) => id)])
+      const looked = await store.lookAt(tx, readable, [...new Set([...touched, ...walk])])
+      const build = { isFirst: !state.built, moment: begun.moment, touched: new Set(changed) }
+      await tell(tx, looked, sets, build)
+      const nextState = {
+        built: state.built || !walksOn,
+        basis,
+        walked: walksOn ? (walk.at(-1) ?? null) : null,
+        followed: next ?? { at: page.until, id: last },
+      }
+      await store.endStep(
+        tx,
+        nextState,
+        queued.map(({ seq }) => seq),
+      )
+      return true
+    })
+    return done && (next !== null || walksOn || queued.length === atATime)
+  }
+
+  const periodic = createPeriodic({
+    every: pause,
+    paused: () => false,
+    work,
+    onFailure(error) {
+      if (error instanceof AppError && error.status < 500) return
+      deps.log.warn({ err: error }, 'what harvesters are told could not be brought up to date; it is tried again')
+    },
+  })
+
+  /** All that has happened until now: a run that was under way may have looked before. */
+  async function all(): Promise<void> {
+    if (running) await periodic.run()
+    await periodic.run()
+  }
+
+  return {
+    close: periodic.close,
+
+    /**
+     * Brings records up to date as far as that is quickly done; the rest goes on meanwhile.
+     * @throws {AppError} `ServiceUnavailable` where it has not been done even once
+     */
+    async current(): Promise<void> {
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, patience)
+      await Promise.race([all(), late])
+      clearTimeout(timer)
+      if ((await store.readState(db))?.built) return
+      const wait = { retry_after: 10 }
+      throw new AppError('ServiceUnavailable', wait, { message: 'The records are still being put together.' })
+    },
+  }
+}
+
+export type Follower = ReturnType<typeof createFollower>
+
+interface Step {
+  /** Everything is looked at for the first time: records have the datestamps of their objects. */
+  readonly isFirst: boolean
+  readonly moment: string
+  /** Objects that have become something else, whatever was told of them. */
+  readonly touched: ReadonlySet<number>
+}
+
+/** Writes what is to be told anew. */
+async function tell(
+  tx: Parameters<typeof store.write>[0],
+  looked: readonly store.Looked[],
+  sets: Sets,
+  { isFirst, moment, touched }: Step,
+): Promise<void> {
+  const found = looked.map((object) => ({ object, specs: object.there ? sets.of(object) : [] }))
+  const numbers = await store.numbersOf(tx, [...new Set(found.flatMap(({ specs }) => specs))])
+  const records = found.flatMap(({ object, specs }): store.Told[] => {
+    const { id, told, there } = object
+    const uuid = object.uuid ?? told?.uuid
+    if (uuid === undefined || (!told && !there)) return []
+    const gone = !there || sets.isDeleted(object.tags)
+    const own = there ? specs.map((spec) => numbers.get(spec) as number).toSorted((a, b) => a - b) : (told?.sets ?? [])
+    const isSame = told !== null && told.gone === gone && told.uuid === uuid && `${told.sets}` === `${own}`
+    if (isSame && (gone || !touched.has(id))) return []
+    const at = isFirst && !told ? object.modified : moment
+    return [{ id, uuid, moment: at, gone, sets: own, told: [...new Set([...(told?.told ?? []), ...own])] }]
+  })
+  await store.write(tx, records)
+}

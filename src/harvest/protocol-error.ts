@@ -1,0 +1,29 @@
+/** Errors of the protocol, with their statuses. @see OAI-PMH 2.0, section 3.6 */
+const statuses = {
+  badArgument: 400,
+  badResumptionToken: 400,
+  badVerb: 400,
+  cannotDisseminateFormat: 400,
+  idDoesNotExist: 404,
+  // An empty list is an answer.
+  noRecordsMatch: 200,
+  // Not of the protocol, which has none for failures of the service.
+  internalServerError: 500,
+} as const
+
+export type ProtocolErrorCode = keyof typeof statuses
+
+export class ProtocolError extends Error {
+  readonly code: ProtocolErrorCode
+
+  constructor(code: ProtocolErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+
+  get status(): number {
+    return statuses[this.code]
+  }
+}
+
+export const badArgument = (message: string): ProtocolError => new ProtocolError('badArgument', message)

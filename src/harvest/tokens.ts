@@ -1,0 +1,66 @@
+/** Resumption tokens: all of a request and how far its answers are, signed with a key that the service has made of its own. */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Position } from './model.ts'
+import { ProtocolError } from './protocol-error.ts'
+
+/** A list that goes on. */
+export interface Resumed {
+  readonly verb: string
+  readonly metadataPrefix?: string
+  readonly set?: string
+  readonly from?: string
+  readonly until?: string
+  readonly limit: number
+  /** Where records go on, or behind which spec sets do. */
+  readonly behind: Position | string
+  /** How many have been answered. */
+  readonly cursor: number
+  /** How many there were when the list began. */
+  readonly total: number
+}
+
+export interface TokenDeps {
+  /** The same for all processes, and after a restart. */
+  readonly key: () => Promise<Buffer>
+  readonly now: () => number
+}
+
+/** Milliseconds for which a token holds. */
+const lifetime = 7 * 86_400_000
+const longest = 8000
+
+export function createTokens({ key, now }: TokenDeps) {
+  const signatureOf = async (text: string): Promise<Buffer> =>
+    createHmac('sha256', await key())
+      .update(text)
+      .digest()
+      .subarray(0, 24)
+
+  return {
+    async issue(resumed: Resumed): Promise<{ readonly token: string; readonly expires: Date }> {
+      const expires = Math.ceil((now() + lifetime) / 1000) * 1000
+      const text = Buffer.from(JSON.stringify({ ...resumed, expires })).toString('base64url')
+      const signature = await signatureOf(text)
+      return { token: `${text}.${signature.toString('base64url')}`, expires: new Date(expires) }
+    },
+
+    /** @throws {ProtocolError} `badResumptionToken` */
+    async read(token: string, verb: string): Promise<Resumed> {
+      const [text = '', signature = '', ...more] = token.length > longest ? [] : token.split('.')
+      const sent = Buffer.from(signature, 'base64url')
+      const own = await signatureOf(text)
+      const isOurs = more.length === 0 && sent.length === own.length && timingSafeEqual(sent, own)
+      if (!isOurs || sent.toString('base64url') !== signature) throw refused('is none of this repository')
+      const { expires, ...resumed } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Resumed & {
+        expires: number
+      }
+      if (expires <= now()) throw refused('has expired')
+      if (resumed.verb !== verb) throw refused(`belongs to a request of ${resumed.verb}`)
+      return resumed
+    },
+  }
+}
+
+export type Tokens = ReturnType<typeof createTokens>
+
+const refused = (reason: string): ProtocolError => new ProtocolError('badResumptionToken', `The token ${reason}.`)

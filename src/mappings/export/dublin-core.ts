@@ -1,0 +1,154 @@
+/** Objects as elements of Dublin Core: by the mapping that holds for them, else by the names of their columns. */
+import { lookup } from 'mime-types'
+import type { Model, Table } from '../../datamodel/model.ts'
+import type { Queryable } from '../../platform/postgres/db.ts'
+import { tagsOf } from '../check.ts'
+import { type DcElement, dcElements, elementOf } from '../dublin-core.ts'
+import { type SettingsDeps, standardMapping } from '../effective.ts'
+import type { Mapping } from '../model.ts'
+import { type FieldPath, pathByName } from '../paths.ts'
+import { fieldsOf } from '../profiles.ts'
+import type { MappingService } from '../service.ts'
+import { textsOf } from './texts.ts'
+import { type Text, valuesAt } from './values.ts'
+
+type Wire = Readonly<Record<string, unknown>>
+
+export interface DublinCoreDeps extends SettingsDeps {
+  readonly db: Queryable
+  readonly datamodel: { current(): Model }
+  readonly mappings: Pick<MappingService, 'profile' | 'forDublinCore'>
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  /** Where an object is to be found, by its uuid; null: nowhere. */
+  readonly linkOf: (uuid: string) => string | null
+}
+
+export interface DcValue {
+  readonly element: DcElement
+  readonly text: Text
+}
+
+/** The mappings of a moment. */
+export interface DublinCore {
+  /** One of them names values of linked objects. */
+  readonly readsLinked: boolean
+  /** What is said of an object as somebody reads it: in the order of the elements, each value once. */
+  valuesOf(table: Table, object: Wire): readonly DcValue[]
+}
+
+const ownProfile = 'dc.yml'
+
+export function createDublinCore(deps: DublinCoreDeps) {
+  const fields = fieldsOf(
+    deps.mappings.profile(ownProfile) ?? { profile: ownProfile, displayname: {}, type: {}, tabs: [] },
+  )
+  const namesOf = (element: DcElement): readonly string[] => fields.get(element)?.columns ?? []
+
+  return async (): Promise<DublinCore> => {
+    const mappings = await deps.mappings.forDublinCore(deps.db)
+    return {
+      readsLinked: [...mappings.values()].some(readsLinked),
+      valuesOf(table, object) {
+        const said = new Map(dcElements.map((element) => [element, [] as Text[]]))
+        const add = (element: DcElement, texts: readonly Text[]): void => void said.get(element)?.push(...texts)
+        const id = standardMapping(deps, 'dublinCore', { objecttype: table.id, pool: poolOf(table, object) })
+        const mapping = id === null ? undefined : mappings.get(id)
+        // A pool holds objects of several types, and names the mapping of one of them.
+        if (mapping && (mapping.table ?? table.id) === table.id) byMapping(mapping, table, object, add)
+        else byNames(table, object, add)
+        complete(object, said, add)
+        return dcElements.flatMap((element) => distinct(said.get(element) ?? []).map((text) => ({ element, text })))
+      },
+    }
+  }
+
+  type Add = (element: DcElement, texts: readonly Text[]) => void
+
+  function byMapping(mapping: Mapping, table: Table, object: Wire, add: Add): void {
+    const profile = deps.mappings.profile(mapping.profile)
+    const known = profile ? fieldsOf(profile) : new Map()
+    const link = deps.linkOf(`${object._uuid}`) ?? ''
+    const context = { model: deps.datamodel.current(), languages: deps.languages(), link, to: '/' }
+    for (const field of mapping.fields) {
+      const texts = (textsOf(context, table, object, field) ?? []).filter((text) => text !== '')
+      for (const { path } of tagsOf(field, known.get(field.name)).exports) {
+        const element = elementOf(path)
+        if (element !== null) add(element, texts)
+      }
+    }
+  }
+
+  function byNames(table: Table, object: Wire, add: Add): void {
+    for (const element of dcElements) {
+      const path = pathByName(table, namesOf(element))
+      if (path) add(element, path.link ? titlesAt(object, path) : valuesAt(object, path, deps.languages(), '/'))
+    }
+    const files = filesOf(table, object)
+    add('type', [...files.flatMap(({ class: kind }) => types[`${kind}`] ?? []), table.nameLocalized])
+    add(
+      'format',
+      files.flatMap(({ extension }) => lookup(`${extension}`) || []),
+    )
+  }
+
+  /** A record has a title, and says what it is a record of. */
+  function complete(object: Wire, said: ReadonlyMap<DcElement, readonly Text[]>, add: Add): void {
+    if (said.get('title')?.length === 0) add('title', titleOf(object))
+    const { _uuid: uuid } = object
+    if (typeof uuid !== 'string') return
+    const link = deps.linkOf(uuid)
+    add('identifier', [...(link === null ? [] : [link]), `urn:uuid:${uuid}`])
+  }
+}
+
+function readsLinked({ fields }: Mapping): boolean {
+  return fields.some(({ sources }) =>
+    sources.some(
+      (source) => source.kind === 'field' && source.path.columns !== '_uuid' && source.path.columns.length > 1,
+    ),
+  )
+}
+
+/** The vocabulary of the Dublin Core Metadata Initiative, by the classes of files. */
+const types: Readonly<Record<string, string>> = {
+  image: 'Image',
+  vector2d: 'Image',
+  video: 'MovingImage',
+  audio: 'Sound',
+  office: 'Text',
+}
+
+function filesOf(table: Table, object: Wire): readonly Wire[] {
+  const block = object[table.name]
+  if (typeof block !== 'object' || block === null) return []
+  return table.columns.filter(({ type }) => type === 'eas').flatMap(({ name }) => records((block as Wire)[name]))
+}
+
+function records(values: unknown): readonly Wire[] {
+  return Array.isArray(values) ? values.filter((one): one is Wire => typeof one === 'object' && one !== null) : []
+}
+
+/** How linked objects are shown, at a path that ends at a link. */
+function titlesAt(object: Wire, { root, nested, link }: FieldPath): readonly Text[] {
+  let rows: readonly Wire[] = records([object[root.name]])
+  for (const table of nested) rows = rows.flatMap((row) => records(row[table.wireKey]))
+  return rows.flatMap((row) => records([link && row[link.name]])).flatMap(titleOf)
+}
+
+function titleOf({ _standard: standard }: Wire): readonly Text[] {
+  const { text } = ((standard as Wire | undefined)?.['1'] ?? {}) as { readonly text?: Readonly<Record<string, string>> }
+  const said = Object.entries(text ?? {}).filter(([, one]) => one !== '')
+  return said.length === 0 ? [] : [Object.fromEntries(said)]
+}
+
+function poolOf(table: Table, object: Wire): number | null {
+  if (!table.poolLink) return null
+  type Pooled = { readonly _pool?: { readonly pool?: { readonly _id?: number } } } | undefined
+  return (object as Pooled)?._pool?.pool?._id ?? (object[table.name] as Pooled)?._pool?.pool?._id ?? null
+}
+
+function distinct(texts: readonly Text[]): readonly Text[] {
+  const seen = new Map(texts.map((text) => [JSON.stringify(text), text]))
+  return [...seen.values()].filter((text) => typeof text !== 'string' || text !== '')
+}

@@ -68,7 +68,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const objects = await composeObjects(given, ground, readers, people, workflow, plugins, opened)
   const folders = composeFolders(given, readers, people, workflow, objects, opened)
   const outlets = composeOutlets(given, ground, readers, people, workflow, objects)
-  const exports = composeExports(given, ground, readers, people, workflow, objects, outlets, opened)
+  const exports = composeExports(given, ground, readers, people, workflow, plugins, objects, outlets, opened)
   const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects)
   const { jobs } = ground
   const { signIn } = people

@@ -123,6 +123,7 @@ export function createDeliveries(deps: DeliverDeps) {
       created: stored.lastRunAt ?? stored.updatedAt,
       agent: `Strongroom ${version}`,
       user: owner.displayname || owner.login || `${owner.userId}`,
+      userAddress: `${deps.externalUrl}/api/v1/user/${owner.userId}`,
     }
     return packaged(kind, about, entriesOf(from, part, signal), folder)
   }

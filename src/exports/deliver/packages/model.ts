@@ -12,8 +12,9 @@ export interface PackageAbout {
   readonly created: Date
   /** Name and version of the service. */
   readonly agent: string
-  /** Who has had it made. */
+  /** Who has had it made: a name, and an address that stands for the user. */
   readonly user: string
+  readonly userAddress: string
 }
 
 /** The entries of a package of the files, each to be taken before the next one. */

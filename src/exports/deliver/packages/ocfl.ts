@@ -59,7 +59,7 @@ interface Contents {
 }
 
 async function writeInventory(inventory: Listing, about: PackageAbout, contents: Contents): Promise<void> {
-  const { id, name, created, user } = about
+  const { id, name, created, user, userAddress } = about
   const head = {
     id,
     type: 'https://ocfl.io/1.1/spec/#inventory',
@@ -69,7 +69,7 @@ async function writeInventory(inventory: Listing, about: PackageAbout, contents:
   }
   await inventory.add(`${JSON.stringify(head).slice(0, -1)},\n"manifest":{`)
   await writeContents(inventory, contents, 'v1/content/')
-  const version = { created: created.toISOString(), message: name, user: { name: user } }
+  const version = { created: created.toISOString(), message: name, user: { name: user, address: userAddress } }
   await inventory.add(`},\n"versions":{"v1":${JSON.stringify(version).slice(0, -1)},"state":{`)
   await writeContents(inventory, contents, '')
   await inventory.add('}}}}\n')

@@ -52,6 +52,7 @@ function beginning({ id, name, created, agent, user }: PackageAbout): string {
     name,
     description: `${name}: an export by ${user}, made by ${agent}`,
     datePublished: created.toISOString(),
+    license: 'Rights are those of the objects and files; the export says nothing of them.',
   }
   const opened = JSON.stringify(root).slice(0, -1)
   return `{"@context":${JSON.stringify(context)},\n"@graph":[\n${JSON.stringify(descriptor)},\n${opened},"hasPart":[`

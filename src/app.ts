@@ -70,7 +70,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const folders = composeFolders(given, readers, people, workflow, objects, opened)
   const outlets = composeOutlets(given, ground, readers, people, workflow, objects)
   const harvest = composeHarvest(given, ground, readers, people, objects, outlets, opened)
-  const exports = composeExports(given, ground, readers, people, workflow, objects, outlets, opened)
+  const exports = composeExports(given, ground, readers, people, workflow, plugins, objects, outlets, opened)
   const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects)
   const { jobs } = ground
   const { signIn } = people

@@ -4,6 +4,7 @@ import { checkDataFormats } from '../exports/run/formats.ts'
 import { createRunJobs } from '../exports/run/job.ts'
 import { createSchedules } from '../exports/schedules.ts'
 import { createExportService } from '../exports/service.ts'
+import { createShow } from '../exports/show.ts'
 import { createTransports } from '../exports/transports/run.ts'
 import { createNamesOfRendered } from '../objects/read/file-names.ts'
 import { checkFilenameTemplate } from '../objecttypes/service.ts'
@@ -15,6 +16,7 @@ import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
 import type { Outlets } from './outlets.ts'
 import type { People } from './people.ts'
+import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
 import type { Workflow } from './workflow.ts'
 
@@ -27,6 +29,7 @@ export function composeExports(
   { baseConfig, datamodel, events, languages, objecttypes }: Readers,
   { rights, signIn, mail, conventionOf }: People,
   { files, mappings }: Workflow,
+  { plugins: { exports: plugins } }: Pick<Plugins, 'plugins'>,
   { read, search, metadataIn, events: eventService }: Objects,
   { formats }: Pick<Outlets, 'formats'>,
   opened: AsyncDisposableStack,
@@ -34,7 +37,14 @@ export function composeExports(
   const clock = () => new Date()
   const actorOf = async (from: Queryable, userId: number) => (await signIn.actorsOf(from, [userId])).get(userId) ?? null
   const { externalUrl } = config
-  const deliveries = createDeliveries({ db, events, files, metadataIn, actorOf, externalUrl })
+  const show = createShow({
+    db,
+    seal,
+    rights,
+    eventsOf: (id, { since }) => eventService.ofRecord({ basetype: 'export', id, since, most: 1000 }),
+    externalUrl,
+  })
+  const deliveries = createDeliveries({ db, events, files, metadataIn, actorOf, externalUrl, plugins, show })
   opened.defer(() => deliveries.close())
   const exports = createExportService({
     db,
@@ -45,7 +55,7 @@ export function composeExports(
     conventionOf,
     datamodel,
     checkSearch: search.check,
-    checkFormats: async (_actor, body) => checkDataFormats(formats, body),
+    checkFormats: async (_actor, body) => checkDataFormats(formats, (name) => plugins.knows('export', name), body),
     checkTemplate: checkFilenameTemplate,
     presets: files.presets,
     expiry: files.expiry,
@@ -55,10 +65,10 @@ export function composeExports(
         named.map((one) => ({ ...one, use: 'exiftool_export' as const })),
       ),
     checkTransportPlugin(plugin, path) {
+      if (plugins.knows('transport', plugin)) return
       throw badRequest(`${path}: there is no plugin with a transport ${plugin.slice(0, 100)}`, { path })
     },
-    eventsOf: (id, { since }) => eventService.ofRecord({ basetype: 'export', id, since, most: 1000 }),
-    externalUrl,
+    show,
     most: config.quotaExports,
     mostRuns: config.quotaExportRuns,
     clock,
@@ -67,6 +77,8 @@ export function composeExports(
     db,
     events,
     seal,
+    plugins,
+    show,
     deliveries,
     rules: { allowPrivate: config.allowPrivateExports },
     patience: outgoingLimits(config).time,
@@ -85,6 +97,8 @@ export function composeExports(
     read,
     formats,
     files,
+    plugins,
+    show,
     nameOfAsset: createNamesOfRendered({
       datamodel,
       languages,

@@ -5,7 +5,7 @@ const custom = {
   /** With the watermark of pool or object type; where there is none, it cannot be had. */
   watermark: bool(false),
   /** `keep`: that of the version. */
-  format: select(['keep', 'jpeg', 'tiff', 'png'], 'keep'),
+  format: select(['keep', 'jpeg', 'tiff', 'png', 'bmp'], 'keep'),
   /** Of JPEG and WebP; empty: as usual. */
   quality: text('', {
     maxLength: 20,
@@ -99,6 +99,9 @@ function customRule(custom: Custom): { path: string; expected: string } | null {
   if (size === 'keep' && custom_size !== 'dimension_max') return { path: '/custom_size', expected: 'left out' }
   if (quality !== '' && format !== 'keep' && format !== 'jpeg') {
     return { path: '/quality', expected: `empty: the format ${format} has none` }
+  }
+  if (format === 'bmp' && namesProfile(custom.colorprofile)) {
+    return { path: '/colorprofile', expected: 'empty: the format bmp carries none' }
   }
   const turned = turnRule(custom)
   if (turned) return turned

@@ -77,6 +77,10 @@ export interface ExportFile {
   readonly createdAt: Date
   readonly systemObjectId: number | null
   readonly source: AssetSource | null
+  /** Only plugins are told of it. */
+  readonly hidden: boolean
+  /** What its plugin is asked for, which makes it when it is fetched. */
+  readonly action: string | null
 }
 
 /** The path of a file in its export. */

@@ -1,8 +1,9 @@
+import { withoutEnds } from '../platform/values/text.ts'
 import { renderWho, type WhoNames } from '../rights/service.ts'
 import { type ExportFile, pathOf, type StoredExport, type StoredTransport } from './model.ts'
 import type { Run } from './runs.ts'
 import type { ExportOutput } from './schema.ts'
-import { type Options, packerOf, shownOptions } from './transports/options.ts'
+import { type Options, packageOf, packerOf, shownOptions } from './transports/options.ts'
 
 /** What is answered of an export beside what it says itself. */
 export interface Around {
@@ -72,6 +73,13 @@ function renderTransport(id: number, transport: StoredTransport, { names, option
   }
 }
 
+/** A name for the archive that is safe at any server. */
+export function archiveName({ name, id }: Pick<StoredExport, 'name' | 'id'>): string {
+  const safe = name.normalize('NFC').replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
+  const plain = withoutEnds(safe, '._').slice(0, 100)
+  return plain === '' ? `export-${id}` : plain
+}
+
 /** Where whoever has this address gets the result. */
 export function transportUrl(
   externalUrl: string,
@@ -80,5 +88,7 @@ export function transportUrl(
   options: Options,
 ): string {
   const packer = plugin === '' ? packerOf(options) : 'zip'
-  return `${externalUrl}/api/v1/export/${id}/uuid/${uuid}/${packer === 'files' ? 'file' : packer}/`
+  const packed = plugin === '' && packer !== 'files' ? packageOf(options) : null
+  const query = packed ? `?package=${packed}` : ''
+  return `${externalUrl}/api/v1/export/${id}/uuid/${uuid}/${packer === 'files' ? 'file' : packer}/${query}`
 }

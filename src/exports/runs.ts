@@ -1,6 +1,6 @@
 /** Runs as they are stored: which step is next, and how far it is. */
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
-import { type ExportFile, type ExportState, pathOf } from './model.ts'
+import type { ExportState } from './model.ts'
 
 export interface Run {
   readonly id: number
@@ -12,6 +12,8 @@ export interface Run {
   readonly warningCount: number
   readonly facts: RunFacts
   readonly createdAt: Date
+  /** The attempt that works on it. */
+  readonly holder: string | null
 }
 
 /** What the steps of a run tell each other. */
@@ -25,7 +27,7 @@ export interface RunFacts {
 }
 
 const columns = `r.id, r.export_id as "exportId", r.step, r.position, r.total, r.warnings, r.warning_count as "warningCount",
-  r.facts, r.created_at as "createdAt"`
+  r.facts, r.created_at as "createdAt", r.holder`
 /** Warnings that are kept with their texts; of the others it is known how many there are. */
 const mostWarnings = 100
 
@@ -53,7 +55,7 @@ export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<n
   return rows.map(({ id }) => id)
 }
 
-/** Whether the run goes on: its export has this one, in that state, and nobody else changes it until the end of the transaction. */
+/** Whether its export has this run, in that state; nobody else changes it until the end of the transaction. */
 export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<Run | null> {
   const { rows } = await tx.query<Run>(
     `select ${columns} from export e join export_run r on r.id = e.run_id where r.id = $1 and e.state = $2 for update`,
@@ -61,6 +63,11 @@ export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<R
     'export-run-lock',
   )
   return rows[0] ?? null
+}
+
+/** Gives a locked run to an attempt; what another one still does for it is refused. */
+export async function holdRun(tx: Tx, id: number, holder: string): Promise<void> {
+  await tx.query('update export_run set holder = $2 where id = $1', [id, holder], 'export-run-hold')
 }
 
 /** One at a time begins or ends a run of a user; taken behind the lock of the run. */
@@ -145,15 +152,19 @@ export async function setFinished(
   )
 }
 
-export async function setFailed(tx: Tx, id: number): Promise<void> {
+export async function setFailed(tx: Tx, id: number, pluginLog: readonly string[]): Promise<void> {
   await tx.query(
     `with over as (
        update export_run r set finished_at = now() from export e where e.id = $1 and r.id = e.run_id
      )
-     update export set state = 'failed' where id = $1`,
-    [id],
+     update export set state = 'failed', plugin_log = $2 where id = $1`,
+    [id, pluginLog],
     'export-failed',
   )
+}
+
+export async function setPluginLog(tx: Tx, id: number, lines: readonly string[]): Promise<void> {
+  await tx.query('update export set plugin_log = $2 where id = $1', [id, lines], 'export-plugin-log')
 }
 
 export async function advance(
@@ -236,117 +247,6 @@ export async function listedObjects(
     'export-objects',
   )
   return rows
-}
-
-export type NewExportFile = Omit<ExportFile, 'id' | 'runId' | 'createdAt'>
-
-const fileColumns = `f.id, f.run_id as "runId", f.folder, f.name, f.kind, f.content_id as "contentId",
-  f.mime_type as "mimeType", f.size, f.created_at as "createdAt", f.system_object_id as "systemObjectId", f.source`
-
-/** How a path is told from others. */
-export const keyOfPath = (path: string): string => path.normalize('NFC').toLowerCase()
-
-export async function addFiles(tx: Tx, runId: number, files: readonly NewExportFile[]): Promise<void> {
-  if (files.length === 0) return
-  const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))
-  await tx.query(
-    `insert into export_file (run_id, folder, name, path_key, kind, content_id, mime_type, size, system_object_id, source)
-     select $1, folder, name, key, kind, "contentId", "mimeType", size, "systemObjectId", source
-     from json_to_recordset($2::json) as x(folder text, name text, key text, kind text, "contentId" bigint,
-       "mimeType" text, size bigint, "systemObjectId" bigint, source jsonb)`,
-    [runId, JSON.stringify(rows)],
-    'export-files-add',
-  )
-}
-
-/** Those of the paths that the run has already. */
-export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {
-  const { rows } = await tx.query<{ key: string }>(
-    'select path_key as key from export_file where run_id = $1 and path_key = any($2::text[])',
-    [runId, keys],
-    'export-files-taken',
-  )
-  return new Set(rows.map(({ key }) => key))
-}
-
-/** Files of the objects at these positions, which the documents of them name. */
-export async function assetsOfObjects(from: Queryable, runId: number, systemObjectIds: readonly number[]) {
-  const { rows } = await from.query<ExportFile>(
-    `select ${fileColumns} from export_file f where f.run_id = $1 and f.system_object_id = any($2::bigint[]) and f.kind = 'asset'
-     order by f.id`,
-    [runId, systemObjectIds],
-    'export-assets',
-  )
-  return rows
-}
-
-export async function findFile(from: Queryable, runId: number, path: string): Promise<ExportFile | null> {
-  const { rows } = await from.query<ExportFile>(
-    `select ${fileColumns} from export_file f where f.run_id = $1 and f.path_key = $2`,
-    [runId, keyOfPath(path)],
-    'export-file',
-  )
-  const [file] = rows
-  return file && pathOf(file) === path.normalize('NFC') ? file : null
-}
-
-/** Files of a run behind an id, in the order in which they were made; of a folder and those below it, where one is named. */
-export async function filesAfter(
-  from: Queryable,
-  runId: number,
-  { after, most, folder = '' }: { readonly after: number; readonly most: number; readonly folder?: string },
-): Promise<ExportFile[]> {
-  const { rows } = await from.query<ExportFile>(
-    `select ${fileColumns} from export_file f where f.run_id = $1 and f.id > $2
-       and ($4 = '' or f.folder = $4 or starts_with(f.folder, $4 || '/'))
-     order by f.id limit $3`,
-    [runId, after, most, folder],
-    'export-files',
-  )
-  return rows
-}
-
-export async function countFiles(from: Queryable, runId: number, folder = ''): Promise<number> {
-  const { rows } = await from.query<{ count: number }>(
-    `select count(*)::int as count from export_file f where f.run_id = $1
-       and ($2 = '' or f.folder = $2 or starts_with(f.folder, $2 || '/'))`,
-    [runId, folder],
-    'export-files-count',
-  )
-  return rows[0]?.count ?? 0
-}
-
-/** The first files of each of the runs, and how many it has. */
-export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
-  const { rows } = await from.query<ExportFile & { count: number }>(
-    `select ${fileColumns}, c.count from unnest($1::bigint[]) as x(run)
-     cross join lateral (select count(*)::int as count from export_file where run_id = x.run) c
-     cross join lateral (select * from export_file where run_id = x.run order by id limit $2) f
-     order by x.run, f.id`,
-    [runIds, most],
-    'export-files-of-runs',
-  )
-  return rows
-}
-
-/** What lies in a folder: folders in it, then files, by name. */
-export async function folderEntries(from: Queryable, runId: number, folder: string, most: number) {
-  const depth = folder === '' ? 1 : folder.split('/').length + 1
-  const [folders, files] = await Promise.all([
-    from.query<{ name: string }>(
-      `select distinct split_part(folder, '/', $3) as name from export_file
-       where run_id = $1 and folder <> '' and ($2 = '' or starts_with(folder, $2 || '/'))
-       order by 1 limit $4`,
-      [runId, folder, depth, most],
-      'export-folders-in',
-    ),
-    from.query<ExportFile>(
-      `select ${fileColumns} from export_file f where f.run_id = $1 and f.folder = $2 order by f.name limit $3`,
-      [runId, folder, most],
-      'export-files-in',
-    ),
-  ])
-  return { folders: folders.rows.map(({ name }) => name), files: files.rows }
 }
 
 /** Runs that no export has any more, or whose export has run again since. */

@@ -17,7 +17,7 @@ const CustomVersion = Type.Object(
   {
     watermark: flag('With the watermark of the pool or object type.'),
     quality: optional(text(20, '`low` or `small` (50), `medium` (75), `high` (85), `maximum` (100), or 1 to 100.')),
-    format: optional(text(20, '`keep`, `jpeg`, `tiff` or `png`.')),
+    format: optional(text(20, '`keep`, `jpeg`, `tiff`, `png` or `bmp`.')),
     colorspace: optional(text(20, 'Empty, `rgb`, `sRGB`, `srgb`, `cmyk` or `gray`.')),
     colorprofile: optional(text(100, 'Name of a colour profile; empty or `-`: none.')),
     size: optional(text(20, '`keep` or `custom`.')),

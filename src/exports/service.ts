@@ -18,28 +18,25 @@ import { type CheckDeps, checkExport, type NamedMapping, wrong } from './check.t
 import { readFilter } from './filter.ts'
 import { about } from './log.ts'
 import type { StoredExport, StoredTransport } from './model.ts'
-import { type Around, renderExport } from './render.ts'
 import { enqueueRuns, wakeNext } from './run/queue.ts'
 import * as runs from './runs.ts'
 import type { ExportInput, ExportOutput } from './schema.ts'
+import type { LogFormat, ShowExports } from './show.ts'
 import * as store from './store.ts'
-import { draftTransports, openedOptions, type TransportDraft } from './transports/draft.ts'
-import type { Options } from './transports/options.ts'
+import { draftTransports, type TransportDraft } from './transports/draft.ts'
 
 export interface ExportServiceDeps extends CheckDeps {
   readonly db: Db
   readonly events: EventLog
   readonly jobs: Pick<Jobs, 'enqueue' | 'enqueueAll'>
   readonly seal: Pick<Seal, 'seal' | 'open'>
-  readonly rights: Pick<RightsService, 'resolveWho' | 'whoNames'>
+  readonly rights: Pick<RightsService, 'resolveWho'>
   readonly conventionOf: ConventionOf
   /** Mappings that are written into copies of files. @throws {AppError} */
   readonly requireMappings: (tx: Tx, named: readonly NamedMapping[]) => Promise<void>
   /** A plugin that transports can name. @throws {AppError} */
   readonly checkTransportPlugin: (plugin: string, path: string) => void
-  /** Events about an export, oldest first. */
-  readonly eventsOf: (id: number, options: { readonly since: Date | null }) => Promise<readonly unknown[]>
-  readonly externalUrl: string
+  readonly show: ShowExports
   /** Exports of one user, and runs of one user that go on at the same time. */
   readonly most: number
   readonly mostRuns: number
@@ -48,14 +45,12 @@ export interface ExportServiceDeps extends CheckDeps {
 
 export type ExportService = ReturnType<typeof createExportService>
 
-export type LogFormat = 'short' | 'standard' | 'long'
-
 const standardPage = 100
 /** Files that one export shows; the addresses of folders show all. */
 const mostFiles = { one: 1000, list: 20 }
 
 export function createExportService(deps: ExportServiceDeps) {
-  const { db, events, seal, rights, clock } = deps
+  const { db, events, seal, rights, show, clock } = deps
 
   /** @throws {AppError} as for an export that is another user's where there is none (decision 71) */
   function accessible(actor: Actor, id: number, stored: StoredExport | null | undefined): StoredExport {
@@ -70,51 +65,8 @@ export function createExportService(deps: ExportServiceDeps) {
   const lock = async (tx: Tx, actor: Actor, id: number): Promise<StoredExport> =>
     accessible(actor, id, await store.lockExport(tx, id))
 
-  async function render(actor: Actor, exports: readonly StoredExport[], log: LogFormat, most: number) {
-    const runIds = exports.flatMap(({ runId }) => runId ?? [])
-    const who = exports.flatMap(({ userId, transports }): Person[] => [
-      `u${userId}`,
-      ...transports.flatMap(({ email }) => email?.recipients ?? []),
-    ])
-    const [files, known, names] = await Promise.all([
-      runs.filesOfRuns(db, runIds, most),
-      runs.findRuns(db, runIds),
-      rights.whoNames(db, who, actor.languages),
-    ])
-    const options = await openedAll(exports.flatMap(({ transports }) => transports))
-    const byRun = Map.groupBy(files, ({ runId }) => runId)
-    const runOf = new Map(known.map((run) => [run.id, run]))
-    return Promise.all(
-      exports.map(async (stored) => {
-        const own = byRun.get(stored.runId ?? 0) ?? []
-        const run = runOf.get(stored.runId ?? 0) ?? null
-        const around: Around = {
-          run,
-          files: own,
-          filesCount: own[0]?.count ?? 0,
-          log: await logOf(stored, run, log),
-          names,
-          options,
-          externalUrl: deps.externalUrl,
-        }
-        return renderExport(stored, around)
-      }),
-    )
-  }
-
-  /** Lists have none, so this is asked for one export at most. */
-  async function logOf({ id }: StoredExport, run: runs.Run | null, log: LogFormat): Promise<readonly unknown[]> {
-    if (log === 'short' || (log === 'standard' && !run)) return []
-    return deps.eventsOf(id, { since: log === 'long' ? null : (run?.createdAt ?? null) })
-  }
-
-  async function openedAll(transports: readonly StoredTransport[]): Promise<Map<string, Options | null>> {
-    const opened = transports.map(async (one) => [one.uuid, await openedOptions(seal, one)] as const)
-    return new Map(await Promise.all(opened))
-  }
-
   async function one(actor: Actor, id: number, log: LogFormat): Promise<ExportOutput> {
-    const [rendered] = await render(actor, [await find(actor, id)], log, mostFiles.one)
+    const [rendered] = await show(actor, [await find(actor, id)], log, mostFiles.one)
     return rendered as ExportOutput
   }
 
@@ -161,6 +113,7 @@ export function createExportService(deps: ExportServiceDeps) {
 
   /** @throws {AppError} `QuotaExceeded` */
   async function admit(tx: Tx, actor: Actor): Promise<void> {
+    await store.lockExportsOf(tx, actor.userId)
     const count = await store.countOfUser(tx, actor.userId)
     if (count >= deps.most) throw quotaExceeded('svc.quotas.exports', deps.most, 3600)
   }
@@ -170,6 +123,7 @@ export function createExportService(deps: ExportServiceDeps) {
     assertOwnVersion(actor, input, before)
     const { draft, transports, mappings } = await drafted(actor, input, before)
     await db.transaction(async (tx) => {
+      await store.lockExportsOf(tx, actor.userId)
       if (before.userId !== actor.userId) await admit(tx, actor)
       const stored = await lock(tx, actor, id)
       assertOwnVersion(actor, input, stored)
@@ -211,7 +165,7 @@ export function createExportService(deps: ExportServiceDeps) {
       const { limit = standardPage, offset = 0 } = query
       const filter = readFilter(query.filter)
       const { count, exports } = await store.pageOfExports(db, actor.userId, { filter, limit, offset })
-      return { limit, offset, count, objects: await render(actor, exports, 'short', mostFiles.list) }
+      return { limit, offset, count, objects: await show(actor, exports, 'short', mostFiles.list) }
     },
 
     /** @throws {AppError} `InsufficientRights`, or `ServerGeneric` for root where there is none */

@@ -44,9 +44,12 @@ export async function pageOfExports(
   return { count: counted.rows[0]?.count ?? 0, exports: page.rows }
 }
 
-/** Exports of one user are made one after the other, so that nobody has more than the quota. */
-export async function countOfUser(tx: Tx, userId: number): Promise<number> {
+/** Exports of one user are saved one after the other: nobody has more than the quota, or two of one name. Taken before the row. */
+export async function lockExportsOf(tx: Tx, userId: number): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('exports', $1))`, [userId], 'exports-lock')
+}
+
+export async function countOfUser(tx: Tx, userId: number): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(
     'select count(*)::int as count from export where user_id = $1',
     [userId],

@@ -308,8 +308,8 @@ export const DownloadQuery = Type.Object({
     Type.String({
       maxLength: 20,
       description:
-        'Makes another picture for this download: `jpg`, `jpeg`, `png`, `tif`, `tiff`, `gif` or `webp`; without it that of the ' +
-        'version, or `jpg`. Colours are sRGB with 8 bits.',
+        'Makes another picture for this download: `jpg`, `jpeg`, `png`, `tif`, `tiff`, `gif`, `webp` or `bmp`; without it that of ' +
+        'the version, or `jpg`. Colours are sRGB with 8 bits.',
     }),
   ),
   size: Side('Pixels of a side, see `resize_mode`; pictures are never made larger than they are.'),

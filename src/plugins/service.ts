@@ -18,6 +18,7 @@ import { createCallbacks, keptKey } from './callbacks/pre-save.ts'
 import { createTransitionActions } from './callbacks/transition-actions.ts'
 import { createWebhookAsking, type WebhookOptions } from './callbacks/webhook.ts'
 import { readCustomTypes } from './custom-types.ts'
+import { createExportPrograms } from './exports/programs.ts'
 import { callExtension, type ExtensionCall } from './extensions/call.ts'
 import { findOnDisk, registerFound } from './manage/disk.ts'
 import { createPluginManagement } from './manage/service.ts'
@@ -32,8 +33,11 @@ import { createServices } from './run/programs.ts'
 import type { PluginList } from './schema.ts'
 import { type CustomDataStore, createUpdaters } from './updater/updater.ts'
 
+export type { ExportCall, ExportHook, ExportPrograms } from './exports/programs.ts'
 export { managePlugins } from './manage/service.ts'
 export { type KeptPlugins, openPlugins } from './read.ts'
+export { NoPlace } from './run/call.ts'
+export { linesOf } from './run/log-lines.ts'
 export { openPluginSettings } from './settings/service.ts'
 
 export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> {
@@ -232,6 +236,9 @@ export async function createPluginService(options: PluginOptions) {
     /** What an action of a transition asks before the write. */
     ofAction,
 
+    /** Programs of exports and of their transports. */
+    exports: createExportPrograms({ plugins: plugins.get, caller, services, say: callbacks.say }),
+
     /** Asks first whether the plugin is on, then who calls. @throws {AppError} */
     async extension(
       actor: Actor | null,
@@ -258,9 +265,11 @@ export async function createPluginService(options: PluginOptions) {
 type AskedOfUpload = [change: PendingChange, objects: readonly PendingObject[], more: Readonly<Record<string, unknown>>]
 
 /** All programs of a plugin that the service runs. */
-function programsOf({ preSave, transitions, uploads, extensions, customTypes }: Manifest): Program[] {
+function programsOf(manifest: Manifest): Program[] {
+  const { preSave, transitions, uploads, extensions, exports, exportTransports, customTypes } = manifest
   const updaters = [...customTypes.values()].flatMap(({ update }) => update?.program ?? [])
-  return [...preSave.values(), ...transitions.values(), ...uploads.values(), ...extensions.values(), ...updaters]
+  const named = [preSave, transitions, uploads, extensions, exports, exportTransports]
+  return [...named.flatMap((programs) => [...programs.values()]), ...updaters]
 }
 
 function keptKeys({ enabled }: PluginSnapshot): ReadonlySet<string> {

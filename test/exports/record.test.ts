@@ -210,7 +210,7 @@ suite('the record of an export', () => {
       {},
       ...['low', 'small', 'medium', 'high', 'maximum', '1', '100'].map((quality) => ({ quality })),
       ...['keep', 'jpeg'].map((format) => ({ format })),
-      ...['tiff', 'png'].map((format) => ({ format, quality: '' })),
+      ...['tiff', 'png', 'bmp'].map((format) => ({ format, quality: '' })),
       ...['', 'rgb', 'sRGB', 'srgb', 'gray', 'cmyk'].map((colorspace) => ({ colorspace })),
       { colorprofile: '' },
       { watermark: false },
@@ -230,7 +230,7 @@ suite('the record of an export', () => {
     const wrong: Json[] = [
       ...['0', '101', 'best', 'medium '].map((quality) => ({ quality })),
       { quality: 80 },
-      ...['bmp', 'gif', 'JPEG'].map((format) => ({ format })),
+      ...['webp', 'gif', 'JPEG'].map((format) => ({ format })),
       { colorspace: 'lab' },
       { size: 'some' },
       { custom_size: 'depth' },

@@ -39,7 +39,8 @@ base_url_prefix: web
 custom_types:
   term: { mapping: { name: { type: text } } }
 callbacks:
-  export: { md5: {} }
+  export: { md5: { exec: { service: node, commands: [{ prog: node, args: [] }] } } }
+fas_config: {}
 collection_upload:
   copy: { config: [], callbacks: { objects: { exec: { service: exec, commands: [{ prog: 'true' }] } } } }
 `
@@ -63,7 +64,7 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
     ...{ update_policy: 'never', last_checked_at: null, last_failure: null },
   })
   assert.ok(Date.parse(created_at) <= Date.parse(updated_at) && zip_file._id > 0)
-  assert.deepEqual(unsupported, ['callbacks.export'])
+  assert.deepEqual(unsupported, ['fas_config'])
   assert.deepEqual(manifest, {
     ...{ name: 'whole', version: '1.0', url: 'https://example.org/whole' },
     displayname: { 'de-DE': 'Ganz', 'en-US': 'Whole' },

@@ -4,11 +4,14 @@ import { Type } from 'typebox'
 import { deliver, disposition } from '../../files/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
+import { requestFacts } from '../../platform/http/request-facts.ts'
 import { callerOf } from '../../platform/limits/callers.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
+import { archiveName } from '../render.ts'
 import type { ExportService } from '../service.ts'
 import { type ArchiveKind, archiveOf, archives } from './archive.ts'
 import { indexPage } from './index-page.ts'
+import { type PackageKind, packageKinds } from './packages/model.ts'
 import type { Deliveries, Fetched } from './service.ts'
 
 const tags = ['export']
@@ -19,6 +22,14 @@ const Params = {
   own: Type.Object({ exportId, '*': path }),
   uuid: Type.Object({ exportId, uuid, '*': path }),
 }
+const Query = Type.Object({
+  package: Type.Optional(
+    Type.Enum(packageKinds, {
+      description:
+        'As a package: `bagit` (RFC 8493, SHA-512), `ocfl` (an object with one version, OCFL 1.1) or `ro_crate` (RO-Crate 1.1).',
+    }),
+  ),
+})
 const binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 const errors = ['InsufficientRights', 'FileNotDone', 'FileNotFound', 'ServerGeneric', 'ServiceUnavailable'] as const
 
@@ -55,9 +66,10 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
   /** @throws {AppError} where the caller may not fetch it, or it is not there yet */
   async function fetched(request: FastifyRequest): Promise<Fetched> {
     const { exportId: id, uuid: transport } = request.params as DownloadParams
-    if (transport !== undefined) return deliveries.byUuid(id, transport)
+    const facts = { request: requestFacts(request) }
+    if (transport !== undefined) return { ...(await deliveries.byUuid(id, transport)), ...facts }
     const actor = actorOf(request)
-    return deliveries.fetched(await exports.find(actor, id), actor)
+    return { ...(await deliveries.fetched(await exports.find(actor, id), actor)), ...facts }
   }
 
   for (const by of ['own', 'uuid'] as const) {
@@ -134,6 +146,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
             description: `All of it, or what lies in a folder. Files of objects are delivered with the rights that the user of the export has then. ${told}`,
             tags,
             params: Params[by],
+            querystring: Query,
             response: {
               200: { description: 'The archive.', content: { [archives[kind].contentType]: { schema: binary } } },
             },
@@ -157,8 +170,13 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
     if (folder !== '' && !(await deliveries.has(from, folder))) throw new AppError('FileNotFound', { path: folder })
     const giveBack = take(callerOf(from.caller ?? from.owner, request.ip))
     const gone = new AbortController()
-    const what = `${kind}/${folder}`
-    const archive = outsideDeadlines(() => archiveOf(kind, deliveries.entriesOf(from, folder, gone.signal)))
+    const { package: packed } = request.query as { readonly package?: PackageKind }
+    const what = `${kind}/${folder}${packed ? `?package=${packed}` : ''}`
+    const entries = () =>
+      packed
+        ? deliveries.packageOf(from, { kind: packed, part: folder, folder: archiveName(from.stored) }, gone.signal)
+        : deliveries.entriesOf(from, folder, gone.signal)
+    const archive = outsideDeadlines(() => archiveOf(kind, entries()))
     try {
       await begun(archive)
     } catch (error) {

@@ -3,15 +3,21 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Delivery, FileService, MetadataInObject } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
+import { version } from '../../platform/version.ts'
+import { countFiles, filesAfter, findFile, folderEntries } from '../files.ts'
 import { about } from '../log.ts'
 import { type ExportFile, isDone, pathOf, type StoredExport } from '../model.ts'
 import * as runs from '../runs.ts'
 import { findExports } from '../store.ts'
 import type { ArchiveEntry } from './archive.ts'
+import { type MakingDeps, makeFile } from './made.ts'
+import type { PackageKind } from './packages/model.ts'
+import { packaged } from './packages/packages.ts'
 
-export interface DeliverDeps {
+export interface DeliverDeps extends MakingDeps {
   readonly db: Db
   readonly events: EventLog
   readonly files: Pick<FileService, 'assets' | 'kept'>
@@ -30,6 +36,8 @@ export interface Fetched {
   readonly owner: Actor
   /** Who asks, for the log; null: whoever has the uuid of a transport. */
   readonly caller: Actor | null
+  /** The request, for plugins that make files. */
+  readonly request?: RequestFacts
 }
 
 const page = 500
@@ -46,12 +54,20 @@ export function createDeliveries(deps: DeliverDeps) {
 
   /** @throws {AppError} `FileNotDone` while there is nothing, `InsufficientRights` where its user may not act any more */
   async function fetched(stored: StoredExport, caller: Actor | null): Promise<Fetched> {
-    if (!isDone(stored.state) || stored.runId === null) {
+    const { runId } = stored
+    if (runId === null || !(isDone(stored.state) || (caller && (await isWithPlugins(stored, runId))))) {
       throw new AppError('FileNotDone', { _id: stored.id, state: stored.state })
     }
     const owner = await deps.actorOf(db, stored.userId)
     if (!owner) throw new AppError('InsufficientRights', { resource: 'export', _id: stored.id })
-    return { stored, runId: stored.runId, owner, caller }
+    return { stored, runId, owner, caller }
+  }
+
+  /** Whether everything is made, and plugins and transports work with it: these fetch files with the token of its user. */
+  async function isWithPlugins({ state }: StoredExport, runId: number): Promise<boolean> {
+    if (state !== 'processing') return false
+    const [run] = await runs.findRuns(db, [runId])
+    return run?.step === 'plugin' || run?.step === 'transport'
   }
 
   /** Whoever has the uuid of a transport is as good as the user of the export. @throws {AppError} */
@@ -64,9 +80,15 @@ export function createDeliveries(deps: DeliverDeps) {
   }
 
   /** A file as it is delivered. @throws {AppError} */
-  async function open(owner: Actor, file: ExportFile, signal: AbortSignal) {
+  async function open(from: Fetched, file: ExportFile, signal: AbortSignal) {
+    const { action } = file
+    if (action !== null) {
+      const made = await makeFile(deps, from, { ...file, action }, signal)
+      return { ...made, version: typed(made.version, file), fileName: file.name, keep: 0, delivered() {}, failed() {} }
+    }
     if (file.source) {
-      return files.assets.open(owner, file.source, { metadataIn: deps.metadataIn, signal })
+      const opened = await files.assets.open(from.owner, file.source, { metadataIn: deps.metadataIn, signal })
+      return file.mimeType === unknownType ? opened : { ...opened, version: typed(opened.version, file) }
     }
     const content = file.contentId === null ? null : await files.kept.find(db, file.contentId)
     if (!content) throw new AppError('FileVersionNotAvailable', { path: pathOf(file) })
@@ -74,32 +96,46 @@ export function createDeliveries(deps: DeliverDeps) {
       size: content.size,
       store: { read: (_: string, range?: { start: number; end: number }) => files.kept.read(content, range) },
     })
-    const version = { sha256: content.sha256, mimeType: plainType(file.mimeType), createdAt: file.createdAt }
-    return { version, ready, fileName: file.name, keep: 0, delivered() {}, failed() {}, end() {} }
+    const stored = typed({ sha256: content.sha256, createdAt: file.createdAt }, file)
+    return { version: stored, ready, fileName: file.name, keep: 0, delivered() {}, failed() {}, end() {} }
   }
 
-  async function* entriesOf(
-    { runId, owner }: Fetched,
-    folder: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<ArchiveEntry> {
+  async function* entriesOf(from: Fetched, folder: string, signal: AbortSignal): AsyncGenerator<ArchiveEntry> {
     for (let after = 0; ; ) {
-      const found = await runs.filesAfter(db, runId, { after, most: page, folder })
-      for (const file of found) yield entryOf(owner, file, signal)
+      const found = await filesAfter(db, from.runId, { after, most: page, folder })
+      for (const file of found) yield entryOf(from, file, signal)
       const last = found.at(-1)
       if (!last || found.length < page) return
       after = last.id
     }
   }
 
-  function entryOf(owner: Actor, file: ExportFile, signal: AbortSignal): ArchiveEntry {
+  /** The same as a package; in an archive, below the folder. */
+  function packageOf(
+    from: Fetched,
+    { kind, part = '', folder }: { readonly kind: PackageKind; readonly part?: string; readonly folder: string | null },
+    signal: AbortSignal,
+  ): AsyncGenerator<ArchiveEntry> {
+    const { stored, runId, owner } = from
+    const about = {
+      id: `${deps.externalUrl}/api/v1/export/${stored.id}/file/${part === '' ? '' : `${encodeURI(part)}/`}#run-${runId}`,
+      name: stored.name,
+      created: stored.lastRunAt ?? stored.updatedAt,
+      agent: `Strongroom ${version}`,
+      user: owner.displayname || owner.login || `${owner.userId}`,
+      userAddress: `${deps.externalUrl}/api/v1/user/${owner.userId}`,
+    }
+    return packaged(kind, about, entriesOf(from, part, signal), folder)
+  }
+
+  function entryOf(from: Fetched, file: ExportFile, signal: AbortSignal): ArchiveEntry {
     return {
       path: pathOf(file),
       modified: file.createdAt,
       packs: !packed.test(file.name),
       async open() {
         signal.throwIfAborted()
-        const delivery = await open(owner, file, signal)
+        const delivery = await open(from, file, signal)
         try {
           const { size, store } = await delivery.ready()
           return { size, content: await store.read(delivery.version.sha256), end: delivery.end }
@@ -149,7 +185,7 @@ export function createDeliveries(deps: DeliverDeps) {
       info,
     })
     log(async () => {
-      const files = await runs.countFiles(db, runId)
+      const files = await countFiles(db, runId)
       const told = { state: stored.state, url, bytes_count: bytes, export: stored.name, files }
       await events.append(db, [{ ...about(who, stored), type: 'EXPORT_DOWNLOAD', info: told }])
       if (objects !== 'all') return void (await events.append(db, objects.map(eventOf)))
@@ -176,6 +212,7 @@ export function createDeliveries(deps: DeliverDeps) {
     fetched,
     byUuid,
     entriesOf,
+    packageOf,
     logDownload,
     logFailure,
 
@@ -190,14 +227,15 @@ export function createDeliveries(deps: DeliverDeps) {
     > {
       const folder = path.endsWith('/') ? path.slice(0, -1) : path
       if (path === '' || path.endsWith('/')) {
-        const entries = await runs.folderEntries(db, from.runId, folder, mostShown)
+        const entries = await folderEntries(db, from.runId, folder, mostShown)
         if (path !== '' && entries.folders.length + entries.files.length === 0)
           throw new AppError('FileNotFound', { path })
         return { kind: 'folder', ...entries }
       }
-      const file = await runs.findFile(db, from.runId, path)
-      if (!file) throw new AppError('FileNotFound', { path: path.slice(0, 1000) })
-      const opened = await open(from.owner, file, signal)
+      const file = await findFile(db, from.runId, path)
+      // What is hidden is for its user, who lets plugins fetch it.
+      if (!file || (file.hidden && !from.caller)) throw new AppError('FileNotFound', { path: path.slice(0, 1000) })
+      const opened = await open(from, file, signal)
       const delivered = (bytes: number): void => {
         opened.end()
         logDownload(from, {
@@ -210,7 +248,7 @@ export function createDeliveries(deps: DeliverDeps) {
     },
 
     /** Whether a folder has anything. */
-    has: async (from: Fetched, folder: string): Promise<boolean> => (await runs.countFiles(db, from.runId, folder)) > 0,
+    has: async (from: Fetched, folder: string): Promise<boolean> => (await countFiles(db, from.runId, folder)) > 0,
 
     async close(): Promise<void> {
       await Promise.all(logging)
@@ -221,5 +259,9 @@ export function createDeliveries(deps: DeliverDeps) {
 /** Entries of a folder that its page shows. */
 const mostShown = 10_000
 
-/** Without its character set, which the headers say. */
-const plainType = (type: string): string => type.split(';')[0]?.trim() ?? 'application/octet-stream'
+const unknownType = 'application/octet-stream'
+
+/** With the type that the export says, without its character set, which the headers say. */
+function typed<T>(version: T, { mimeType }: ExportFile): T & { readonly mimeType: string } {
+  return { ...version, mimeType: mimeType.split(';')[0]?.trim() ?? unknownType }
+}

@@ -1,10 +1,11 @@
 /** Documents of the objects: one of all, or one for each. */
 import type { FileChoice, FormatInfo, FormatOptions, WrittenObject } from '../../formats/service.ts'
 import type { ObjectVersion } from '../../objects/service.ts'
+import { addFiles, assetsOfObjects, type NewExportFile, takenPaths } from '../files.ts'
 import { type ExportFile, pathOf } from '../model.ts'
-import { addFiles, assetsOfObjects, listedObjects, type NewExportFile, takenPaths } from '../runs.ts'
+import { listedObjects } from '../runs.ts'
 import { type DataFormat, dataFormats, formatOptions } from './formats.ts'
-import { inRun } from './list.ts'
+import { inRun } from './hold.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { uniqueNames } from './names.ts'
 import { CannotRun } from './over.ts'
@@ -174,7 +175,7 @@ function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: s
         if (!last) return
         after = last.position
         // Ends the writing of a run that is over, within a batch.
-        await inRun({ db }, run.id, async () => {})
+        await inRun({ db }, run, async () => {})
         yield await these(
           listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
         )

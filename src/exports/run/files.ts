@@ -1,8 +1,9 @@
 /** Plans which files of the objects are exported, under which names. Their contents are taken when they are fetched. */
 
 import { nameFrom } from '../../files/service.ts'
+import { addFiles, type NewExportFile, takenPaths } from '../files.ts'
 import type { AssetSource } from '../model.ts'
-import { addFiles, listedObjects, type NewExportFile, takenPaths } from '../runs.ts'
+import { listedObjects } from '../runs.ts'
 import { type PlannedAsset, pictureOf, planAssets, type Wire } from './assets.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { uniqueNames } from './names.ts'

@@ -28,6 +28,13 @@ export function dataFormats(body: ExportBody): readonly DataFormat[] {
   return wanted
 }
 
+/** The procedure of a plugin that reworks the export, `<plugin>:<procedure>`; null: none. */
+export function pluginOf({
+  produce_options: { plugin = '' } = {},
+}: Pick<ExportBody, 'produce_options'>): string | null {
+  return plugin.includes(':') ? plugin : null
+}
+
 const formatNames = { json: 'json', xml: 'xml_native', csv: 'csv', xlsx: 'xlsx' } as const
 /** The mappings of XML that are the elements of the service itself, with their structure or without. */
 const nativeMappings = ['native', 'native_flat']
@@ -52,7 +59,11 @@ function checkSheet(formats: Pick<FormatService, 'sheetOf'>, body: ExportBody): 
 /**
  * Whether the documents of an export can be made: mapping, plugin, and what goes together. @throws {AppError} `ServerGeneric`
  */
-export function checkDataFormats(formats: Pick<FormatService, 'find' | 'sheetOf'>, body: ExportBody): void {
+export function checkDataFormats(
+  formats: Pick<FormatService, 'find' | 'sheetOf'>,
+  knowsPlugin: (name: string) => boolean,
+  body: ExportBody,
+): void {
   const { mapping, produce_options: { plugin } = {} } = body
   if (mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)) {
     const known = typeof mapping === 'string' ? formats.find(mapping) : null
@@ -60,8 +71,8 @@ export function checkDataFormats(formats: Pick<FormatService, 'find' | 'sheetOf'
       throw wrong('mapping', 'is not known')
   }
   checkSheet(formats, body)
-  if (plugin && !internal.some((name) => name === plugin) && plugin !== 'file')
-    throw wrong('produce_options.plugin', 'is not known')
+  const isKnown = plugin === 'file' || internal.some((name) => name === plugin) || (plugin && knowsPlugin(plugin))
+  if (plugin && !isKnown) throw wrong('produce_options.plugin', 'is no procedure of a plugin that is on')
   for (const { name, format } of dataFormats(body)) if (!formats.find(format)) throw wrong(name, 'cannot be made here')
 }
 

@@ -1,5 +1,6 @@
 /** What an incremental export tells of objects that its user does not find any more. */
-import { addFiles, type ListedObject, listedObjects } from '../runs.ts'
+import { addFiles } from '../files.ts'
+import { type ListedObject, listedObjects } from '../runs.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { stepAfter } from './steps.ts'
 

@@ -1,4 +1,5 @@
 /** Runs as jobs: a part after the other, so that any process goes on where another one stopped. */
+import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Attempt, Jobs } from '../../jobs/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -12,9 +13,11 @@ import type { TransportRunner } from '../transports/run.ts'
 import { writeData, writeEach } from './documents.ts'
 import { planFiles } from './files.ts'
 import { writeGone } from './gone.ts'
-import { inRun, listObjects } from './list.ts'
+import { inRun } from './hold.ts'
+import { listObjects } from './list.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { CannotRun, RunOver } from './over.ts'
+import { askPlugin } from './plugin.ts'
 import { enqueueRuns, runJob, wakeNext } from './queue.ts'
 
 export interface RunJobDeps extends RunDeps {
@@ -38,13 +41,13 @@ export function createRunJobs(deps: RunJobDeps) {
   jobs.register<{ run: number }>(runJob, ({ run }, attempt) => work(run, attempt), 'export')
 
   async function work(runId: number, attempt: Attempt): Promise<void> {
-    const begun = await begin(runId)
-    if (!begun) return
+    const holder = await begin(runId)
+    if (holder === null) return
     const until = Date.now() + longestJob
     try {
       for (;;) {
         attempt.signal.throwIfAborted()
-        const running = await read(runId)
+        const running = await read(runId, holder)
         if (running.run.step === 'over') return
         const done = await part(running, attempt.signal)
         if (await finishPart(running, done)) return
@@ -53,23 +56,24 @@ export function createRunJobs(deps: RunJobDeps) {
     } catch (error) {
       if (error instanceof RunOver) return
       if (attempt.signal.aborted) throw error
-      if (isFinal(error) || attempt.isLastAttempt) return fail(runId, error as Error)
+      if (isFinal(error) || attempt.isLastAttempt) return fail(runId, holder, error as Error)
       deps.log.warn({ err: error, run: runId }, 'a run of an export is tried again')
       throw error
     }
   }
 
-  /** Lets a waiting run begin, where its user has no other ones. @returns whether it goes on */
-  async function begin(runId: number): Promise<boolean> {
+  /** Lets a waiting run begin, where its user has no other ones, and takes up one that goes on. @returns who holds it; null: nobody */
+  async function begin(runId: number): Promise<string | null> {
+    const holder = randomUUID()
     return db.transaction(async (tx) => {
       const known = await runs.exportOfRun(tx, runId)
-      if (!known) return false
-      if (known.state === 'processing') return true
-      if (known.state !== 'pending') return false
-      if (!(await runs.lockRun(tx, runId, 'pending'))) return false
+      if (!known || (known.state !== 'processing' && known.state !== 'pending')) return null
+      if (!(await runs.lockRun(tx, runId, known.state))) return null
+      await runs.holdRun(tx, runId, holder)
+      if (known.state === 'processing') return holder
       await runs.lockRunsOf(tx, known.userId)
       // The end of one of them wakes this one.
-      if ((await runs.countProcessing(tx, known.userId)) >= deps.mostOfUser) return false
+      if ((await runs.countProcessing(tx, known.userId)) >= deps.mostOfUser) return null
       const at = await runs.setProcessing(tx, known.id)
       const actor = await deps.actorOf(tx, known.userId)
       await events.append(tx, [
@@ -80,15 +84,15 @@ export function createRunJobs(deps: RunJobDeps) {
         },
         { ...about(actor, known), type: 'OBJECT_UPDATE', info: { state: 'processing' } },
       ])
-      return true
+      return holder
     })
   }
 
   /** @throws {RunOver}, {CannotRun} when its user may not act any more */
-  async function read(runId: number): Promise<Running> {
+  async function read(runId: number, holder: string): Promise<Running> {
     const [run] = await runs.findRuns(db, [runId])
     const [stored] = run?.exportId ? await findExports(db, [run.exportId]) : []
-    if (!run || stored?.runId !== runId || stored.state !== 'processing') throw new RunOver()
+    if (run?.holder !== holder || stored?.runId !== runId || stored.state !== 'processing') throw new RunOver()
     const actor = await deps.actorOf(db, stored.userId)
     if (!actor) throw new CannotRun('The user of the export may not sign in any more.')
     return { stored, run, actor }
@@ -101,6 +105,7 @@ export function createRunJobs(deps: RunJobDeps) {
     if (step.startsWith('each:')) return writeEach(deps, running)
     if (step.startsWith('data:')) return writeData(deps, running)
     if (step === 'gone') return writeGone(deps, running)
+    if (step === 'plugin') return askPlugin(deps, running, signal)
     return deps.transports.next(running, signal)
   }
 
@@ -108,7 +113,7 @@ export function createRunJobs(deps: RunJobDeps) {
   async function finishPart({ stored, run, actor }: Running, done: Done | null): Promise<boolean> {
     if (done === null) return false
     let over = false
-    await inRun(deps, run.id, async (tx) => {
+    await inRun(deps, run, async (tx) => {
       await done.write?.(tx)
       await runs.warn(tx, run.id, done.warnings ?? [])
       await runs.advance(tx, run.id, done)
@@ -131,7 +136,7 @@ export function createRunJobs(deps: RunJobDeps) {
     await wakeNext(tx, jobs, stored.userId, deps.mostOfUser)
   }
 
-  async function fail(runId: number, error: Error): Promise<void> {
+  async function fail(runId: number, holder: string, error: Error): Promise<void> {
     const [run] = await runs.findRuns(db, [runId])
     const [stored] = run?.exportId ? await findExports(db, [run.exportId]) : []
     if (!run || !stored) return
@@ -139,15 +144,16 @@ export function createRunJobs(deps: RunJobDeps) {
       error instanceof AppError || error instanceof CannotRun ? error.message : 'An internal error occurred.'
     if (!(error instanceof AppError || error instanceof CannotRun))
       deps.log.error({ err: error, run: runId }, 'a run of an export failed')
+    const pluginLog = (error instanceof CannotRun ? error.pluginLog : null) ?? stored.pluginLog
     const actor = await deps.actorOf(db, stored.userId)
     await db.transaction(async (tx) => {
-      if (!(await runs.lockRun(tx, runId, 'processing'))) return
-      await runs.setFailed(tx, stored.id)
+      if ((await runs.lockRun(tx, runId, 'processing'))?.holder !== holder) return
+      await runs.setFailed(tx, stored.id, pluginLog)
       const info = {
         state: 'failed',
         totalCount: run.total,
         warnings: run.warnings,
-        plugin_log: stored.pluginLog,
+        plugin_log: pluginLog,
         error: message,
       }
       await events.append(tx, [

@@ -1,9 +1,8 @@
 /** Which objects a run is about: found once, with the versions that they have then. */
-import type { Tx } from '../../platform/postgres/db.ts'
 import type { Followed } from '../model.ts'
-import { addObjects, countObjects, forgetObjects, lockRun, type RunFacts } from '../runs.ts'
+import { addObjects, countObjects, forgetObjects, type RunFacts } from '../runs.ts'
+import { inRun } from './hold.ts'
 import type { Done, RunDeps, Running } from './model.ts'
-import { RunOver } from './over.ts'
 import { stepAfter } from './steps.ts'
 
 /** Ids that are written with one statement. */
@@ -12,7 +11,7 @@ const batch = 5000
 /** Finds everything anew each time that it begins: an interrupted list would have gaps. */
 export async function listObjects(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run } = running
-  await inRun(deps, run.id, (tx) => forgetObjects(tx, run.id))
+  await inRun(deps, run, (tx) => forgetObjects(tx, run.id))
   const { total, facts } =
     stored.type === 'export_incremental'
       ? await listChanges(deps, running)
@@ -30,7 +29,7 @@ async function listAll(deps: RunDeps, { stored, run, actor }: Running): Promise<
   for (const walked of sort.length > 0 ? [{ ...request, sort }, request] : [request]) {
     for await (const ids of deps.search.walk(actor, walked, { batch })) {
       const from = position
-      await inRun(deps, run.id, (tx) => addObjects(tx, run.id, from, ids))
+      await inRun(deps, run, (tx) => addObjects(tx, run.id, from, ids))
       position += ids.length
     }
   }
@@ -48,7 +47,7 @@ async function listChanges(deps: RunDeps, running: Running): Promise<{ total: nu
   if (first) return first
   // The basis is another one: from the beginning.
   const { run } = running
-  await inRun(deps, run.id, (tx) => forgetObjects(tx, run.id))
+  await inRun(deps, run, (tx) => forgetObjects(tx, run.id))
   const anew = await changesOf(deps, running, null)
   if (!anew) throw new Error('the rights of the user of an export change all the time')
   return anew
@@ -70,18 +69,10 @@ async function changesOf(deps: RunDeps, { stored, run, actor }: Running, since: 
     const lost = new Set(page.objects.filter(({ there }) => !there).map(({ id }) => id))
     const ids = page.objects.map(({ id }) => id)
     const from = total
-    await inRun(deps, run.id, (tx) => addObjects(tx, run.id, from, ids, lost))
+    await inRun(deps, run, (tx) => addObjects(tx, run.id, from, ids, lost))
     total += ids.length
     gone += lost.size
     if (page.next === null) return { total, facts: { followed: { basis, until }, gone } }
     after = page.next
   }
-}
-
-/** In a transaction in which the run goes on. @throws {RunOver} */
-export async function inRun(deps: Pick<RunDeps, 'db'>, runId: number, write: (tx: Tx) => Promise<void>): Promise<void> {
-  await deps.db.transaction(async (tx) => {
-    if (!(await lockRun(tx, runId, 'processing'))) throw new RunOver()
-    await write(tx)
-  })
 }

@@ -5,9 +5,11 @@ import type { FormatService } from '../../formats/service.ts'
 import type { ReadService } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
+import type { ExportPrograms } from '../../plugins/service.ts'
 import type { SearchService } from '../../search/service.ts'
 import type { StoredExport } from '../model.ts'
 import type { Run } from '../runs.ts'
+import type { ShowExports } from '../show.ts'
 import type { Wire } from './assets.ts'
 
 /** The name that an object type has for files of its objects, of an object that was rendered; null: none. */
@@ -33,6 +35,8 @@ export interface RunDeps {
   readonly formats: Pick<FormatService, 'find' | 'sheetOf' | 'write' | 'each'>
   readonly files: Pick<FileService, 'assets' | 'kept'>
   readonly nameOfAsset: NameOfAsset
+  readonly plugins: Pick<ExportPrograms, 'ask'>
+  readonly show: ShowExports
   /** For global ids. */
   readonly databaseName: string
 }

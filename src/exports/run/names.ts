@@ -1,4 +1,4 @@
-import { keyOfPath } from '../runs.ts'
+import { keyOfPath } from '../files.ts'
 
 /** What is to get a name in a folder: the name without its extension, and what tells it from others of the same name. */
 export interface Named {

@@ -1,9 +1,10 @@
 import type { ExportBody } from '../schema.ts'
-import { dataFormats } from './formats.ts'
+import { dataFormats, pluginOf } from './formats.ts'
 
 /**
  * What a run does, one after the other: `list` finds the objects, `files` plans the files that they have, `each:<format>` makes
- * a document of each object, `data:<format>` one of all, `gone` tells which ones are not found any more, `transport` brings the result away.
+ * a document of each object, `data:<format>` one of all, `gone` tells which ones are not found any more, `plugin` lets a plugin rework the
+ * result, `transport` brings it away.
  */
 export type Step = string
 
@@ -15,6 +16,7 @@ export function stepsOf(body: ExportBody): readonly Step[] {
     ...formats.filter(({ each }) => each).map(({ name }) => `each:${name}`),
     ...formats.filter(({ each }) => !each).map(({ name }) => `data:${name}`),
     'gone',
+    ...(pluginOf(body) === null ? [] : ['plugin']),
     'transport',
   ]
 }

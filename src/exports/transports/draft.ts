@@ -32,7 +32,9 @@ export async function draftTransports(
     const before = stored.find(({ uuid }) => uuid === transport.uuid && !taken.has(uuid))
     const uuid = before?.uuid ?? randomUUID()
     taken.add(uuid)
-    const options = mergedOptions(given, before ? await openedOptions(seal, before) : null, `${path}.options`)
+    // Another plugin is another place: what was entered for one is not told to the other.
+    const known = before && before.plugin === (plugin ?? '') ? await openedOptions(seal, before) : null
+    const options = mergedOptions(given, known, `${path}.options`)
     if (JSON.stringify(options).length > mostBytes) {
       throw badRequest(`${path}.options is longer than ${mostBytes} bytes`, { path: `${path}.options` })
     }

@@ -1,6 +1,7 @@
 /** What transports can be told: their kinds, with the options of each. */
 import { badRequest } from '../../platform/errors.ts'
 import { masked } from '../../platform/secrets/secrets.ts'
+import { type PackageKind, packageKinds } from '../deliver/packages/model.ts'
 
 export const transportTypes = ['download', 'email', 'http', 'ftp', 'sftp', 'webdav', 's3'] as const
 export type TransportType = (typeof transportTypes)[number]
@@ -40,8 +41,8 @@ const folder: Check = (value) =>
   text(1000)(value) ?? ((value as string).split('/').includes('..') ? 'a path without ..' : null)
 
 const account = { username: text(255), password: text(1000) }
-const packed = { packer: oneOf('zip', 'tar_gz') }
-const anyhow = { packer: oneOf(...packers) }
+const packed = { packer: oneOf('zip', 'tar_gz'), package: oneOf(...packageKinds) }
+const anyhow = { ...packed, packer: oneOf(...packers) }
 
 const kinds: Readonly<
   Record<TransportType, { readonly options: Readonly<Record<string, Check>>; readonly required: readonly string[] }>
@@ -90,6 +91,8 @@ const places = ['type', 'url', 'host', 'port', 'endpoint', 'bucket', 'host_key']
 export const isSecret = (name: string): boolean => name.startsWith(secretPrefix) || secrets.has(name)
 
 export const typeOf = (options: Options): TransportType => (options.type ?? 'download') as TransportType
+
+export const packageOf = (options: Options): PackageKind | null => (options.package ?? null) as PackageKind | null
 
 export const packerOf = (options: Options): Packer => (options.packer ?? 'zip') as Packer
 

@@ -7,29 +7,29 @@ import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 import { withoutSecrets } from '../../platform/secrets/secret-forms.ts'
 import { scrubText } from '../../platform/secrets/secrets.ts'
-import { withoutEnds } from '../../platform/values/text.ts'
 import { archiveOf, archives } from '../deliver/archive.ts'
 import type { Deliveries, Fetched } from '../deliver/service.ts'
 import { about } from '../log.ts'
 import type { Recipient, StoredTransport } from '../model.ts'
-import { transportUrl } from '../render.ts'
-import { inRun } from '../run/list.ts'
+import { archiveName, transportUrl } from '../render.ts'
+import { inRun, whileRunning } from '../run/hold.ts'
 import type { Done, Running } from '../run/model.ts'
 import { RunOver } from '../run/over.ts'
 import { openedOptions } from './draft.ts'
 import { sendByFtp } from './ftp.ts'
 import { sendByHttp, sendByWebdav } from './http.ts'
 import { exportMail } from './mail.ts'
-import { isSecret, type Options, packerOf, type TransportType, typeOf } from './options.ts'
+import { isSecret, type Options, packageOf, packerOf, type TransportType, typeOf } from './options.ts'
 import type { Parcel, Send } from './parcel.ts'
+import { type PluginTransportDeps, sendByPlugin, type TransportOutcome } from './plugin.ts'
 import { sendByS3 } from './s3.ts'
 import { sendBySftp } from './sftp.ts'
 
-export interface TransportDeps {
+export interface TransportDeps extends PluginTransportDeps {
   readonly db: Db
   readonly events: EventLog
   readonly seal: Pick<Seal, 'open'>
-  readonly deliveries: Pick<Deliveries, 'entriesOf'>
+  readonly deliveries: Pick<Deliveries, 'entriesOf' | 'packageOf'>
   readonly rules: AddressRules
   /** Milliseconds that the other side has for an answer. */
   readonly patience: number
@@ -69,70 +69,105 @@ export function createTransports(deps: TransportDeps): TransportRunner {
     const transport = stored.transports[run.position]
     // Of a run that found nothing nobody is told.
     if (!transport || run.total === 0) return { step: 'over', position: run.position }
-    await inRun(deps, run.id, async (tx) => {
+    await inRun(deps, run, async (tx) => {
       await events.append(tx, [{ ...about(actor, stored), type: 'EXPORT_TRANSPORT', info: { state: stored.state } }])
     })
     const options = await openedOptions(seal, transport)
     const outcome = await attempt(running, transport, options, signal)
-    const shown = { type: options ? typeOf(options) : '', plugin: transport.plugin, uuid: masked(transport.uuid) }
+    const type = options && transport.plugin === '' ? typeOf(options) : ''
+    const shown = { type, plugin: transport.plugin, uuid: masked(transport.uuid) }
+    const problem = outcome.error ?? (outcome.state === 'done' ? null : 'it has warnings, which are in its log')
     return {
       step: 'transport',
       position: run.position + 1,
-      warnings: outcome.error === null ? [] : [`transport ${run.position + 1} (${shown.type}): ${outcome.error}`],
+      warnings: problem === null ? [] : [`transport ${run.position + 1} (${type || transport.plugin}): ${problem}`],
       async write(tx) {
         const told =
           outcome.error === null ? await sendMails(tx, running, transport, options ?? {}) : { sent: [], problem: null }
         const info = {
           transport: shown,
-          transport_state: outcome.error === null ? 'done' : 'failed',
+          transport_state: outcome.state,
           transport_log: outcome.log,
           email_sent_to: told.sent,
           ...(told.problem === null ? {} : { email_sent_error: told.problem }),
         }
-        const failed: Partial<NewEvent> = { type: 'EXPORT_TRANSPORT_FAILED', info: { ...info, error: outcome.error } }
+        const failure: Partial<NewEvent> = { type: 'EXPORT_TRANSPORT_FAILED', info: { ...info, error: outcome.error } }
         const event = { ...about(actor, stored), type: 'EXPORT_TRANSPORT_FINISH' as const, info }
-        await events.append(tx, [outcome.error === null ? event : { ...event, ...failed }])
+        await events.append(tx, [outcome.error === null ? event : { ...event, ...failure }])
       },
     }
   }
 
-  /** Tries again what fails, until it was tried often enough. */
-  async function attempt(running: Running, transport: StoredTransport, options: Options | null, signal: AbortSignal) {
-    if (!options) return { log: [], error: 'its options are sealed with a key that is not here' }
-    if (transport.plugin !== '') return { log: [], error: 'the plugin is not there any more' }
+  /** Tries again what fails, until it was tried often enough; a plugin is asked once. */
+  async function attempt(
+    running: Running,
+    transport: StoredTransport,
+    options: Options | null,
+    signal: AbortSignal,
+  ): Promise<TransportOutcome> {
+    if (!options) return failed([], 'its options are sealed with a key that is not here')
+    if (transport.plugin !== '') return byPlugin(running, transport, options, signal)
     const type = typeOf(options)
-    if (type === 'download' || type === 'email') return { log: [], error: null }
+    if (type === 'download' || type === 'email') return { log: [], state: 'done', error: null }
     const hide = withoutSecrets(secretsOf(options))
     const log: string[] = []
     for (const pause of [...pauses, null]) {
       try {
         const lines = await sendOnce(running, options, senders[type], signal)
-        return { log: [...log, ...lines].map(hide), error: null }
+        return { log: [...log, ...lines].map(hide), state: 'done', error: null }
       } catch (error) {
         if (signal.aborted || error instanceof RunOver) throw error
         const message = hide(scrubText((error as Error).message || 'it broke off')).slice(0, 1000)
         log.push(message)
         // An address that is not allowed will not be.
-        if (pause === null || error instanceof RefusedAddress) return { log, error: message }
+        if (pause === null || error instanceof RefusedAddress) return failed(log, message)
         // Stopped meanwhile, it is not tried again.
-        await inRun(deps, running.run.id, async () => {})
+        await inRun(deps, running.run, async () => {})
         await sleep(pause, undefined, { signal })
       }
     }
-    return { log, error: 'it was not tried' }
+    return failed(log, 'it was not tried')
+  }
+
+  async function byPlugin(running: Running, transport: StoredTransport, options: Options, signal: AbortSignal) {
+    using going = whileRunning(deps, running.run, signal)
+    const secrets = secretsOf(options)
+    const url = transportUrl(deps.externalUrl, running.stored.id, transport, options)
+    const hide = withoutSecrets(secrets)
+    try {
+      const { log, state, error } = await sendByPlugin(
+        deps,
+        running,
+        { transport, options, url, secrets },
+        going.signal,
+      )
+      return { log: log.map(hide), state, error: error === null ? null : hide(error) }
+    } catch (error) {
+      going.assertGoesOn()
+      throw error
+    }
   }
 
   async function sendOnce({ stored, run, actor }: Running, options: Options, send: Send, signal: AbortSignal) {
+    using going = whileRunning(deps, run, signal)
     const stop = new AbortController()
-    const given = AbortSignal.any([signal, stop.signal])
+    const given = AbortSignal.any([going.signal, stop.signal])
     const from: Fetched = { stored, runId: run.id, owner: actor, caller: actor }
     const packer = packerOf(options)
     const kind = packer === 'files' ? 'zip' : packer
     const { extension, contentType } = archives[kind]
-    const entries = () => deps.deliveries.entriesOf(from, '', given)
+    const packed = packageOf(options)
+    const entries = () =>
+      packed
+        ? deps.deliveries.packageOf(
+            from,
+            { kind: packed, folder: packer === 'files' ? null : archiveName(stored) },
+            given,
+          )
+        : deps.deliveries.entriesOf(from, '', given)
     const parcel: Parcel = {
       options,
-      name: packer === 'files' ? fileName(stored.name, stored.id) : `${fileName(stored.name, stored.id)}.${extension}`,
+      name: packer === 'files' ? archiveName(stored) : `${archiveName(stored)}.${extension}`,
       contentType,
       archive: () => archiveOf(kind, entries()),
       entries,
@@ -142,6 +177,9 @@ export function createTransports(deps: TransportDeps): TransportRunner {
     }
     try {
       return await send(parcel)
+    } catch (error) {
+      going.assertGoesOn()
+      throw error
     } finally {
       stop.abort(new Error('the transport is over'))
     }
@@ -173,6 +211,8 @@ export function createTransports(deps: TransportDeps): TransportRunner {
   return { next }
 }
 
+const failed = (log: readonly string[], error: string): TransportOutcome => ({ log, state: 'failed', error })
+
 /** The log does not say what opens the result. */
 const masked = (uuid: string): string => `${uuid.slice(0, 8)}…`
 
@@ -180,11 +220,4 @@ function secretsOf(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) =>
     isSecret(name) && typeof value === 'string' && value !== '' ? [value] : [],
   )
-}
-
-/** A name that is safe at any server. */
-function fileName(name: string, id: number): string {
-  const safe = name.normalize('NFC').replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
-  const plain = withoutEnds(safe, '._').slice(0, 100)
-  return plain === '' ? `export-${id}` : plain
 }

@@ -28,6 +28,15 @@ export interface AssetDeps {
 const ownPreset = ''
 
 export function createAssets({ download, presets }: AssetDeps) {
+  /** @throws {AppError} for a preset that is gone */
+  function extensionOf({ preset, custom, extension }: Pick<WantedAsset, 'preset' | 'custom' | 'extension'>): string {
+    const format = custom?.format ?? presets().find(({ name }) => name === preset)?.custom.format
+    if (preset !== undefined && format === undefined) {
+      throw new AppError('UrlParameterNotSupported', { param: 'preset', value: preset })
+    }
+    return format === undefined ? extension : extensionOfCopy(format, extension)
+  }
+
   return {
     /**
      * What is to be delivered, with the rights of the actor as of now. A file that takes no metadata is as it is where the standard
@@ -40,7 +49,7 @@ export function createAssets({ download, presets }: AssetDeps) {
     ) {
       const isPicture = preset !== undefined || custom !== undefined
       const own = custom ? [{ name: ownPreset, displayname: {}, custom }] : presets()
-      const takes = isPicture || strippable.has(extension)
+      const takes = strippable.has(extensionOf({ preset, custom, extension }))
       const metadata = wish === 'keep' || (wish === 'standard' && !takes) ? undefined : wish
       const name = custom ? ownPreset : preset
       const transform = readTransformRequest({ ...(isPicture ? { preset: name } : {}), metadata }, own)
@@ -49,12 +58,6 @@ export function createAssets({ download, presets }: AssetDeps) {
     },
 
     /** The extension that a picture will have, of a version with this one. @throws {AppError} for a preset that is gone */
-    extension({ preset, custom, extension }: Pick<WantedAsset, 'preset' | 'custom' | 'extension'>): string {
-      const format = custom?.format ?? presets().find(({ name }) => name === preset)?.custom.format
-      if (preset !== undefined && format === undefined) {
-        throw new AppError('UrlParameterNotSupported', { param: 'preset', value: preset })
-      }
-      return format === undefined ? extension : extensionOfCopy(format, extension)
-    },
+    extension: extensionOf,
   }
 }

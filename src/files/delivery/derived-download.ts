@@ -54,7 +54,14 @@ export interface DerivedDownload {
 
 /** What is known of these formats is kept apart from what they show, and ExifTool writes them. */
 export const strippable: ReadonlySet<string> = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
-const mimeTypes = { jpg: 'image/jpeg', png: 'image/png', tif: 'image/tiff', gif: 'image/gif', webp: 'image/webp' }
+const mimeTypes = {
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  tif: 'image/tiff',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  bmp: 'image/bmp',
+}
 /** What a format that is kept is called when it is written. */
 const written: Readonly<Record<string, NonNullable<PictureTransform['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
@@ -107,6 +114,9 @@ export function createDerivedDownloads({
     // A preset is for pictures of all formats.
     if (compression !== null && preset === null && format !== 'jpg' && format !== 'webp') {
       throw refuse('quality', `${compression}`, `the format ${format} has none`)
+    }
+    if (metadata && !strippable.has(format)) {
+      throw refuse('metadata', 'mapping', `nothing can be written into pictures in the format ${format}`)
     }
     if (transform.watermark && !marks.watermark) throw refuse('preset', preset ?? '', 'the file has no watermark')
     const { mirror, turn } = transform

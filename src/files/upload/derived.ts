@@ -46,10 +46,11 @@ export interface DerivedDeps extends Omit<StoreReceivedDeps, 'plan'> {
   readonly hasFile: (fileId: number, uuid: string) => Promise<boolean>
 }
 
+const { bmp: _bmp, ...written } = pictureFormats
 /** What stays in its format when nothing is said. */
-const kept: Readonly<Record<string, DerivedFormat>> = { ...pictureFormats, avif: 'avif' }
+const kept: Readonly<Record<string, DerivedFormat>> = { ...written, avif: 'avif' }
 /** What can be asked for. */
-const { webp: _, ...asked } = pictureFormats
+const { webp: _, ...asked } = written
 const formats: Readonly<Record<string, DerivedFormat>> = asked
 
 const readable = 'jpg jpeg jfif png webp gif tif tiff avif heic heif'.split(' ')

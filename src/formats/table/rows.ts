@@ -1,4 +1,6 @@
 /** A table of objects: its columns are found while its rows are put aside, so that objects are read once. */
+
+import { Spool } from '../../platform/memory/spool.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import type { SourceObject } from '../source.ts'
 import type { WriteContext } from '../writer.ts'
@@ -6,7 +8,6 @@ import type { CellValue } from './cell.ts'
 import { cellsOf } from './cells.ts'
 import { Columns } from './columns.ts'
 import { headingsOf } from './headings.ts'
-import { Spool } from './spool.ts'
 
 export interface Table {
   /** What stands above each column. */

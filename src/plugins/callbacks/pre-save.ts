@@ -32,7 +32,7 @@ export interface Answered {
 
 /** Programs that hear of changes of objects, and answer what becomes of these. */
 export function createCallbacks({ caller, services, kept, mostOutput, tableOf }: PreSaveOptions) {
-  async function once(call: Call, program: Program, input: Buffer): Promise<Answered> {
+  async function once(call: Call, program: Program, input: Buffer | AsyncIterable<Buffer>): Promise<Answered> {
     const said: Buffer[] = []
     const end = await execute({
       services,

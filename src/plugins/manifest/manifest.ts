@@ -1,6 +1,6 @@
 import { addedParameterTypes, type ParameterType } from '../../rights/service.ts'
 import { readCustomType } from './custom-types.ts'
-import type { AddedRight, ConfigSection, Manifest, Step } from './model.ts'
+import type { AddedRight, ConfigSection, Manifest, Program, Step } from './model.ts'
 import { readProgram } from './programs.ts'
 import { Place, wrongManifest } from './reader.ts'
 
@@ -10,7 +10,6 @@ const longestName = 100
 
 /** Parts that are kept for what is to come, and told of. */
 const notYet = ['fas_config']
-const laterCallbacks = ['export', 'export_transport']
 
 /**
  * What a manifest says, checked. Parts that have no effect here are kept and named in `unsupported`, so that plugins of other
@@ -31,8 +30,7 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
   )
   const name = readName(plugin.at('name'))
   const callbacks = root.at('callbacks')
-  callbacks.knows('db_pre_save', 'transition_db_pre_save', ...laterCallbacks)
-  for (const part of laterCallbacks) if (!callbacks.at(part).absent) ignored.add(callbacks.at(part).path)
+  callbacks.knows('db_pre_save', 'transition_db_pre_save', 'export', 'export_transport')
   const preSave = callbacks.at('db_pre_save')
   preSave.knows('steps', 'callbacks')
   const webfrontend = plugin.at('webfrontend')
@@ -56,6 +54,8 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
     steps: preSave.at('steps').items().map(readStep),
     preSave: programsOf(preSave.at('callbacks')),
     transitions: programsOf(callbacks.at('transition_db_pre_save')),
+    exports: new Map(callbacks.at('export').members(200).map(readExportProgram)),
+    exportTransports: new Map(callbacks.at('export_transport').members(200).map(readExportProgram)),
     collectionUpload: root.at('collection_upload').object(),
     uploads: readUploads(root.at('collection_upload')),
     baseConfig: readBaseConfig(root.at('base_config')),
@@ -106,6 +106,13 @@ function readExtension([name, entry]: [string, Place]) {
 
 function programsOf(callbacks: Place) {
   return new Map(callbacks.members(200).map(([name, entry]) => [name, readProgram(entry)]))
+}
+
+/** One that ends with its call: what it says may be the content of a file, which has no end but that of the program. */
+function readExportProgram([name, entry]: [string, Place]): [string, Program] {
+  const program = readProgram(entry)
+  if (program.keep) throw entry.at('exec').at('keep').wrong('left out: programs of exports end with their call')
+  return [name, program]
 }
 
 function readStep(step: Place): Step {

@@ -92,6 +92,10 @@ export interface Manifest {
   readonly steps: readonly Step[]
   readonly preSave: ReadonlyMap<string, Program>
   readonly transitions: ReadonlyMap<string, Program>
+  /** Programs that rework exports and make files of them. */
+  readonly exports: ReadonlyMap<string, Program>
+  /** Programs that bring exports away. */
+  readonly exportTransports: ReadonlyMap<string, Program>
   /** As it is told to front ends. */
   readonly collectionUpload: Readonly<Record<string, unknown>>
   /** Programs that change what uploads into collections make of files. */

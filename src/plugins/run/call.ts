@@ -40,8 +40,13 @@ export interface CallRequest {
   readonly request: RequestFacts | null
   /** What `info` has besides. */
   readonly more?: Readonly<Record<string, unknown>>
+  /** What must not stand in the log, besides the tokens. */
+  readonly secrets?: readonly string[]
   readonly signal: AbortSignal
 }
+
+/** There is no place among the calls of the plugin: it may be asked again later. */
+export class NoPlace extends CallbackFailed {}
 
 /** A call that has its place, its tokens and its folder. */
 export interface Call {
@@ -53,9 +58,9 @@ export interface Call {
   workFolder(): Promise<string>
   /** One that stays: whoever asks for it removes it. */
   keptFolder(): Promise<string>
-  /** Writes what a program has said of its errors to the log, without the tokens. */
+  /** Writes what a program has said of its errors to the log, without secrets. */
   note(text: string, failed: boolean): void
-  /** Takes the tokens out of a text. */
+  /** Takes tokens and other secrets out of a text. */
   clean(text: string): string
 }
 
@@ -75,7 +80,7 @@ export function createCaller(options: CallerOptions) {
   const running = new Set<Promise<unknown>>()
 
   function placesOf(name: string): Shares {
-    const full = (): Error => new CallbackFailed('too many of its calls wait already')
+    const full = (): Error => new NoPlace('too many of its calls wait already')
     const known =
       places.get(name) ??
       createShares(limits.places, { most: mostWaiting, mostOfOne: mostWaiting, full, taken: full }, 0)
@@ -92,7 +97,7 @@ export function createCaller(options: CallerOptions) {
     const issued = await tokens.issue(users, seconds * program.commands.length + afterwards)
     const [own = '', second = own] = issued.tokens
     const workFolders: string[] = []
-    const clean = withoutSecrets(issued.tokens)
+    const clean = withoutSecrets([...issued.tokens, ...(request.secrets ?? [])])
     try {
       const info = {
         ...request.more,
@@ -153,7 +158,7 @@ export function createCaller(options: CallerOptions) {
       signal.throwIfAborted()
       const waiting = new AbortController()
       const timer = setTimeout(
-        () => waiting.abort(new CallbackFailed(`no place became free within ${limits.wait} seconds`)),
+        () => waiting.abort(new NoPlace(`no place became free within ${limits.wait} seconds`)),
         1000 * limits.wait,
       )
       const done = placesOf(request.plugin.name).run(

@@ -1,6 +1,7 @@
 /** What updaters are asked and answer: one JSON each way for each step of a run. */
 import { CallbackFailed } from '../../objects/service.ts'
 import { isObject } from '../manifest/reader.ts'
+import { linesOf, longestLine } from '../run/log-lines.ts'
 
 export type Action = 'start_update' | 'update' | 'end_update'
 
@@ -26,10 +27,6 @@ export interface UpdaterAnswer {
   readonly payload: readonly UpdaterObject[] | null
 }
 
-/** Lines of a log that are kept, and characters of each. */
-export const mostLines = 1000
-const longestLine = 2000
-
 /** @throws {CallbackFailed} where it says that it has failed, or nothing that can be understood. */
 export function readUpdaterAnswer(answer: unknown): UpdaterAnswer {
   if (!isObject(answer)) throw new CallbackFailed('its answer is no object')
@@ -41,12 +38,6 @@ export function readUpdaterAnswer(answer: unknown): UpdaterAnswer {
     throw new CallbackFailed(`it says: ${said.slice(0, longestLine)}`)
   }
   return { state: body.state, log: linesOf(body.log), payload: payloadOf(body.payload) }
-}
-
-function linesOf(log: unknown): string[] {
-  const lines = Array.isArray(log) ? log : log === undefined || log === null ? [] : [log]
-  const texts = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)) ?? '')
-  return texts.slice(0, mostLines).map((line) => line.replaceAll('\0', '').slice(0, longestLine).toWellFormed())
 }
 
 function payloadOf(payload: unknown): UpdaterObject[] | null {

@@ -9,7 +9,8 @@ import type { createCallbacks } from '../callbacks/pre-save.ts'
 import type { Updater } from '../manifest/model.ts'
 import type { Plugin, PluginSnapshot } from '../model.ts'
 import type { Caller } from '../run/call.ts'
-import { mostLines, readUpdaterAnswer, type UpdaterAnswer, type UpdaterQuestion } from './protocol.ts'
+import { mostLines } from '../run/log-lines.ts'
+import { readUpdaterAnswer, type UpdaterAnswer, type UpdaterQuestion } from './protocol.ts'
 
 /** What of the objects an updater needs (objects/upkeep/custom-data.ts). */
 export interface CustomDataStore {

@@ -8,6 +8,7 @@ export const mimeTypes = {
   webp: 'image/webp',
   tif: 'image/tiff',
   gif: 'image/gif',
+  bmp: 'image/bmp',
 } as const
 
 /** A part of a picture in the size that is asked for, from the level of a pyramid that is just large enough. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import sharp, { type Sharp } from 'sharp'
+import { writeBitmap } from './bmp.ts'
 import { inColours } from './derive.ts'
 import { CannotMake, reasonOf } from './failure.ts'
 import { drawMarks } from './marks.ts'
@@ -19,7 +20,8 @@ export async function makeSized(task: SizedTask, pixels: number): Promise<Result
     const picture = task.colours
       ? await inOtherColours(marked ?? upright.keepIccProfile(), { ...task, colours: task.colours }, pixels)
       : await inUsualColours(marked ?? upright.toColourspace('srgb'), task)
-    await written(picture, task).toFile(path)
+    if (task.format === 'bmp') await writeBitmap(picture, path, task.density)
+    else await written(picture, task).toFile(path)
     return { path, mimeType: mimeTypes[task.format] }
   } catch (error) {
     if (error instanceof CannotMake) throw error

@@ -81,8 +81,9 @@ export interface RegionTask {
 }
 
 /** A picture, or a part of it, as a download asks for it. */
-export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width' | 'height' | 'format'> {
+export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width' | 'height'> {
   readonly kind: 'sized'
+  readonly format: RegionTask['format'] | 'bmp'
   readonly folder: string
   /** Of JPEG and WebP, 1 to 100. */
   readonly compression: number
@@ -166,6 +167,7 @@ export const pictureFormats = {
   tiff: 'tif',
   gif: 'gif',
   webp: 'webp',
+  bmp: 'bmp',
 } as const
 
 export type DerivedFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp' | 'avif'

@@ -8,7 +8,7 @@ const mostInMemory = 4 * 1024 * 1024
 const chunkSize = 256 * 1024
 
 /**
- * Lines that are written once and then read once: a little in memory, more in a file without a name, which is gone with the
+ * Bytes that are written first and read afterwards: a few stay in memory, more go to a file without a name, which is gone with the
  * process.
  */
 export class Spool implements AsyncDisposable {
@@ -21,10 +21,14 @@ export class Spool implements AsyncDisposable {
     return this.#stored + this.#bytes
   }
 
-  async add(line: string): Promise<void> {
-    const buffer = Buffer.from(`${line}\n`)
-    this.#buffered.push(buffer)
-    this.#bytes += buffer.length
+  /** Adds a line. */
+  add(line: string): Promise<void> {
+    return this.write(Buffer.from(`${line}\n`))
+  }
+
+  async write(piece: Buffer): Promise<void> {
+    this.#buffered.push(piece)
+    this.#bytes += piece.length
     if (this.#bytes >= mostInMemory) await this.#flush()
   }
 
@@ -42,7 +46,7 @@ export class Spool implements AsyncDisposable {
 
   async *lines(): AsyncGenerator<string> {
     let rest: Buffer = Buffer.alloc(0)
-    for await (const chunk of this.#chunks()) {
+    for await (const chunk of this.read()) {
       const all = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
       let from = 0
       for (let end = all.indexOf(10, from); end !== -1; end = all.indexOf(10, from)) {
@@ -53,24 +57,34 @@ export class Spool implements AsyncDisposable {
     }
   }
 
-  async *#chunks(): AsyncGenerator<Buffer> {
-    for (let at = 0; this.#file && at < this.#stored; ) {
-      const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(chunkSize), 0, chunkSize, at)
+  /** The bytes from `start` to `end`, both included; all where nothing is said. */
+  async *read({ start, end }: { readonly start: number; readonly end: number } = all): AsyncGenerator<Buffer> {
+    for (let at = start; this.#file && at < this.#stored && at <= end; ) {
+      const length = Math.min(chunkSize, this.#stored - at, end - at + 1)
+      const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(length), 0, length, at)
       if (bytesRead === 0) break
       at += bytesRead
       yield buffer.subarray(0, bytesRead)
     }
-    yield* this.#buffered
+    let from = this.#stored
+    for (const piece of this.#buffered) {
+      const part = piece.subarray(Math.max(0, start - from), Math.max(0, end - from + 1))
+      if (part.length > 0) yield part
+      from += piece.length
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file?.close()
+    const file = this.#file
     this.#file = null
+    await file?.close()
   }
 }
 
+const all = { start: 0, end: Number.MAX_SAFE_INTEGER }
+
 async function unnamedFile(): Promise<FileHandle> {
-  const path = join(tmpdir(), `strongroom-table-${randomUUID()}`)
+  const path = join(tmpdir(), `strongroom-spool-${randomUUID()}`)
   const file = await open(path, 'wx+', 0o600)
   await unlink(path)
   return file

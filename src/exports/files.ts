@@ -1,0 +1,120 @@
+/** Files of runs as they are stored. Files that a plugin hides are told to plugins alone. */
+import type { Queryable, Tx } from '../platform/postgres/db.ts'
+import { type ExportFile, pathOf } from './model.ts'
+
+export type NewExportFile = Omit<ExportFile, 'id' | 'runId' | 'createdAt' | 'hidden' | 'action'>
+
+const fileColumns = `f.id, f.run_id as "runId", f.folder, f.name, f.kind, f.content_id as "contentId",
+  f.mime_type as "mimeType", f.size, f.created_at as "createdAt", f.system_object_id as "systemObjectId", f.source, f.hidden,
+  f.action`
+
+/** How a path is told from others. */
+export const keyOfPath = (path: string): string => path.normalize('NFC').toLowerCase()
+
+export async function addFiles(tx: Tx, runId: number, files: readonly NewExportFile[]): Promise<void> {
+  if (files.length === 0) return
+  const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))
+  await tx.query(
+    `insert into export_file (run_id, folder, name, path_key, kind, content_id, mime_type, size, system_object_id, source)
+     select $1, folder, name, key, kind, "contentId", "mimeType", size, "systemObjectId", source
+     from json_to_recordset($2::json) as x(folder text, name text, key text, kind text, "contentId" bigint,
+       "mimeType" text, size bigint, "systemObjectId" bigint, source jsonb)`,
+    [runId, JSON.stringify(rows)],
+    'export-files-add',
+  )
+}
+
+/** Those of the paths that the run has already. */
+export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {
+  const { rows } = await tx.query<{ key: string }>(
+    'select path_key as key from export_file where run_id = $1 and path_key = any($2::text[])',
+    [runId, keys],
+    'export-files-taken',
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+
+/** Files of the objects at these positions, which the documents of them name. */
+export async function assetsOfObjects(from: Queryable, runId: number, systemObjectIds: readonly number[]) {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.system_object_id = any($2::bigint[]) and f.kind = 'asset'
+     order by f.id`,
+    [runId, systemObjectIds],
+    'export-assets',
+  )
+  return rows
+}
+
+export async function findFile(from: Queryable, runId: number, path: string): Promise<ExportFile | null> {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.path_key = $2`,
+    [runId, keyOfPath(path)],
+    'export-file',
+  )
+  const [file] = rows
+  return file && pathOf(file) === path.normalize('NFC') ? file : null
+}
+
+/** Files of a run behind an id, in the order in which they were made; of a folder and those below it, where one is named. */
+export async function filesAfter(
+  from: Queryable,
+  runId: number,
+  {
+    after,
+    most,
+    folder = '',
+    hidden = false,
+  }: { readonly after: number; readonly most: number; readonly folder?: string; readonly hidden?: boolean },
+): Promise<ExportFile[]> {
+  const { rows } = await from.query<ExportFile>(
+    `select ${fileColumns} from export_file f where f.run_id = $1 and f.id > $2 and (not f.hidden or $5)
+       and ($4 = '' or f.folder = $4 or starts_with(f.folder, $4 || '/'))
+     order by f.id limit $3`,
+    [runId, after, most, folder, hidden],
+    'export-files',
+  )
+  return rows
+}
+
+export async function countFiles(from: Queryable, runId: number, folder = ''): Promise<number> {
+  const { rows } = await from.query<{ count: number }>(
+    `select count(*)::int as count from export_file f where f.run_id = $1 and not f.hidden
+       and ($2 = '' or f.folder = $2 or starts_with(f.folder, $2 || '/'))`,
+    [runId, folder],
+    'export-files-count',
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** The first files of each of the runs, and how many it has. */
+export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
+  const { rows } = await from.query<ExportFile & { count: number }>(
+    `select ${fileColumns}, c.count from unnest($1::bigint[]) as x(run)
+     cross join lateral (select count(*)::int as count from export_file where run_id = x.run and not hidden) c
+     cross join lateral (select * from export_file where run_id = x.run and not hidden order by id limit $2) f
+     order by x.run, f.id`,
+    [runIds, most],
+    'export-files-of-runs',
+  )
+  return rows
+}
+
+/** What lies in a folder: folders in it, then files, by name. */
+export async function folderEntries(from: Queryable, runId: number, folder: string, most: number) {
+  const depth = folder === '' ? 1 : folder.split('/').length + 1
+  const [folders, files] = await Promise.all([
+    from.query<{ name: string }>(
+      `select distinct split_part(folder, '/', $3) as name from export_file
+       where run_id = $1 and not hidden and folder <> '' and ($2 = '' or starts_with(folder, $2 || '/'))
+       order by 1 limit $4`,
+      [runId, folder, depth, most],
+      'export-folders-in',
+    ),
+    from.query<ExportFile>(
+      `select ${fileColumns} from export_file f where f.run_id = $1 and not f.hidden and f.folder = $2 order by f.name limit $3`,
+      [runId, folder, most],
+      'export-files-in',
+    ),
+  ])
+  return { folders: folders.rows.map(({ name }) => name), files: files.rows }
+}

@@ -1,0 +1,49 @@
+/** An export as its plugins are told it: as it is answered, with all its files and what is known of them inside. */
+import type { Actor } from '../../platform/actor.ts'
+import type { Db } from '../../platform/postgres/db.ts'
+import { filesAfter } from '../files.ts'
+import { type ExportFile, pathOf, type StoredExport } from '../model.ts'
+import type { ShowExports } from '../show.ts'
+
+export interface DocumentDeps {
+  readonly db: Db
+  readonly show: ShowExports
+}
+
+/** Files that are read together. */
+const page = 1000
+
+export async function* documentOf(
+  { db, show }: DocumentDeps,
+  { stored, runId, owner }: { readonly stored: StoredExport; readonly runId: number; readonly owner: Actor },
+): AsyncGenerator<Buffer> {
+  const [shown] = await show(owner, [stored], 'short', 0)
+  const { _files: _, _files_count: _count, _progress, ...rest } = shown ?? {}
+  yield Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"_files":[`)
+  for (let after = 0, separator = ''; ; separator = ',') {
+    const files = await filesAfter(db, runId, { after, most: page, hidden: true })
+    const last = files.at(-1)
+    if (last) yield Buffer.from(separator + files.map((file) => JSON.stringify(toldOf(file))).join())
+    if (!last || files.length < page) break
+    after = last.id
+  }
+  yield Buffer.from(']}')
+}
+
+function toldOf(file: ExportFile) {
+  const { id, kind, size, createdAt, hidden, action, mimeType } = file
+  const path = pathOf(file)
+  return {
+    path,
+    ...(size === null ? {} : { size }),
+    date_created: createdAt.toISOString(),
+    export_file_internal: {
+      id,
+      path,
+      hidden,
+      // Of files of objects it is known when they are fetched.
+      ...(kind === 'asset' ? {} : { content_type: mimeType }),
+      plugin_action: action ?? '',
+    },
+  }
+}

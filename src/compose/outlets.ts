@@ -16,7 +16,7 @@ export function composeOutlets(
   { heavyRequests }: Ground,
   { baseConfig, datamodel, languages }: Readers,
   { signIn }: People,
-  { files }: Workflow,
+  { files, mappings }: Workflow,
   { read, search }: Objects,
 ) {
   const publish = createPublishService({
@@ -31,12 +31,17 @@ export function composeOutlets(
     datamodel,
     read,
     files,
+    mappings: mappings.xml,
+    languages,
+    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+    publisher: () => baseConfig.instanceTitle() || config.databaseName,
     sheets: () => baseConfig.get().export.xslts,
     pageOf: (uuid) =>
       baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
   })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,
+    datamodel,
     settings: baseConfig.get,
     languages,
     words: config.identifierAliases,

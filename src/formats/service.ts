@@ -8,6 +8,7 @@ import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { htmlFormat } from './html/page.ts'
 import { jsonFormat } from './json/json.ts'
+import { type MappedDeps, mappedFormats, mappingFormat } from './mapped/format.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
 import { csvFormat } from './table/csv.ts'
@@ -42,6 +43,8 @@ export interface FormatInfo {
   readonly extension: string
   /** It shows one object alone. */
   readonly single: boolean
+  /** It reads linked objects with their fields. */
+  readonly linked: boolean
   /** What the base configuration says of the style sheet. */
   readonly sheet?: Sheet
 }
@@ -61,11 +64,9 @@ export interface WrittenDocument extends WrittenObject {
 
 export type FormatService = ReturnType<typeof createFormatService>
 
-export interface FormatDeps extends SourceDeps {
+export interface FormatDeps extends SourceDeps, MappedDeps {
   readonly db: Queryable
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
-  /** Where an object has a page for people, by its uuid; null: nowhere. */
-  readonly pageOf: (uuid: string) => string | null
   /** Style sheets of the base configuration. */
   readonly sheets: () => readonly Sheet[]
 }
@@ -77,6 +78,7 @@ export function createFormatService(deps: FormatDeps) {
     csvFormat,
     htmlFormat(deps.pageOf),
     xlsxFormat({ openPictures: deps.files.openVersions }),
+    ...mappedFormats(deps),
   ]
 
   const sheetNamed = (name: string): Sheet | undefined =>
@@ -91,7 +93,7 @@ export function createFormatService(deps: FormatDeps) {
   function formatOf(name: string): Format | null {
     const sheet = sheetNamed(name)
     if (sheet) return xsltFormat(sheet, readSheet)
-    return formats.find((format) => format.name === name) ?? null
+    return formats.find((format) => format.name === name) ?? mappingFormat(deps, name)
   }
 
   function formatNamed(name: string): Format {
@@ -100,9 +102,15 @@ export function createFormatService(deps: FormatDeps) {
     return format
   }
 
-  const contextOf = (actor: Actor, { options = {}, deadline = noDeadline }: WriteRequest): WriteContext => {
+  async function begun(name: string): Promise<Format> {
+    const format = formatNamed(name)
+    return format.begin ? format.begin() : format
+  }
+
+  const contextOf = (actor: Actor, format: Format, request: WriteRequest): WriteContext => {
+    const { options = {}, deadline = noDeadline } = request
     checkOptions(options)
-    return { actor, options, deadline, model: deps.datamodel.current() }
+    return { actor, options: optionsFor(format, options), deadline, model: deps.datamodel.current() }
   }
 
   async function* told(context: WriteContext, objects: ObjectSource): AsyncGenerator<SourceObject> {
@@ -118,9 +126,9 @@ export function createFormatService(deps: FormatDeps) {
     find(name: string): FormatInfo | null {
       const format = formatOf(name)
       if (!format) return null
-      const { contentType, extension, single } = format
+      const { contentType, extension, single, linked = false } = format
       const sheet = sheetNamed(name)
-      return { name, contentType, extension, single, ...(sheet ? { sheet } : {}) }
+      return { name, contentType, extension, single, linked, ...(sheet ? { sheet } : {}) }
     },
 
     /** The XML Schema of `xml_native` for the datamodel as it is. */
@@ -138,14 +146,15 @@ export function createFormatService(deps: FormatDeps) {
      * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
     async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
-      const context = contextOf(actor, request)
-      yield* formatNamed(request.format).write(told(context, request.objects), context)
+      const format = await begun(request.format)
+      const context = contextOf(actor, format, request)
+      yield* format.write(told(context, request.objects), context)
     },
 
     /** A document of its own for each of the objects, in their order. */
     async *each(actor: Actor, request: WriteRequest): AsyncGenerator<WrittenDocument> {
-      const context = contextOf(actor, request)
-      const format = formatNamed(request.format)
+      const format = await begun(request.format)
+      const context = contextOf(actor, format, request)
       for await (const object of told(context, request.objects)) {
         const { systemObjectId, version, objecttype, wire } = object
         const bytes = format.one
@@ -155,6 +164,12 @@ export function createFormatService(deps: FormatDeps) {
       }
     },
   }
+}
+
+/** Where the options say nothing of linked objects, a format that shows their fields has them. */
+function optionsFor({ linked = false }: Format, options: FormatOptions): FormatOptions {
+  const { mergeLinkedObjects: asked = 'none' } = options
+  return linked && asked === 'none' ? { ...options, mergeLinkedObjects: 'all', mergeMaxDepth: 1 } : options
 }
 
 async function* alone(object: SourceObject): AsyncGenerator<SourceObject> {

@@ -3,8 +3,9 @@ import { basename, extname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
-import { type Profile, type ProfileField, strategies } from './model.ts'
+import { type ExportTag, type Profile, type ProfileField, strategies } from './model.ts'
 import { readExportTag, readSearch, type Tags } from './tags/tags.ts'
+import { readElement, structureOf, xmlBases } from './xml/structures.ts'
 
 const closed = { additionalProperties: false } as const
 const name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' })
@@ -20,9 +21,11 @@ const ProfileFile = Type.Object(
         exiftool_import: Type.Optional(Type.Boolean()),
         exiftool_export: Type.Optional(Type.Boolean()),
         exiftool_export_omit_empty: Type.Optional(Type.Boolean()),
+        xml_export: Type.Optional(Type.Boolean()),
       },
       closed,
     ),
+    xml_base: Type.Optional(Type.String({ maxLength: 200 })),
     tabs: Type.Array(
       Type.Object(
         {
@@ -40,7 +43,7 @@ const ProfileFile = Type.Object(
                   Type.Array(
                     Type.Object(
                       {
-                        path: Type.String({ maxLength: 200 }),
+                        path: Type.String({ maxLength: 400 }),
                         list: Type.Optional(Type.Boolean()),
                         l10n: Type.Optional(Type.Boolean()),
                       },
@@ -97,10 +100,12 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
   }
   if (given.profile !== basename(file)) throw new Error(`${file}: profile must be the name of the file`)
   const seen = new Set<string>()
+  const readTag = exportReader(given, file, tags)
   return {
     profile: given.profile,
     displayname: given.displayname,
     type: given.profile_type,
+    xmlBase: given.xml_base ?? null,
     tabs: given.tabs.map(({ tab, text, custom = false, fields }) => ({
       tab,
       text,
@@ -108,7 +113,7 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
       fields: fields.map((field) => {
         if (seen.has(field.name)) throw new Error(`${file}: two fields are called ${field.name}`)
         seen.add(field.name)
-        return fieldOf(field, file, tags)
+        return fieldOf(field, file, readTag)
       }),
     })),
   }
@@ -122,16 +127,32 @@ function parsed(text: string, file: string): unknown {
   }
 }
 
+/** Profiles for XML name elements of their format, others tags. */
+function exportReader(
+  { profile_type: { xml_export, exiftool_export, exiftool_import }, xml_base }: Static<typeof ProfileFile>,
+  file: string,
+  tags: Tags,
+): (tag: ExportTag) => ExportTag {
+  if (xml_export !== true) {
+    if (xml_base !== undefined) throw new Error(`${file}: xml_base is for profiles with xml_export`)
+    return (tag) => readExportTag(tags, tag, 'export')
+  }
+  const structure = structureOf(xml_base ?? null)
+  if (!structure) throw new Error(`${file}: xml_base must be one of ${xmlBases.join(', ')}`)
+  if (exiftool_export || exiftool_import) throw new Error(`${file}: a profile is for XML or for tags of files`)
+  return (tag) => readElement(structure, tag, 'export')
+}
+
 type FieldInFile = Static<typeof ProfileFile>['tabs'][number]['fields'][number]
 
-function fieldOf(field: FieldInFile, file: string, tags: Tags): ProfileField {
+function fieldOf(field: FieldInFile, file: string, readTag: (tag: ExportTag) => ExportTag): ProfileField {
   try {
     return {
       name: field.name,
       text: field.text,
       ...(field.strategy_import ? { strategy: field.strategy_import } : {}),
       imports: (field.import ?? []).map((search) => ({ search: readSearch(search, 'import') })),
-      exports: (field.export ?? []).map((tag) => readExportTag(tags, tag, 'export')),
+      exports: (field.export ?? []).map(readTag),
       columns: field.columns ?? [],
     }
   } catch (cause) {

@@ -252,7 +252,7 @@ test('a manifest of a thousand canvases is one, too', () => {
   const image = {
     kind: 'column',
     mode: 'edit',
-    column: { name: 'image', fullName: 'work.image', type: 'eas', nameLocalized: {} },
+    column: { id: 1, name: 'image', fullName: 'work.image', type: 'eas', nameLocalized: {} },
   }
   const table = { name: 'work', fields: [], nameLocalized: {} }
   const mask = { name: 'all', table, fields: [image] } as unknown as Mask
@@ -274,6 +274,7 @@ test('a manifest of a thousand canvases is one, too', () => {
   const wire = { work: { image: pages }, _standard: { 1: { text: { 'en-US': 'Book' } } } }
   const make = createManifests({
     externalUrl: 'http://localhost',
+    datamodel: { current: () => ({ objecttypes: new Map() }) },
     settings: () => ({ deep_link_access: { iiif_required_statement: { label: {}, value: {} } } }) as never,
     languages: () => ['en-US'],
     formats: { find: () => null },

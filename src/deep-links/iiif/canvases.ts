@@ -1,5 +1,6 @@
 /** Files as canvases: a picture in its pixels, a film and a sound in their seconds, a document by the picture of its first page. */
-import type { FileWire, Wire } from '../files.ts'
+import type { Wire } from '../../objects/service.ts'
+import type { FileWire } from '../files.ts'
 
 interface VersionWire extends Wire {
   readonly class: string

@@ -51,6 +51,7 @@ export { disposition, isShown } from './delivery/headers.ts'
 export { binary, partialResponses, sendContent } from './delivery/send.ts'
 export type { MetadataInObject, NameInObject } from './delivery/service.ts'
 export { verifyAll } from './fixity/verify-all.ts'
+export { pageName, sizesOf as pageSizesOf } from './images/pages.ts'
 export { holdContents } from './janitor.ts'
 export type { ArrivedContent, KeptContents } from './kept/service.ts'
 export {

@@ -9,7 +9,7 @@ import { AppError } from '../../platform/errors.ts'
 import { deepLink } from '../../platform/values/deep-link.ts'
 import { type FileWire, fileColumns } from '../files.ts'
 import { type DeepLink, manifestFormat } from '../path.ts'
-import { canvasOf } from './canvases.ts'
+import { canvasesOf } from './canvases.ts'
 import { markdownToHtml } from './markdown.ts'
 import { metadataOf, type Pair, titleOf } from './metadata.ts'
 import { languageMap } from './texts.ts'
@@ -29,6 +29,9 @@ export interface ManifestRequest {
   readonly isStranger: boolean
 }
 
+/** Of one manifest, about: pages of the last document come with it. */
+const mostCanvases = 10_000
+
 export function createManifests({ externalUrl, datamodel, settings, languages, formats }: ManifestDeps) {
   /** @throws {AppError} `ResourceNotFound` where there is nothing that a viewer could show */
   return ({ link, object, wire, isStranger }: ManifestRequest): Wire => {
@@ -36,10 +39,10 @@ export function createManifests({ externalUrl, datamodel, settings, languages, f
     const originalOf = (file: FileWire): string => `${base}/file/id/${file._id}`
     const context = { externalUrl, base, isStranger, originalOf }
     const tree = treeInMask({ model: datamodel.current() }, wire, object.mask)
-    const canvases = distinctFiles(object, tree).flatMap((file, index): Wire[] => {
-      const canvas = canvasOf(file, index + 1, context)
-      return canvas ? [canvas] : []
-    })
+    const canvases: Wire[] = []
+    for (const [index, file] of distinctFiles(object, tree).entries()) {
+      if (canvases.length < mostCanvases) canvases.push(...canvasesOf(file, index + 1, context))
+    }
     if (canvases.length === 0) {
       throw new AppError('ResourceNotFound', {}, { message: 'The object has no file that a viewer could show.' })
     }

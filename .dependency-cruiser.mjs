@@ -94,7 +94,7 @@ const inside = {
     'statements',
     'results',
   ],
-  objects: ['stored', 'content', 'masks', 'standard', 'render', 'read', 'save', 'delete', 'info', 'upkeep'],
+  objects: ['stored', 'content', 'masks', 'standard', 'values', 'render', 'read', 'save', 'delete', 'info', 'upkeep'],
 }
 
 const rooms = Object.entries(inside).flatMap(([folder, subfolders]) => {

@@ -59,11 +59,7 @@ export function composeExports(
     checkTemplate: checkFilenameTemplate,
     presets: files.presets,
     expiry: files.expiry,
-    requireMappings: (tx, named) =>
-      mappings.requireUsable(
-        tx,
-        named.map((one) => ({ ...one, use: 'exiftool_export' as const })),
-      ),
+    requireMappings: mappings.requireUsable,
     checkTransportPlugin(plugin, path) {
       if (plugins.knows('transport', plugin)) return
       throw badRequest(`${path}: there is no plugin with a transport ${plugin.slice(0, 100)}`, { path })

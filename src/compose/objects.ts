@@ -35,6 +35,7 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { createTrashJanitor, purgePolicies } from '../objects/upkeep/trash-janitor.ts'
 import { renewUniqueForms } from '../objects/upkeep/unique-forms.ts'
 import { mailRecipients } from '../people/mail-recipients.ts'
+import { pageLink } from '../platform/values/deep-link.ts'
 import { publishedOf } from '../publish/service.ts'
 import { createExplainService, createInvalidGrantService } from '../rights/service.ts'
 import { failureEvents } from '../search/queue/failure-events.ts'
@@ -242,6 +243,7 @@ export async function composeObjects(
     actorsOf: signIn.actorsOf,
     events,
     externalUrl: config.externalUrl,
+    linkOf: (object) => pageLink(config.externalUrl, baseConfig.get(), object),
     languages,
   })
   const { databaseName } = config

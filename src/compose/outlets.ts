@@ -41,12 +41,17 @@ export function composeOutlets(
       languages,
       linkOf: (uuid) => (baseConfig.get().deep_link_access.enabled ? deepLink(config.externalUrl, uuid) : null),
     }),
+    mappings: mappings.xml,
+    languages,
+    linkOf: (uuid) => deepLink(config.externalUrl, uuid),
+    publisher: () => baseConfig.instanceTitle() || config.databaseName,
     sheets: () => baseConfig.get().export.xslts,
     pageOf: (uuid) =>
       baseConfig.get().deep_link_access.enabled ? `${deepLink(config.externalUrl, uuid)}/format/html` : null,
   })
   const deepLinks = createDeepLinkService({
     externalUrl: config.externalUrl,
+    datamodel,
     settings: baseConfig.get,
     languages,
     words: config.identifierAliases,

@@ -1,8 +1,7 @@
 /** Which file of an object a link means: files are looked for in the object as its caller reads it. */
-import type { Mask, MaskField } from '../datamodel/model.ts'
+import type { Column, Mask, MaskField } from '../datamodel/model.ts'
+import { fileLists, type ObjectTree, type Wire } from '../objects/service.ts'
 import type { DeepLink, FileSelector } from './path.ts'
-
-export type Wire = Readonly<Record<string, unknown>>
 
 /** A file as it stands in an object; of one that the caller may not see there is no more than that. */
 export interface FileWire extends Wire {
@@ -19,24 +18,22 @@ export interface FileColumn {
 }
 
 /** Columns for files in the order of the mask, with what is in them. */
-export function fileColumns(mask: Mask, object: Wire): FileColumn[] {
-  const block = object[mask.table.name] as Wire | undefined
-  return block ? columnsIn(mask.fields, [block], mask.table.name) : []
-}
-
-function columnsIn(fields: readonly MaskField[], rows: readonly Wire[], root: string): FileColumn[] {
-  return fields.flatMap((field): FileColumn[] => {
-    if (field.mode === 'off' || field.kind === 'reverse') return []
-    if (field.kind === 'nested') {
-      const inner = rows.flatMap((row) => (row[field.table.wireKey] ?? []) as readonly Wire[])
-      return columnsIn(field.fields, inner, root)
-    }
-    const { column } = field
-    if (column.type !== 'eas') return []
-    const within = column.fullName.slice(root.length + 1)
+export function fileColumns(mask: Mask, { fields }: ObjectTree): FileColumn[] {
+  const lists = Map.groupBy(fileLists(fields), ({ column }) => column.id)
+  return columnsIn(mask.fields).map((column) => {
+    const within = column.fullName.slice(mask.table.name.length + 1)
     const plain = within.slice(within.lastIndexOf(':') + 1)
     const names = [...new Set([within, plain, column.fullName])]
-    return [{ names, files: rows.flatMap((row) => (row[column.name] ?? []) as readonly FileWire[]) }]
+    const files = (lists.get(column.id) ?? []).flatMap((list) => list.files)
+    return { names, files: files.map(({ wire }) => wire as FileWire) }
+  })
+}
+
+function columnsIn(fields: readonly MaskField[]): Column[] {
+  return fields.flatMap((field) => {
+    if (field.mode === 'off' || field.kind === 'reverse') return []
+    if (field.kind === 'nested') return columnsIn(field.fields)
+    return field.column.type === 'eas' ? [field.column] : []
   })
 }
 
@@ -55,10 +52,10 @@ export type ChosenFile = { readonly kind: 'file'; readonly id: number } | { read
 export function chooseFile(
   { file, browser }: Pick<DeepLink, 'file' | 'browser'>,
   mask: Mask,
-  object: Wire,
+  tree: ObjectTree,
 ): ChosenFile {
-  const columns = fileColumns(mask, object)
-  const list = listOf(file, columns, object)
+  const columns = fileColumns(mask, tree)
+  const list = listOf(file, columns, tree.wire)
   if (!list) return { kind: 'no column' }
   const wanted =
     browser === null ? list.at : browser === 'preferred' ? preferredOf(list.files) : list.files[browser - 1]

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import {
-  deliver,
+  binary,
   disposition,
   type FileService,
   isShown,
   type MetadataInObject,
   type NameInObject,
+  partialResponses,
+  sendContent,
 } from '../files/service.ts'
 import type { HttpApp } from '../platform/http/http.ts'
 import { onSurface } from '../platform/http/surface.ts'
@@ -53,7 +55,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
         operationId: 'openDeepLink',
         summary: 'An object or one of its files by its address',
         description:
-          'As a document in a format (`json`, `xml_native`, `csv`, `html`, `xslt/<sheet>`, `iiif/v3/manifest.json`), or a file. ' +
+          'As a document in a format (`json`, `xml_native`, `csv`, `html`, `lido`, `mods`, `xslt/<sheet>`, `iiif/v3/manifest.json`), or a file. ' +
           'Callers without a token are the system user `deep_link`. Rights on the object count; files need `asset_download`. ' +
           'Answers conditional requests, and ranges of files.',
         tags: ['deep links'],
@@ -64,17 +66,10 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
             description: 'The document or the file.',
             content: {
               'application/json': { schema: Type.Unsafe<unknown>({}) },
-              'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
+              ...binary,
             },
           },
-          206: {
-            description: 'A part of a file, for a `Range`.',
-            content: {
-              'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
-            },
-          },
-          304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
-          416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
+          ...partialResponses,
         },
       },
       config: {
@@ -126,22 +121,18 @@ async function sendFile(
   { actor, file, disposition: wanted }: Extract<DeepLinkAnswer, { kind: 'file' }>,
   { files, nameInObject: nameIn, metadataIn }: DeepLinkRouteDeps,
 ): Promise<FastifyReply> {
-  const gone = new AbortController()
-  const asked = { signature: undefined, transform: null, nameIn, metadataIn, signal: gone.signal }
-  const delivery = await files.download(actor, file, asked)
-  reply.raw.once('close', () => {
-    gone.abort()
-    delivery.end()
-  })
-  try {
-    if (wanted === 'inline' && !isShown(delivery.version.mimeType)) {
-      throw pathError(`files of the type ${delivery.version.mimeType} are not shown`)
-    }
-    return await deliver(request, reply, { ...delivery, cacheControl, ...(wanted ? { disposition: wanted } : {}) })
-  } catch (error) {
-    delivery.failed(error as Error)
-    throw error
-  }
+  const asked = { signature: undefined, transform: null, nameIn, metadataIn }
+  return sendContent(
+    request,
+    reply,
+    (signal) => files.download(actor, file, { ...asked, signal }),
+    (delivery) => {
+      if (wanted === 'inline' && !isShown(delivery.version.mimeType)) {
+        throw pathError(`files of the type ${delivery.version.mimeType} are not shown`)
+      }
+      return { ...delivery, cacheControl, ...(wanted ? { disposition: wanted } : {}) }
+    },
+  )
 }
 
 function sendDocument(

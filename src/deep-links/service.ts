@@ -4,14 +4,15 @@
  * answered alike whatever is there (decision 60). See docs/deep-links.md.
  */
 import type { BaseConfig } from '../config/service.ts'
+import type { Model } from '../datamodel/model.ts'
 import type { FileService } from '../files/service.ts'
 import type { FormatInfo, FormatOptions, FormatService } from '../formats/service.ts'
-import type { LocatedObject, ObjectVersion, ReadService } from '../objects/service.ts'
+import { type LocatedObject, type ObjectVersion, type ReadService, treeInMask, type Wire } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
-import { chooseFile, type Wire } from './files.ts'
+import { chooseFile } from './files.ts'
 import { createManifests } from './iiif/manifest.ts'
 import {
   type DeepLink,
@@ -27,6 +28,7 @@ export { createStrangerQuota } from './strangers.ts'
 
 export interface DeepLinkDeps {
   readonly externalUrl: string
+  readonly datamodel: { current(): Model }
   readonly settings: () => Pick<BaseConfig, 'deep_link_access' | 'file_url_expire'>
   /** Languages of data, best first. */
   readonly languages: () => readonly string[]
@@ -162,7 +164,8 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     wanted: ObjectVersion,
     deadline: Deadline,
   ): Promise<FileAddress> {
-    const chosen = chooseFile(link, object.mask, await readOne(actor, object, wanted, deadline))
+    const wire = await readOne(actor, object, wanted, deadline)
+    const chosen = chooseFile(link, object.mask, treeInMask({ model: deps.datamodel.current() }, wire, object.mask))
     if (chosen.kind === 'no column') throw pathError('there is no such column for files')
     const address = chosen.kind === 'file' ? await deps.files.chosenVersion(actor, chosen.id, link.fileVersion) : null
     if (!address) throw new AppError('ResourceNotFound', {}, { message: 'The object has no such file.' })
@@ -189,7 +192,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     }
     const format = formatOf(link.format ?? 'json')
     const work = () => write(asked, format)
-    const merges = settings().deep_link_access.merge_linked_objects !== 'none'
+    const merges = format.linked || settings().deep_link_access.merge_linked_objects !== 'none'
     return merges ? deps.heavyRequests.run(deadline, work) : work()
   }
 
@@ -225,7 +228,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
 }
 
 /** Formats of one object, beside sheets and IIIF. */
-const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc'])
+const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc', 'lido', 'mods'])
 
 /** @throws {AppError} `ApiObjectPath` where path and query say different things */
 function dispositionOf({ disposition }: DeepLink, asked: Disposition | undefined): Disposition | null {

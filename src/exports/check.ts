@@ -25,9 +25,10 @@ export interface CheckDeps {
 
 type Sent = Readonly<import('typebox').Static<typeof ExportBlock>>
 
-/** A mapping that is written into copies of files, and where it is named. */
+/** A mapping that is written into copies of files, or makes the documents, and where it is named. */
 export interface NamedMapping {
   readonly id: number
+  readonly use: 'exiftool_export' | 'xml_export'
   readonly path: string
 }
 
@@ -52,7 +53,12 @@ export async function checkExport(deps: CheckDeps, actor: Actor, sent: Sent): Pr
   checkFields(deps.datamodel.current(), body)
   checkNames(deps, body)
   deps.expiry(body.file_url_expire_days)
-  const mappings = versionsOf(body).flatMap(({ version, path }) => checkVersion(deps, version, path))
+  const mappings = [
+    ...(typeof body.mapping === 'number'
+      ? [{ id: body.mapping, use: 'xml_export' as const, path: 'export.mapping' }]
+      : []),
+    ...versionsOf(body).flatMap(({ version, path }) => checkVersion(deps, version, path)),
+  ]
   await deps.checkFormats(actor, body)
   return { name, type: type as ExportType, body, mappings }
 }
@@ -143,5 +149,5 @@ function checkVersion(deps: CheckDeps, version: ExportVersion, path: string): Na
   const id = Number(metadata)
   if (!Number.isSafeInteger(id) || id < 1)
     throw fail('metadata', 'must be standard, keep, remove, or the id of a mapping')
-  return [{ id, path: `${path}.metadata` }]
+  return [{ id, use: 'exiftool_export', path: `${path}.metadata` }]
 }

@@ -32,7 +32,7 @@ export interface ExportServiceDeps extends CheckDeps {
   readonly seal: Pick<Seal, 'seal' | 'open'>
   readonly rights: Pick<RightsService, 'resolveWho'>
   readonly conventionOf: ConventionOf
-  /** Mappings that are written into copies of files. @throws {AppError} */
+  /** Mappings of files and documents. @throws {AppError} */
   readonly requireMappings: (tx: Tx, named: readonly NamedMapping[]) => Promise<void>
   /** A plugin that transports can name. @throws {AppError} */
   readonly checkTransportPlugin: (plugin: string, path: string) => void

@@ -5,7 +5,7 @@ import { bodyBytes } from '../platform/http/body/drain.ts'
 import { streamedBody } from '../platform/http/body/streamed.ts'
 import { actorOf, type HttpApp } from '../platform/http/http.ts'
 import { registerArchiveRoutes } from './delivery/archive-routes.ts'
-import { deliver } from './delivery/deliver.ts'
+import { binary, partialResponses, sendContent } from './delivery/send.ts'
 import type { MetadataInObject, NameInObject } from './delivery/service.ts'
 import { readTransformRequest } from './delivery/transform-request.ts'
 import { registerFixityRoutes } from './fixity/routes.ts'
@@ -276,20 +276,8 @@ export async function registerFileRoutes(
       querystring: DownloadQuery,
       headers: DownloadHeaders,
       response: {
-        200: {
-          description: 'The content.',
-          content: {
-            'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
-          },
-        },
-        206: {
-          description: 'A part of it, for a `Range`.',
-          content: {
-            'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
-          },
-        },
-        304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
-        416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
+        200: { description: 'The content.', content: binary },
+        ...partialResponses,
       },
     },
     config: {
@@ -309,19 +297,10 @@ export async function registerFileRoutes(
       const signature = request.query['x-svc-signature'] ?? request.headers['x-svc-signature']
       const { obj_uuid: objUuid = null, ...query } = request.query
       const transform = readTransformRequest(query, files.presets())
-      const gone = new AbortController()
-      const asked = { signature, transform, nameIn: nameInObject, metadataIn, signal: gone.signal }
-      const delivery = await files.download(request.actor, { ...request.params, objUuid }, asked)
-      reply.raw.once('close', () => {
-        gone.abort()
-        delivery.end()
-      })
-      try {
-        return await deliver(request, reply, delivery)
-      } catch (error) {
-        delivery.failed(error as Error)
-        throw error
-      }
+      const asked = { signature, transform, nameIn: nameInObject, metadataIn }
+      return sendContent(request, reply, (signal) =>
+        files.download(request.actor, { ...request.params, objUuid }, { ...asked, signal }),
+      )
     },
   })
 }

@@ -1,4 +1,6 @@
-import type { MergeMode } from '../objects/service.ts'
+import type { FileChoice, MergeMode, WrittenObject } from '../objects/service.ts'
+
+export type { FileChoice, FilePlace, ShownFile, ToldFile, WrittenObject } from '../objects/service.ts'
 
 /** What writers are asked for. Each means the same in every one of them; a writer that has no use for one says so in docs/formats.md. */
 export interface FormatOptions {
@@ -48,30 +50,3 @@ export interface TableOptions {
   /** `xlsx`: a picture of the object. */
   readonly includeThumbnail?: boolean
 }
-
-export interface WrittenObject {
-  readonly systemObjectId: number
-  readonly version: number
-  readonly objecttype: string
-}
-
-/** A file as an object shows it (`FileApi`). */
-export type ShownFile = Readonly<Record<string, unknown>>
-
-export interface FilePlace {
-  /** The object that has the file: the written one, one below it or a linked one. */
-  readonly object: WrittenObject
-  /** Full name of the column. */
-  readonly field: string
-  /** The way to it from the written object: `artwork.artist.person.portrait`. */
-  readonly path: string
-}
-
-/** What is told of a file. */
-export interface ToldFile {
-  /** By their names: where each is, beside the written file (`path`) or at the service (`url`). Others are not told. */
-  readonly versions: Readonly<Record<string, { readonly path?: string; readonly url?: string }>>
-}
-
-/** Null: the file is left out. */
-export type FileChoice = (file: ShownFile, place: FilePlace) => ToldFile | null

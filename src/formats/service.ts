@@ -2,6 +2,8 @@
  * Objects in formats that others read. A *writer* makes bytes of objects, a *format* is what a writer is called by in addresses
  * (`json`, `xml_native`, `xslt/<name>`). All of them take the same options, and what the reader may read, no more.
  */
+
+import { lido, mods } from '../mappings/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { badRequest } from '../platform/errors.ts'
 import { type Deadline, noDeadline } from '../platform/limits/deadline.ts'
@@ -9,6 +11,7 @@ import type { Queryable } from '../platform/postgres/db.ts'
 import { type DublinCore, dcFormat } from './dc/dc.ts'
 import { htmlFormat } from './html/page.ts'
 import { jsonFormat } from './json/json.ts'
+import { type MappedDeps, mappedFormats, mappingFormat } from './mapped/format.ts'
 import type { FormatOptions, WrittenObject } from './options.ts'
 import { checkOptions, type ObjectSource, objectsOf, type SourceDeps, type SourceObject } from './source.ts'
 import { csvFormat } from './table/csv.ts'
@@ -37,6 +40,12 @@ export { namespace as nativeNamespace } from './xml/native.ts'
 export { checkSheets } from './xslt/check.ts'
 export type { Sheet } from './xslt/format.ts'
 
+/** Formats of XML that others prescribe, with the schemas of their documents. */
+export const prescribed = [
+  { format: 'lido', namespace: lido.base, schema: lido.schema },
+  { format: 'mods', namespace: mods.base, schema: mods.schema },
+] as const
+
 export interface FormatInfo {
   /** As it stands in addresses: `xml_native`, `xslt/lido`. */
   readonly name: string
@@ -46,6 +55,8 @@ export interface FormatInfo {
   readonly extension: string
   /** It shows one object alone. */
   readonly single: boolean
+  /** It reads linked objects with their fields. */
+  readonly linked: boolean
   /** What the base configuration says of the style sheet. */
   readonly sheet?: Sheet
 }
@@ -65,11 +76,9 @@ export interface WrittenDocument extends WrittenObject {
 
 export type FormatService = ReturnType<typeof createFormatService>
 
-export interface FormatDeps extends SourceDeps {
+export interface FormatDeps extends SourceDeps, MappedDeps {
   readonly db: Queryable
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
-  /** Where an object has a page for people, by its uuid; null: nowhere. */
-  readonly pageOf: (uuid: string) => string | null
   /** What objects say in Dublin Core. */
   readonly dublinCore: () => Promise<DublinCore>
   /** Style sheets of the base configuration. */
@@ -84,6 +93,7 @@ export function createFormatService(deps: FormatDeps) {
     htmlFormat(deps.pageOf),
     xlsxFormat({ openPictures: deps.files.openVersions }),
     dcFormat(deps.dublinCore),
+    ...mappedFormats(deps),
   ]
 
   const sheetNamed = (name: string): Sheet | undefined =>
@@ -98,7 +108,7 @@ export function createFormatService(deps: FormatDeps) {
   function formatOf(name: string): Format | null {
     const sheet = sheetNamed(name)
     if (sheet) return xsltFormat(sheet, readSheet)
-    return formats.find((format) => format.name === name) ?? null
+    return formats.find((format) => format.name === name) ?? mappingFormat(deps, name)
   }
 
   function formatNamed(name: string): Format {
@@ -107,14 +117,15 @@ export function createFormatService(deps: FormatDeps) {
     return format
   }
 
-  async function contextOf(
-    actor: Actor,
-    format: Format,
-    { options = {}, deadline = noDeadline }: WriteRequest,
-  ): Promise<WriteContext> {
+  async function begun(name: string): Promise<Format> {
+    const format = formatNamed(name)
+    return format.begin ? format.begin() : format
+  }
+
+  const contextOf = (actor: Actor, format: Format, request: WriteRequest): WriteContext => {
+    const { options = {}, deadline = noDeadline } = request
     checkOptions(options)
-    const needed = (await format.needs?.(options)) ?? options
-    return { actor, options: needed, deadline, model: deps.datamodel.current() }
+    return { actor, options: optionsFor(format, options), deadline, model: deps.datamodel.current() }
   }
 
   async function* told(context: WriteContext, objects: ObjectSource): AsyncGenerator<SourceObject> {
@@ -130,9 +141,9 @@ export function createFormatService(deps: FormatDeps) {
     find(name: string): FormatInfo | null {
       const format = formatOf(name)
       if (!format) return null
-      const { contentType, extension, single } = format
+      const { contentType, extension, single, linked = false } = format
       const sheet = sheetNamed(name)
-      return { name, contentType, extension, single, ...(sheet ? { sheet } : {}) }
+      return { name, contentType, extension, single, linked, ...(sheet ? { sheet } : {}) }
     },
 
     /** The XML Schema of `xml_native` for the datamodel as it is. */
@@ -150,28 +161,25 @@ export function createFormatService(deps: FormatDeps) {
      * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
     async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
-      const format = formatNamed(request.format)
-      const context = await contextOf(actor, format, request)
+      const format = await begun(request.format)
+      const context = contextOf(actor, format, request)
       yield* format.write(told(context, request.objects), context)
     },
 
     /** A document of its own for each of the objects, in their order. */
     async *each(actor: Actor, request: WriteRequest): AsyncGenerator<WrittenDocument> {
-      const format = formatNamed(request.format)
-      const context = await contextOf(actor, format, request)
-      const one = (await format.each?.()) ?? format.one
+      const format = await begun(request.format)
+      const context = contextOf(actor, format, request)
       for await (const object of told(context, request.objects)) {
         const { systemObjectId, version, objecttype, wire } = object
-        const bytes = one
-          ? await one(object, context)
+        const bytes = format.one
+          ? await format.one(object, context)
           : Buffer.concat(await Array.fromAsync(format.write(alone(object), context)))
         yield { systemObjectId, version, objecttype, uuid: String(wire._uuid), bytes }
       }
     },
 
-    /**
-     * Whether a format makes documents of many objects at once, by `parts`.
-     */
+    /** Whether a format makes documents of many objects at once, by `parts`. */
     isMadeAtOnce: (name: string): boolean => formatOf(name)?.parts !== undefined,
 
     /**
@@ -181,7 +189,7 @@ export function createFormatService(deps: FormatDeps) {
     async parts(actor: Actor, request: WriteRequest): Promise<ReadonlyMap<number, string>> {
       const format = formatNamed(request.format)
       if (!format.parts) throw new Error(`${request.format} makes documents one by one`)
-      const context = await contextOf(actor, format, request)
+      const context = contextOf(actor, format, request)
       const objects = told(context, request.objects)
       const first = await objects.next()
       // Of nothing a sheet may make something all the same, or fail.
@@ -198,6 +206,12 @@ export function createFormatService(deps: FormatDeps) {
       throw new Error(`${request.format} makes ${documents.length} documents of ${ids.length} objects`)
     },
   }
+}
+
+/** Where the options say nothing of linked objects, a format that shows their fields has them. */
+function optionsFor({ linked = false }: Format, options: FormatOptions): FormatOptions {
+  const { mergeLinkedObjects: asked = 'none' } = options
+  return linked && asked === 'none' ? { ...options, mergeLinkedObjects: 'all', mergeMaxDepth: 1 } : options
 }
 
 async function* alone(object: SourceObject): AsyncGenerator<SourceObject> {

@@ -19,16 +19,16 @@ export interface Format {
   readonly extension: string
   /** One object alone: a page for people. */
   readonly single: boolean
+  /** It shows fields of linked objects: they are read with them, whatever the options say. */
+  readonly linked?: boolean
+  /** The format with what it needs to know, which is read once for all objects of a request. */
+  begin?(): Promise<Format>
   /** A document of all, as pieces. @throws {AppError} before the first piece for options that it cannot do */
   write(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncIterable<Buffer>
   /** The document of one, where that is no list of one. */
   one?(object: SourceObject, context: WriteContext): Buffer | Promise<Buffer>
-  /** The same, where there is something to be looked up once for all of them. */
-  each?(): Promise<(object: SourceObject) => Buffer>
   /** A document for each object, in their order, all made at once. */
   parts?(objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<readonly string[]>
-  /** What it needs of objects beyond what is asked for. */
-  needs?(options: FormatOptions): Promise<FormatOptions>
 }
 
 /** Letters of a piece, about. */

@@ -1,5 +1,12 @@
 /** Formats of metadata by their prefixes. A format of src/formats joins by an entry in the table. */
-import { dcNamespace, dcSchema, type FormatService, nativeNamespace, type Sheet } from '../formats/service.ts'
+import {
+  dcNamespace,
+  dcSchema,
+  type FormatService,
+  nativeNamespace,
+  prescribed,
+  type Sheet,
+} from '../formats/service.ts'
 
 export interface Prefix {
   readonly prefix: string
@@ -23,6 +30,7 @@ const builtIn = (externalUrl: string): readonly Prefix[] => [
     schema: `${externalUrl}/api/v1/formats/xml_native.xsd`,
     namespace: nativeNamespace,
   },
+  ...prescribed.map((one) => ({ ...one, prefix: one.format })),
 ]
 
 export function createPrefixes({ externalUrl, formats, sheets }: PrefixDeps) {

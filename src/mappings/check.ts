@@ -36,6 +36,14 @@ export function checkMapping(context: CheckContext, input: MappingInput): Checke
   if (table !== null && context.model.tablesById.get(table)?.kind !== 'object') {
     throw badRequest(`body.idTable: there is no object type ${table}.`, { path: 'body.idTable', value: table })
   }
+  if (input.xml_base !== undefined && input.xml_base !== '' && input.xml_base !== profile.xmlBase) {
+    const path = 'body.xml_base'
+    const expected = profile.xmlBase === null ? 'nothing' : profile.xmlBase
+    throw badRequest(`${path}: elements of the profile ${profile.profile} have ${expected} as their namespace`, {
+      path,
+      value: input.xml_base,
+    })
+  }
   const [recipe] = Object.keys(input.recipe_configs ?? {})
   if (recipe !== undefined) {
     const path = 'body.recipe_configs'
@@ -46,6 +54,10 @@ export function checkMapping(context: CheckContext, input: MappingInput): Checke
     checkField({ ...context, profile, table, type }, field, `body.fields[${index}]`),
   )
   assertDistinct(fields)
+  if (profile.xmlBase !== null && input.limited_extensions?.length) {
+    const path = 'body.limited_extensions'
+    throw badRequest(`${path}: the mapping is for objects, not for files`, { path })
+  }
   const extensions = (input.limited_extensions ?? []).map((one) => one.toLowerCase().replace(/^\./, ''))
   return { profile: profile.profile, displayname: input.displayname ?? {}, table, type, fields, extensions }
 }
@@ -69,6 +81,7 @@ function typeOf(profile: Profile, sent: Readonly<Record<string, unknown>>): Prof
     exiftool_import: own.exiftool_import === true && sent.exiftool_import !== false,
     exiftool_export: own.exiftool_export === true && sent.exiftool_export !== false,
     ...(own.dc_export === true ? { dc_export: sent.dc_export !== false } : {}),
+    ...(own.xml_export === true ? { xml_export: sent.xml_export !== false } : {}),
     ...(omit === true ? { exiftool_export_omit_empty: true } : {}),
   }
 }
@@ -93,12 +106,16 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
       value: name,
     })
   }
+  const onlyExports = context.profile.xmlBase !== null
+  if (onlyExports && (field.xml_import?.length || field.strategy_import || field.type === 'Input')) {
+    throw badRequest(`${place}: nothing is imported by the profile ${context.profile.profile}`, { path: place })
+  }
   const imports = field.xml_import?.map(({ search }, index) => ({
     search: readSearch(search, `${place}.xml_import[${index}].search`),
   }))
   const exports = field.xml_export?.map(({ path, list, l10n }, index) =>
     readExport(
-      context.profile.type,
+      context.profile,
       context.tags,
       { path, ...(list ? { list } : {}), ...(l10n ? { l10n } : {}) },
       `${place}.xml_export[${index}].path`,
@@ -212,11 +229,16 @@ export function renderMapping(model: Model, mapping: Mapping, profile: Profile |
     displayname: { ...mapping.displayname },
     profile: mapping.profile,
     profile_type: { ...mapping.type },
+    ...xmlBaseOf(profile),
     fields: mapping.fields.map((field) => renderField(model, field, known.get(field.name))),
     limited_extensions: [...mapping.extensions],
     recipe_configs: {},
     custom: mapping.id !== ownMappingId,
   }
+}
+
+export function xmlBaseOf(profile: Profile | undefined): { readonly xml_base?: string } {
+  return profile?.xmlBase ? { xml_base: profile.xmlBase } : {}
 }
 
 function renderField(model: Model, field: MappingField, known: ProfileField | undefined) {

@@ -9,12 +9,12 @@ export const strategies = ['replace', 'append', 'merge', 'skip_if_present'] as c
 export type Strategy = (typeof strategies)[number]
 
 /** What a mapping can be used for. */
-export const uses = ['exiftool_import', 'exiftool_export', 'dc_export'] as const
+export const uses = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export'] as const
 export type Use = (typeof uses)[number]
 
 export type ProfileType = Readonly<Partial<Record<Use | 'exiftool_export_omit_empty', boolean>>>
 
-/** Where a tag is written, and in which shape: one text, a list, a text for each language, or a list of such. */
+/** Where a tag or an element is written, and in which shape: one text, a list, a text for each language, or a list of such. */
 export interface ExportTag {
   readonly path: string
   readonly list?: boolean
@@ -51,6 +51,8 @@ export interface Profile {
   readonly profile: string
   readonly displayname: Localized
   readonly type: ProfileType
+  /** Namespace of the elements of an export as XML; null: it is for tags. */
+  readonly xmlBase: string | null
   readonly tabs: readonly ProfileTab[]
 }
 

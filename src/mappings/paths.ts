@@ -1,18 +1,9 @@
 import type { Column, Model, Table } from '../datamodel/model.ts'
+import type { FieldPath } from '../objects/service.ts'
 import { badRequest } from '../platform/errors.ts'
 import type { StoredPath } from './model.ts'
 
-/** A path in the datamodel as it is now. */
-export interface FieldPath {
-  /** The object type. */
-  readonly root: Table
-  /** Nested tables from the outside in. */
-  readonly nested: readonly Table[]
-  /** The column that links to the object whose column it is. */
-  readonly link: Column | null
-  /** Null: the identifier of the object. */
-  readonly column: Column | null
-}
+export type { FieldPath }
 
 const unmappable = new Set<Column['type']>(['eas', 'link'])
 

@@ -3,9 +3,10 @@ import { basename, extname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { parse } from 'yaml'
-import { readElement } from './dublin-core.ts'
-import { type ExportTag, type Profile, type ProfileField, type ProfileType, strategies } from './model.ts'
+import { readDcElement } from './dublin-core.ts'
+import { type ExportTag, type Profile, type ProfileField, strategies } from './model.ts'
 import { readExportTag, readSearch, type Tags } from './tags/tags.ts'
+import { readElement, structureOf, xmlBases } from './xml/structures.ts'
 
 const closed = { additionalProperties: false } as const
 const name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' })
@@ -22,9 +23,11 @@ const ProfileFile = Type.Object(
         exiftool_export: Type.Optional(Type.Boolean()),
         exiftool_export_omit_empty: Type.Optional(Type.Boolean()),
         dc_export: Type.Optional(Type.Boolean()),
+        xml_export: Type.Optional(Type.Boolean()),
       },
       closed,
     ),
+    xml_base: Type.Optional(Type.String({ maxLength: 200 })),
     tabs: Type.Array(
       Type.Object(
         {
@@ -42,7 +45,7 @@ const ProfileFile = Type.Object(
                   Type.Array(
                     Type.Object(
                       {
-                        path: Type.String({ maxLength: 200 }),
+                        path: Type.String({ maxLength: 400 }),
                         list: Type.Optional(Type.Boolean()),
                         l10n: Type.Optional(Type.Boolean()),
                       },
@@ -99,10 +102,13 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
   }
   if (given.profile !== basename(file)) throw new Error(`${file}: profile must be the name of the file`)
   const seen = new Set<string>()
+  assertType(given, file)
+  const target = { type: given.profile_type, xmlBase: given.xml_base ?? null }
+  const readTag = (tag: ExportTag): ExportTag => readExport(target, tags, tag, 'export')
   return {
     profile: given.profile,
     displayname: given.displayname,
-    type: given.profile_type,
+    ...target,
     tabs: given.tabs.map(({ tab, text, custom = false, fields }) => ({
       tab,
       text,
@@ -110,7 +116,7 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
       fields: fields.map((field) => {
         if (seen.has(field.name)) throw new Error(`${file}: two fields are called ${field.name}`)
         seen.add(field.name)
-        return fieldOf(field, file, tags, given.profile_type)
+        return fieldOf(field, file, readTag)
       }),
     })),
   }
@@ -124,16 +130,29 @@ function parsed(text: string, file: string): unknown {
   }
 }
 
+/** @throws {Error} where the types of the profile do not go together */
+function assertType({ profile_type: type, xml_base: base }: Static<typeof ProfileFile>, file: string): void {
+  if (type.xml_export !== true && base !== undefined)
+    throw new Error(`${file}: xml_base is for profiles with xml_export`)
+  if (type.xml_export === true && !structureOf(base ?? null)) {
+    throw new Error(`${file}: xml_base must be one of ${xmlBases.join(', ')}`)
+  }
+  const kinds = [type.xml_export, type.dc_export, type.exiftool_export || type.exiftool_import]
+  if (kinds.filter(Boolean).length > 1) {
+    throw new Error(`${file}: a profile is for XML, for Dublin Core or for tags of files`)
+  }
+}
+
 type FieldInFile = Static<typeof ProfileFile>['tabs'][number]['fields'][number]
 
-function fieldOf(field: FieldInFile, file: string, tags: Tags, type: ProfileType): ProfileField {
+function fieldOf(field: FieldInFile, file: string, readTag: (tag: ExportTag) => ExportTag): ProfileField {
   try {
     return {
       name: field.name,
       text: field.text,
       ...(field.strategy_import ? { strategy: field.strategy_import } : {}),
       imports: (field.import ?? []).map((search) => ({ search: readSearch(search, 'import') })),
-      exports: (field.export ?? []).map((tag) => readExport(type, tags, tag, 'export')),
+      exports: (field.export ?? []).map(readTag),
       columns: field.columns ?? [],
     }
   } catch (cause) {
@@ -146,7 +165,14 @@ export function fieldsOf({ tabs }: Profile): ReadonlyMap<string, ProfileField> {
   return new Map(tabs.flatMap(({ fields }) => fields.map((field) => [field.name, field] as const)))
 }
 
-/** What a field is written to: an element of Dublin Core, or a tag of files. @throws {AppError} `ServerGeneric` */
-export function readExport(type: ProfileType, tags: Tags, tag: ExportTag, place: string): ExportTag {
-  return type.dc_export ? readElement(tag, place) : readExportTag(tags, tag, place)
+/** What a field is written to: an element of Dublin Core or of another format of XML, or a tag of files. @throws {AppError} `ServerGeneric` */
+export function readExport(
+  { type, xmlBase }: Pick<Profile, 'type' | 'xmlBase'>,
+  tags: Tags,
+  tag: ExportTag,
+  place: string,
+): ExportTag {
+  if (type.dc_export) return readDcElement(tag, place)
+  const structure = structureOf(xmlBase)
+  return structure ? readElement(structure, tag, place) : readExportTag(tags, tag, place)
 }

@@ -15,7 +15,7 @@ const ProfileType = Type.Object(
     exiftool_export_omit_empty: Type.Optional(
       Type.Boolean({ description: 'A field without a value leaves its tags as they are, instead of emptying them.' }),
     ),
-    xml_export: Type.Optional(Type.Boolean()),
+    xml_export: Type.Optional(Type.Boolean({ description: 'Objects are written as XML of the profile: LIDO, MODS.' })),
     dc_export: Type.Optional(Type.Boolean()),
     plugins_import: Type.Optional(Type.Boolean()),
   },
@@ -28,7 +28,10 @@ const ProfileType = Type.Object(
 
 const ExportTag = Type.Object(
   {
-    path: Type.String({ maxLength: 200, description: 'A tag: `XMP-dc:Title`, or one of your own in XMP.' }),
+    path: Type.String({
+      maxLength: 400,
+      description: 'A tag: `XMP-dc:Title`, or one of your own in XMP. For XML the path of an element below the root.',
+    }),
     list: Type.Optional(Type.Boolean({ description: 'One entry for each value; else they are joined with `; `.' })),
     l10n: Type.Optional(Type.Boolean({ description: 'One text for each language.' })),
     attributes: Type.Optional(Type.Unknown(refused(notHere))),
@@ -108,6 +111,7 @@ export const ProfileOutput = Type.Object(
     profile: Type.String({ description: 'With the ending of its file: `file-metadata.yml`.' }),
     displayname: LocaValue,
     profile_type: ProfileType,
+    xml_base: Type.Optional(Type.String({ description: 'Namespace of the elements, of profiles for XML.' })),
     tabs: Type.Array(Tab),
     _compiled_recipes: Type.Object({}, open),
     mappings: Type.Array(
@@ -138,7 +142,9 @@ export const MappingInput = Type.Object(
     displayname: Type.Optional(LocaValue),
     profile: Type.String({ maxLength: 200, description: 'Name of a profile.' }),
     profile_type: Type.Optional(ProfileType),
-    xml_base: Type.Optional(Type.Unknown(refused(notHere))),
+    xml_base: Type.Optional(
+      Type.String({ maxLength: 200, description: 'Namespace of the elements: that of the profile, or nothing.' }),
+    ),
     fields: Type.Optional(Type.Array(Field, { maxItems: 1000 })),
     limited_extensions: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 20 }), {
@@ -162,6 +168,7 @@ export const MappingOutput = Type.Object(
     displayname: LocaValue,
     profile: Type.String(),
     profile_type: ProfileType,
+    xml_base: Type.Optional(Type.String({ description: 'Namespace of the elements, of mappings for XML.' })),
     fields: Type.Array(Type.Object({}, { ...open, 'x-names': () => Field })),
     limited_extensions: Type.Array(Type.String()),
     recipe_configs: Type.Object({}, open),

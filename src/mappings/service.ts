@@ -9,12 +9,27 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { confirmTask, type Task } from '../platform/values/tasks.ts'
-import { checkMapping, renderMapping, renderTags, unknownProfile } from './check.ts'
+import { checkMapping, renderMapping, renderTags, unknownProfile, xmlBaseOf } from './check.ts'
+import { createXmlMappings } from './export/xml.ts'
 import { type Mapping, ownMappingId, ownProfile, type Profile, type Use } from './model.ts'
 import { fieldsOf, loadProfiles } from './profiles.ts'
 import type { MappingInput, MappingOutput, ProfileOutput } from './schema.ts'
 import * as store from './store.ts'
 import { openTagCatalogue } from './tags/tags.ts'
+
+export { inLanguage, joined } from './export/tags.ts'
+export type { Text } from './export/values.ts'
+export type { XmlField, XmlMapping, XmlMappings } from './export/xml.ts'
+export { lido } from './xml/lido.ts'
+export { mods } from './xml/mods.ts'
+export {
+  type FixedElement,
+  readXmlPath,
+  takesLanguages,
+  type XmlElement,
+  type XmlPath,
+  type XmlStructure,
+} from './xml/structure.ts'
 
 export const manageMappings: NeededRight = { name: 'system.profile' }
 
@@ -91,6 +106,14 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     profile: (name: string): Profile | undefined => profiles.get(name),
     tags,
     forDublinCore: store.findForDublinCore,
+    /** What objects say in formats of XML. */
+    xml: createXmlMappings({
+      db,
+      datamodel,
+      find,
+      profile: (name) => profiles.get(name),
+      mappingsOf: store.mappingsOfProfile,
+    }),
 
     /** Where mappings are named; each says so once, when the service is put together. */
     addUses(more: readonly MappingUse[]): void {
@@ -193,6 +216,7 @@ function renderProfile(
     profile: profile.profile,
     displayname: { ...profile.displayname },
     profile_type: { ...profile.type },
+    ...xmlBaseOf(profile),
     tabs: profile.tabs.map(({ tab, text, custom, fields }) => ({
       tab,
       text: { ...text },

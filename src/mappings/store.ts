@@ -39,6 +39,16 @@ export async function listMappings(from: Queryable): Promise<readonly Omit<Row, 
   return rows
 }
 
+/** Those that were made of a profile, by id. */
+export async function mappingsOfProfile(from: Queryable, profile: string): Promise<readonly Mapping[]> {
+  const { rows } = await from.query<Row>(
+    `select ${columns} from mapping where profile = $1 order by id`,
+    [profile],
+    'mappings-of-profile',
+  )
+  return rows.map(toMapping)
+}
+
 export type Written = Omit<Mapping, 'id'>
 
 function parameters({ profile, displayname, ...body }: Written): readonly unknown[] {

@@ -90,6 +90,28 @@ export { refreshStandards } from './standard/refresh.ts'
 export { valueText } from './standard/text.ts'
 export { isBulk, mostSingle } from './stored/index-lane.ts'
 export type { ReadableSql } from './stored/readable-sql.ts'
+export { type ColumnValue, type FieldPath, linkedAt, valuesAt } from './values/at.ts'
+export {
+  type FieldTree,
+  type FileChoice,
+  type FilePlace,
+  type FileTree,
+  fileLists,
+  isRecord,
+  type KeepPath,
+  namedBy,
+  type ObjectTree,
+  type RowTree,
+  records,
+  type ShownFile,
+  type ToldFile,
+  treeInMask,
+  treeOf,
+  type VersionTree,
+  type Wire,
+  type WrittenObject,
+  writtenOf,
+} from './values/tree.ts'
 
 /** Renders saved objects in the transaction that saved them, each with its own mask, in order. */
 export type RenderSaved = (

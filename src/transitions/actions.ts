@@ -7,7 +7,7 @@ import type { Schedule } from '../platform/values/schedule.ts'
 import type { Person } from '../rights/service.ts'
 import type { WebhookService } from '../webhooks/service.ts'
 import { attempts, type EffectJob, type EffectObject, effectJobNames } from './effects.ts'
-import { transitionMail } from './mail-text.ts'
+import { type MailObject, transitionMail } from './mail-text.ts'
 import { type Action, rootUserId, verdictOf } from './model.ts'
 import type { SetterDeps } from './setters.ts'
 import { withheldEvents } from './withheld.ts'
@@ -23,12 +23,12 @@ export interface Recipient {
 
 /** How mails and webhooks show objects. */
 export interface ActionObjects {
-  /** Short texts of the objects that the actor may see, also of those in the trash, in the best language. */
+  /** The objects that the actor may see, also those in the trash, with their short texts in the best language. */
   describe(
     actor: Actor,
     systemObjectIds: readonly number[],
     languages: readonly string[],
-  ): Promise<ReadonlyMap<number, string>>
+  ): Promise<ReadonlyMap<number, { readonly text: string; readonly uuid: string }>>
   /** What the actor may see of the objects, in full, as they are stored by now; purged ones are left out. */
   render(actor: Actor, systemObjectIds: readonly number[]): Promise<readonly Readonly<Record<string, unknown>>[]>
 }
@@ -45,6 +45,8 @@ export interface ActionOptions {
   /** As whom actions tell of objects: whoever has set the transition. */
   actorsOf: SetterDeps['actorsOf']
   externalUrl: string
+  /** Where people see an object; null: nowhere. */
+  linkOf: (object: { readonly systemObjectId: number; readonly uuid: string }) => string | null
   /** Languages of the instance, best first: for readers who have chosen none. */
   languages: () => readonly string[]
 }
@@ -205,7 +207,7 @@ async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId:
   const mails: WaitingMail[] = []
   for (const { reader, objects } of readers.values()) {
     const languages = reader.languages.length > 0 ? reader.languages : options.languages()
-    const text = transitionMail(job, await shown(options, setter, idsOf([...objects]), languages), languages)
+    const text = transitionMail(job, await shown(options, setter, [...objects], languages), languages)
     const mail = {
       ...text,
       key: `${effectJobNames.email}:${jobId}:${reader.userId}`,
@@ -233,13 +235,18 @@ function objectsByPerson({ action, objects }: EffectJob<'email'>): Map<Person, E
   return people
 }
 
-/** Texts of objects. There are no deep links yet, so a mail has no addresses of them. */
+/** Texts of objects, with their addresses; what was deleted has none. */
 async function shown(
-  { objects }: ActionOptions,
+  { objects: described, linkOf }: ActionOptions,
   setter: Actor,
-  ids: readonly number[],
+  objects: readonly EffectObject[],
   languages: readonly string[],
-): Promise<readonly string[]> {
-  const texts = await objects.describe(setter, ids, languages)
-  return ids.map((id) => texts.get(id) || `#${id}`)
+): Promise<readonly MailObject[]> {
+  const known = await described.describe(setter, idsOf(objects), languages)
+  const deleted = new Set(idsOf(objects.filter(({ operation }) => operation === 'DELETE')))
+  return idsOf(objects).map((id) => {
+    const found = known.get(id)
+    const link = found && !deleted.has(id) ? linkOf({ systemObjectId: id, uuid: found.uuid }) : null
+    return { text: found?.text || `#${id}`, link }
+  })
 }

@@ -8,6 +8,13 @@ export interface TransitionMail {
   readonly html: string
 }
 
+/** An object in a mail. */
+export interface MailObject {
+  readonly text: string
+  /** Where it is seen; null: nowhere. */
+  readonly link: string | null
+}
+
 /** Longer lists are cut: the mail says how many there are. */
 const maxListed = 100
 
@@ -19,8 +26,7 @@ const words = {
 /** The mail of a transition in the best language of its reader. */
 export function transitionMail(
   job: EffectJob<'email'>,
-  /** Their texts. */
-  objects: readonly string[],
+  objects: readonly MailObject[],
   languages: readonly string[],
 ): TransitionMail {
   const { by, more, subject: fallback } = languages[0]?.startsWith('de') ? words.de : words.en
@@ -28,12 +34,17 @@ export function transitionMail(
   const listed = objects.slice(0, maxListed)
   const rest = objects.length > maxListed ? more(objects.length - maxListed) : ''
   const actor = job.actor ? `${by}: ${job.actor.displayname}` : ''
-  const lines = [message, listed.map((text) => `- ${text}`).join('\n'), rest, actor]
+  const lines = [
+    message,
+    listed.map(({ text, link }) => `- ${text}${link === null ? '' : `\n  ${link}`}`).join('\n'),
+    rest,
+    actor,
+  ]
   return {
     subject: oneLine(textIn(job.action.subject, languages) || fallback),
     text: lines.filter((line) => line !== '').join('\n\n'),
     html: html`<p style="white-space: pre-line">${message}</p>
-<ul>${listed.map((text) => html`<li>${text}</li>`)}</ul>
+<ul>${listed.map(({ text, link }) => html`<li>${link === null ? text : html`<a href="${link}">${text}</a>`}</li>`)}</ul>
 <p>${rest}</p>
 <p>${actor}</p>`.toString(),
   }

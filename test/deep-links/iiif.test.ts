@@ -4,12 +4,14 @@ import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import Ajv from 'ajv'
 import formats from 'ajv-formats'
+import sharp from 'sharp'
 import type { Mask } from '../../src/datamodel/model.ts'
 import { createManifests } from '../../src/deep-links/iiif/manifest.ts'
 import { markdownToHtml } from '../../src/deep-links/iiif/markdown.ts'
 import { parseDeepLink } from '../../src/deep-links/path.ts'
 import type { LocatedObject } from '../../src/objects/service.ts'
 import { ok } from '../collections/support.ts'
+import { pdf } from '../files/documents.ts'
 import { picture, upload } from '../files/support.ts'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import type { Json } from '../support/client.ts'
@@ -222,6 +224,64 @@ suite('manifests', () => {
     assert.deepEqual([answer.status, answer.code], [404, 'ResourceNotFound'])
   })
 
+  test('the pages of a document are canvases, each with an image service; who sees no more than its picture has one', async () => {
+    const content = pdf(['first page', 'second page', 'third page'])
+    const sent = [{ name: 'letter.pdf', content }]
+    const [letter] = (await upload(it.svc, 'root', sent, { produce_versions: 'true' })).body
+    await it.svc.drain()
+    const written = await it.work({ title: { 'en-US': 'Letter' } }, [letter])
+    const readLetter = async (login: string | null) => {
+      const answer = await it.open(`uuid/${written._uuid}/${manifestPath}`, login)
+      assert.equal(answer.status, 200)
+      assertManifest(answer.json())
+      return answer.json().items as Json[]
+    }
+    const image = async (url: string) => {
+      const answer = await it.svc.inject({ method: 'GET', url: path(url) })
+      assert.equal(answer.statusCode, 200, `${url} ${answer.body.slice(0, 200)}`)
+      return answer.rawPayload
+    }
+    const bodyOf = (canvas: Json): Json => canvas.items[0].items[0].body
+    for (const login of [null, 'root']) {
+      const canvases = await readLetter(login)
+      assert.deepEqual(
+        canvases.map(({ label }) => label.none[0]),
+        ['letter.pdf, 1', 'letter.pdf, 2', 'letter.pdf, 3'],
+      )
+      const service = bodyOf(canvases[1] as Json).service[0].id
+      const info = JSON.parse((await image(`${service}/info.json`)).toString())
+      const { width, height } = canvases[1] as Json
+      assert.deepEqual([info.id, info.width, info.height, Math.max(width, height)], [service, width, height, 3000])
+      const shown = await Promise.all(canvases.map((canvas) => image(canvas.thumbnail[0].id)))
+      assert.equal(new Set(shown.map((one) => one.toString('base64'))).size, 3, 'each page has its own text')
+      const { width: across, height: down } = await sharp(shown[0]).metadata()
+      assert.deepEqual([across, down], [canvases[0]?.thumbnail[0].width, canvases[0]?.thumbnail[0].height])
+      // The words stand at the top: a part of the page is where it belongs.
+      const ink = async (region: string) => {
+        const part = await image(`${service}/${region}/300,/0/gray.png`)
+        return (await sharp(part).stats()).channels[0]?.stdev ?? 0
+      }
+      assert.ok((await ink('pct:0,0,100,30')) > 0)
+      assert.equal(await ink('pct:0,60,100,30'), 0)
+    }
+    const [first] = await readLetter(null)
+    const service = bodyOf(first as Json).service[0].id as string
+    for (const [page, status] of [
+      ['original~4', 404],
+      ['original~0', 404],
+      ['original~99999999', 404],
+      ['none~1', 404],
+      ['original', 404],
+    ] as const) {
+      const url = `${path(service).replace('original~1', page)}/full/max/0/default.jpg`
+      assert.equal((await it.svc.inject({ method: 'GET', url })).statusCode, status, page)
+    }
+    await it.grant({ viewer: { read: {}, asset_show: { versions: ['office.small'] } } })
+    assert.equal((await readLetter('viewer')).length, 1)
+    assert.equal((await it.svc.inject({ method: 'GET', url: `${path(service)}/info.json` })).statusCode, 403)
+    await it.grant({ deep_link: { read: {}, asset_show: {}, asset_download: {} } })
+  })
+
   test('a viewer of another origin loads the manifest and shows its pictures', { skip: noBrowser }, async () => {
     const origin = await it.svc.listen()
     await using browser = await startBrowser({ localhost: origin })
@@ -252,7 +312,7 @@ test('a manifest of a thousand canvases is one, too', () => {
   const image = {
     kind: 'column',
     mode: 'edit',
-    column: { name: 'image', fullName: 'work.image', type: 'eas', nameLocalized: {} },
+    column: { id: 1, name: 'image', fullName: 'work.image', type: 'eas', nameLocalized: {} },
   }
   const table = { name: 'work', fields: [], nameLocalized: {} }
   const mask = { name: 'all', table, fields: [image] } as unknown as Mask
@@ -274,6 +334,7 @@ test('a manifest of a thousand canvases is one, too', () => {
   const wire = { work: { image: pages }, _standard: { 1: { text: { 'en-US': 'Book' } } } }
   const make = createManifests({
     externalUrl: 'http://localhost',
+    datamodel: { current: () => ({ objecttypes: new Map() }) },
     settings: () => ({ deep_link_access: { iiif_required_statement: { label: {}, value: {} } } }) as never,
     languages: () => ['en-US'],
     formats: { find: () => null },

@@ -335,7 +335,7 @@ suite('objects behind deep links', () => {
     const html = await it.open(`${path}/format/html`)
     assert.match(`${html.headers['content-type']}`, /^text\/html/)
     assert.ok(html.content.includes('View'))
-    for (const format of ['xlsx', 'none', 'xml', 'lido', 'xslt/none']) {
+    for (const format of ['xlsx', 'none', 'xml', 'lid', 'xslt/none', 'xmlmapping/1']) {
       refused(await it.open(`${path}/format/${format}`), 400, 'ApiObjectPath', format)
     }
   })

@@ -43,7 +43,8 @@ test('profiles of one’s own come from folders and files of the configuration',
     await writeFile(single, profile.replace('museum.yml', 'second.yml'))
     await using svc = await startService({ mappingPaths: [folder, single] })
     const { body } = await svc.as('root').get('/xmlmapping/list')
-    assert.deepEqual(body.map((one: Json) => one.profile).sort(), ['file-metadata.yml', 'museum.yml', 'second.yml'])
+    const builtIn = ['dc.yml', 'file-metadata.yml', 'lido.yml', 'mods.yml']
+    assert.deepEqual(body.map((one: Json) => one.profile).sort(), [...builtIn, 'museum.yml', 'second.yml'].sort())
     const own = body.find((one: Json) => one.profile === 'museum.yml')
     assert.deepEqual(own.profile_type, { exiftool_import: true })
     const [field] = own.tabs[0].fields
@@ -71,6 +72,11 @@ test('a profile that cannot be read keeps the service from starting, and says wh
         profile.replace('exiftool_import', 'exiftool_imports'),
         /museum\.yml: \/profile_type\/exiftool_imports is not known/,
       ],
+      [
+        profile.replace('displayname:', 'xml_base: http://www.lido-schema.org\ndisplayname:'),
+        /museum\.yml: xml_base is for profiles with xml_export/,
+      ],
+      [profile.replace('exiftool_import: true', 'xml_export: true'), /museum\.yml: xml_base must be one of http/],
       [profile.replace('merge', 'first'), /museum\.yml: \/tabs\/0\/fields\/0\/strategy_import/],
       [profile.replace("['XMP-museum:Inventory']", "['//a[b=1]']"), /museum\.yml: inventory: .*is no tag/],
       [

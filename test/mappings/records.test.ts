@@ -34,11 +34,15 @@ suite('mappings', () => {
     const id = await mapping(archive.svc, [])
     const list = await archive.svc.as('uma').get('/xmlmapping/list')
     assert.equal(list.status, 200)
-    assert.deepEqual(
-      list.body.map(({ profile }: Json) => profile),
-      ['file-metadata.yml'],
-    )
-    const [own] = list.body
+    assert.deepEqual(list.body.map(({ profile }: Json) => profile).sort(), [
+      'dc.yml',
+      'file-metadata.yml',
+      'lido.yml',
+      'mods.yml',
+    ])
+    const own = list.body.find(({ profile }: Json) => profile === 'file-metadata.yml')
+    const lido = list.body.find(({ profile }: Json) => profile === 'lido.yml')
+    assert.deepEqual([lido.xml_base, lido.profile_type], ['http://www.lido-schema.org', { xml_export: true }])
     assert.deepEqual(
       own.mappings.map((one: Json) => one.id).sort((a: number, b: number) => a - b),
       [1, id],

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import chromium from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from 'playwright-core'
 
@@ -18,12 +19,24 @@ export interface TestBrowser extends AsyncDisposable {
 /** Of a browser that shows one page and is thrown away; and one that would hide what a policy forbids. */
 const unwanted = ['--single-process', '--no-zygote', '--disable-web-security', '--allow-running-insecure-content']
 
+/** Processes of a test run share the file of the package: one may still be unpacking it when the next one starts it. */
+async function launched(executablePath: string, args: string[]): Promise<Browser> {
+  for (let attempts = 100; ; attempts--) {
+    try {
+      return await engine.launch({ executablePath, args, headless: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ETXTBSY' || attempts === 0) throw error
+      await sleep(200)
+    }
+  }
+}
+
 /** @param localhost address of the service that stands for `localhost`, whatever the port: passkeys need a name. */
 export async function startBrowser({ localhost }: { localhost?: string } = {}): Promise<TestBrowser> {
   const executablePath = named || (await chromium.executablePath())
   const mapped = localhost === undefined ? [] : [`--host-resolver-rules=MAP localhost ${new URL(localhost).host}`]
   const args = [...chromium.args.filter((arg) => !unwanted.includes(arg)), ...mapped]
-  const browser: Browser = await engine.launch({ executablePath, args, headless: true })
+  const browser = await launched(executablePath, args)
   return {
     async open(url, settings = {}) {
       const page = await browser.newPage(settings)

@@ -1,5 +1,7 @@
-/** Files as canvases: a picture in its pixels, a film and a sound in their seconds, a document by the picture of its first page. */
-import type { FileWire, Wire } from '../files.ts'
+/** Files as canvases: a picture in its pixels, a film and a sound in their seconds, a document by its pages. */
+import { pageName, pageSizesOf } from '../../files/service.ts'
+import type { Wire } from '../../objects/service.ts'
+import type { FileWire } from '../files.ts'
 
 interface VersionWire extends Wire {
   readonly class: string
@@ -47,17 +49,41 @@ const sounds: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 }
 
-/** null: nothing of the file can be shown to the reader. */
-export function canvasOf(file: FileWire, number: number, context: CanvasContext): Wire | null {
+/** Pages of one document that are shown. */
+const mostPages = 2000
+
+/** None: nothing of the file can be shown to the reader. @param number of the file, which its canvases are called by */
+export function canvasesOf(file: FileWire, number: number, context: CanvasContext): readonly Wire[] {
   const versions = shownVersions(file)
-  const body = bodyOf(file, versions, context)
-  if (!body) return null
-  const id = `${context.base}/canvas/${number}`
   const thumbnail = thumbnailOf(file, versions, context)
+  const name = `${file.original_filename ?? number}`
+  const pages = pageBodies(file, versions, context)
+  if (pages.length > 1) {
+    return pages.map((body, index) =>
+      canvas(`${number}-${index + 1}`, body, {
+        context,
+        file,
+        label: `${name}, ${index + 1}`,
+        thumbnail: smallOf(body),
+      }),
+    )
+  }
+  const body = pages[0] ?? bodyOf(file, versions, context)
+  return body ? [canvas(`${number}`, body, { context, file, label: name, thumbnail })] : []
+}
+
+interface Shown {
+  readonly context: CanvasContext
+  readonly file: FileWire
+  readonly label: string
+  readonly thumbnail: Wire | null
+}
+
+function canvas(name: string, body: Body, { context, file, label, thumbnail }: Shown): Wire {
+  const id = `${context.base}/canvas/${name}`
   const takesOriginal = (file.versions as Wire | undefined)?.original as
     | { readonly _download_allowed?: boolean }
     | undefined
-  const label = `${file.original_filename ?? number}`
   return {
     id,
     type: 'Canvas',
@@ -66,7 +92,15 @@ export function canvasOf(file: FileWire, number: number, context: CanvasContext)
     ...(body.duration === null ? {} : { duration: body.duration }),
     ...(thumbnail ? { thumbnail: [thumbnail] } : {}),
     ...(takesOriginal?._download_allowed
-      ? { rendering: [{ id: context.originalOf(file), type: kindOf(file), label: { none: [label] } }] }
+      ? {
+          rendering: [
+            {
+              id: context.originalOf(file),
+              type: kindOf(file),
+              label: { none: [`${file.original_filename ?? label}`] },
+            },
+          ],
+        }
       : {}),
     items: [
       {
@@ -75,6 +109,36 @@ export function canvasOf(file: FileWire, number: number, context: CanvasContext)
         items: [{ id: `${id}/painting`, type: 'Annotation', motivation: 'painting', body: body.resource, target: id }],
       },
     ],
+  }
+}
+
+/** The pages of a document, where the reader may look at it as it was uploaded and its pages are known. */
+function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasContext): readonly Body[] {
+  const sizes = pageSizesOf((file.technical_metadata as Wire | undefined)?.page_sizes).slice(0, mostPages)
+  const original = versions.find(([name]) => name === 'original')
+  if (sizes.length === 0 || !original) return []
+  const [name, version] = original
+  const signature = new URL(version.url).searchParams.get('x-svc-signature')
+  const signed = context.isStranger || signature === null ? '' : `/${encodeURIComponent(signature)}`
+  const place = `${context.externalUrl}/api/v1/eas/iiif/${file._id}/${version.hash}${signed}`
+  return sizes.map((size, index) => ({
+    resource: imageAt(`${place}/${encodeURIComponent(pageName(name, index + 1))}`, size),
+    size,
+    duration: null,
+  }))
+}
+
+/** The same picture, small: its service makes it. */
+function smallOf({ resource, size }: Body): Wire | null {
+  const [service] = (resource.service ?? []) as readonly [{ readonly id: string }?]
+  if (!service || !size) return null
+  const scale = Math.min(1, thumbnailSide / Math.max(size.width, size.height))
+  const [width, height] = [Math.max(1, Math.round(size.width * scale)), Math.max(1, Math.round(size.height * scale))]
+  return {
+    ...resource,
+    id: `${service.id}/full/${width},${height}/0/default.jpg`,
+    width,
+    height,
   }
 }
 
@@ -152,6 +216,11 @@ function pictureResource(
   const address = isStranger
     ? `${externalUrl}/api/v1/eas/iiif/${file._id}/${version.hash}/${encodeURIComponent(name)}`
     : (version.iiif_url as string)
+  return imageAt(address, size)
+}
+
+/** A picture whose parts are had at an address. */
+function imageAt(address: string, size: { readonly width: number; readonly height: number }): Wire {
   return {
     id: `${address}/full/max/0/default.jpg`,
     type: 'Image',

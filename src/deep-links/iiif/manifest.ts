@@ -3,18 +3,20 @@
  * @see https://iiif.io/api/presentation/3.0/
  */
 import type { BaseConfig } from '../../config/service.ts'
-import type { LocatedObject } from '../../objects/service.ts'
+import type { Model } from '../../datamodel/model.ts'
+import { type LocatedObject, type ObjectTree, treeInMask, type Wire } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { deepLink } from '../../platform/values/deep-link.ts'
-import { type FileWire, fileColumns, type Wire } from '../files.ts'
+import { type FileWire, fileColumns } from '../files.ts'
 import { type DeepLink, manifestFormat } from '../path.ts'
-import { canvasOf } from './canvases.ts'
+import { canvasesOf } from './canvases.ts'
 import { markdownToHtml } from './markdown.ts'
 import { metadataOf, type Pair, titleOf } from './metadata.ts'
 import { languageMap } from './texts.ts'
 
 export interface ManifestDeps {
   readonly externalUrl: string
+  readonly datamodel: { current(): Pick<Model, 'objecttypes'> }
   readonly settings: () => Pick<BaseConfig, 'deep_link_access'>
   readonly languages: () => readonly string[]
   readonly formats: { find(name: string): unknown }
@@ -27,22 +29,26 @@ export interface ManifestRequest {
   readonly isStranger: boolean
 }
 
-export function createManifests({ externalUrl, settings, languages, formats }: ManifestDeps) {
+/** Of one manifest, about: pages of the last document come with it. */
+const mostCanvases = 10_000
+
+export function createManifests({ externalUrl, datamodel, settings, languages, formats }: ManifestDeps) {
   /** @throws {AppError} `ResourceNotFound` where there is nothing that a viewer could show */
   return ({ link, object, wire, isStranger }: ManifestRequest): Wire => {
     const base = addressOf(externalUrl, object, link)
     const originalOf = (file: FileWire): string => `${base}/file/id/${file._id}`
     const context = { externalUrl, base, isStranger, originalOf }
-    const canvases = distinctFiles(object, wire).flatMap((file, index): Wire[] => {
-      const canvas = canvasOf(file, index + 1, context)
-      return canvas ? [canvas] : []
-    })
+    const tree = treeInMask({ model: datamodel.current() }, wire, object.mask)
+    const canvases: Wire[] = []
+    for (const [index, file] of distinctFiles(object, tree).entries()) {
+      if (canvases.length < mostCanvases) canvases.push(...canvasesOf(file, index + 1, context))
+    }
     if (canvases.length === 0) {
       throw new AppError('ResourceNotFound', {}, { message: 'The object has no file that a viewer could show.' })
     }
     const title = languageMap([titleOf(wire)]) ?? { none: [object.uuid] }
     const summary = languageMap([titleOf(wire, '2')])
-    const metadata = metadataOf(object.mask, wire, languages())
+    const metadata = metadataOf(tree.fields, languages())
     const statement = requiredStatement(settings().deep_link_access.iiif_required_statement)
     const thumbnail = canvases.find((canvas) => canvas.thumbnail !== undefined)?.thumbnail
     return {
@@ -81,8 +87,8 @@ function addressOf(externalUrl: string, { uuid, mask }: LocatedObject, link: Dee
   return `${deepLink(externalUrl, uuid)}${version}${named}`
 }
 
-function distinctFiles({ mask }: LocatedObject, wire: Wire): FileWire[] {
-  const files = fileColumns(mask, wire).flatMap((column) => column.files)
+function distinctFiles({ mask }: LocatedObject, tree: ObjectTree): FileWire[] {
+  const files = fileColumns(mask, tree).flatMap((column) => column.files)
   return [...new Map(files.map((file) => [file._id, file])).values()]
 }
 

@@ -1,7 +1,5 @@
 /** The fields of an object as pairs of label and value. */
-import type { ColumnField, Mask, MaskField } from '../../datamodel/model.ts'
-import { valueText } from '../../objects/service.ts'
-import type { Wire } from '../files.ts'
+import { type FieldTree, namedBy, type RowTree, valueText, type Wire } from '../../objects/service.ts'
 import { asTexts, type LanguageMap, languageMap, type Text } from './texts.ts'
 
 export interface Pair {
@@ -13,41 +11,45 @@ export interface Pair {
 const mostRows = 200
 
 /** Pairs in the order of the mask; fields without a text have none. */
-export function metadataOf(mask: Mask, object: Wire, languages: readonly string[]): Pair[] {
-  const block = (object[mask.table.name] ?? {}) as Wire
-  return mask.fields.flatMap((field): Pair[] => {
-    if (field.mode === 'off') return []
-    const value = languageMap(textsOf(field, block, languages))
+export function metadataOf(fields: readonly FieldTree[], languages: readonly string[]): Pair[] {
+  return fields.flatMap((field): Pair[] => {
+    const value = languageMap(textsOf(field, languages))
     return value ? [{ label: labelOf(field), value: asTexts(value) }] : []
   })
 }
 
-function labelOf(field: MaskField): LanguageMap {
-  const { name, nameLocalized } = field.kind === 'column' ? field.column : field.table
+function labelOf(field: FieldTree): LanguageMap {
+  const { name, nameLocalized } = namedBy(field)
   return languageMap([nameLocalized]) ?? { none: [name] }
 }
 
-function textsOf(field: MaskField, block: Wire, languages: readonly string[]): (Text | undefined)[] {
-  if (field.kind === 'column') return [textOf(field, block, languages)]
-  const key = field.kind === 'nested' ? field.table.wireKey : field.wireKey
-  const rows = ((block[key] ?? []) as readonly Wire[]).slice(0, mostRows)
-  if (field.kind === 'reverse') return rows.map((row) => titleOf(row))
-  return rows.map((row) => {
-    const texts = field.fields.map((inner) =>
-      inner.mode !== 'off' && inner.kind === 'column' ? textOf(inner, row, languages) : undefined,
-    )
-    return joinedTexts(
-      texts.filter((text) => text !== undefined),
-      languages,
-    )
-  })
+function textsOf(field: FieldTree, languages: readonly string[]): (Text | undefined)[] {
+  switch (field.kind) {
+    case 'rows':
+      return field.rows.slice(0, mostRows).map((row) => rowText(row, languages))
+    case 'objects':
+      return field.objects.slice(0, mostRows).map(({ wire }) => titleOf(wire))
+    default:
+      return [textOf(field, languages)]
+  }
 }
 
-function textOf({ column }: ColumnField, block: Wire, languages: readonly string[]): Text | undefined {
-  const value = block[column.name]
-  if (value === undefined || value === null) return undefined
-  if (column.type === 'eas' || column.type === 'geo_json') return undefined
-  return column.type === 'link' ? titleOf(value as Wire) : (valueText(column, value, languages) as Text | undefined)
+function rowText({ fields }: RowTree, languages: readonly string[]): Text | undefined {
+  const texts = fields.map((field) => textOf(field, languages)).filter((text) => text !== undefined)
+  return joinedTexts(texts, languages)
+}
+
+function textOf(field: FieldTree, languages: readonly string[]): Text | undefined {
+  switch (field.kind) {
+    case 'texts':
+      return field.texts
+    case 'link':
+      return titleOf(field.object.wire)
+    case 'value':
+      return field.value === null ? undefined : (valueText(field.column, field.value, languages) as Text | undefined)
+    default:
+      return undefined
+  }
 }
 
 /** What an object is called; of those that the reader may not see there is nothing. */

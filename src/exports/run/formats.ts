@@ -41,7 +41,8 @@ const nativeMappings = ['native', 'native_flat']
 
 function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): string {
   const mapped = name === 'xml' && mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)
-  return mapped ? `${mapping}` : formatNames[name]
+  if (!mapped) return formatNames[name]
+  return typeof mapping === 'number' ? `xmlmapping/${mapping}` : mapping
 }
 
 /** The style sheet that XML passes must be one of the base configuration: others are not run. */
@@ -66,7 +67,9 @@ export function checkDataFormats(
 ): void {
   const { mapping, produce_options: { plugin } = {} } = body
   if (mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)) {
-    const known = typeof mapping === 'string' ? formats.find(mapping) : null
+    // A mapping with an id is looked for with those of the files.
+    const name = typeof mapping === 'number' ? `xmlmapping/${mapping}` : mapping
+    const known = typeof mapping === 'string' && mapping.startsWith('xmlmapping/') ? null : formats.find(name)
     if (!known || known.single || internal.some((name) => formatNames[name] === mapping))
       throw wrong('mapping', 'is not known')
   }

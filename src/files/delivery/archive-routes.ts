@@ -3,10 +3,7 @@ import type { HttpApp } from '../../platform/http/http.ts'
 import { ArchiveEntry, ArchiveParams, ArchiveQuery, DownloadHeaders } from '../schema.ts'
 import type { FileService } from '../service.ts'
 import { deliver } from './deliver.ts'
-
-const binary = {
-  'application/octet-stream': { schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary' }) },
-}
+import { binary, partialResponses } from './send.ts'
 
 export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<FileService, 'downloadWithin'> }): void {
   http.route({
@@ -27,9 +24,7 @@ export function registerArchiveRoutes(http: HttpApp, { files }: { files: Pick<Fi
           description: 'The content, or the list of a folder.',
           content: { 'application/json': { schema: Type.Array(ArchiveEntry) }, ...binary },
         },
-        206: { description: 'A part of it, for a `Range`.', content: binary },
-        304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
-        416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
+        ...partialResponses,
       },
     },
     config: {

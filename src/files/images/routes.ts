@@ -66,7 +66,7 @@ export async function registerImageRoutes(app: HttpApp, files: Images): Promise<
 function iiifRoutes(http: HttpApp, files: Images): void {
   const description =
     `level 2. ${place}, then nothing (303 to the description), ` +
-    '`/info.json`, or `/{region}/{size}/{rotation}/{quality}.{format}`. The signature is that of the `url` of the ' +
+    '`/info.json`, or `/{region}/{size}/{rotation}/{quality}.{format}`. A page of a PDF is `{version}~{page}`, from 1. The signature is that of the `url` of the ' +
     'version; without one the rights of the caller count. `obj_uuid` names an object that must have the file.'
   const shared = {
     tags: ['files'],

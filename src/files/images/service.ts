@@ -7,11 +7,12 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileVersion, original, type StoredFile } from '../model.ts'
 import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 import { CannotMake } from '../renditions/workshop/failure.ts'
-import type { RegionTask } from '../renditions/workshop/tasks.ts'
+import type { MediaSource, RegionTask } from '../renditions/workshop/tasks.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import { type ImageReference, readIiifAddress, readZoomAddress } from './address.ts'
 import { type IiifVersion, imageInfo, readTransformRequest, type Size } from './iiif.ts'
 import { createLocalCopies } from './local-copies.ts'
+import { pageAt, readPageName } from './pages.ts'
 import { tileOf } from './zoom.ts'
 
 export interface ImageDeps {
@@ -60,12 +61,24 @@ export function isViewable({ extension, metadata }: FileVersion): boolean {
   return readable.has(extension) && metadata.width !== undefined && metadata.height !== undefined
 }
 
+/** What parts are cut out of. */
+interface Pictured {
+  readonly source: FileVersion
+  readonly size: Size
+  readonly page?: NonNullable<MediaSource['page']>
+}
+
 /** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
 export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
   const copies = createLocalCopies(folders)
   const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
 
-  function pictureOf(file: StoredFile, version: FileVersion): { readonly source: FileVersion; readonly size: Size } {
+  /** @param page of a document, counted from 1; null: it is a picture. */
+  function pictureOf(file: StoredFile, version: FileVersion, page: number | null = null): Pictured {
+    if (page !== null) {
+      const size = pageAt(version, page)
+      return { source: version, size, page: { number: page, ...size } }
+    }
     const pyramid = file.versions.find(
       ({ metadata: { pyramid, watermark, caption } }) => pyramid === true && !watermark && !caption,
     )
@@ -78,9 +91,9 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
     return { source, size: { width, height } }
   }
 
-  function cut(source: FileVersion, keep: number, wish: Omit<RegionTask, 'kind' | 'source'>): Cut {
+  function cut({ source, page }: Pictured, keep: number, wish: Omit<RegionTask, 'kind' | 'source'>): Cut {
     const tag = createHash('sha256')
-      .update(JSON.stringify([source.sha256, wish]))
+      .update(JSON.stringify([source.sha256, wish, ...(page ? [page] : [])]))
       .digest('hex')
       .slice(0, 32)
     return {
@@ -90,7 +103,8 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
         try {
           return await limiter.run(currentDeadline(), async () => {
             const path = await copies.path(source, storeOf(source.locationId))
-            return workers.run({ kind: 'region', source: { path, extension: source.extension }, ...wish }, signal)
+            const media = { path, extension: source.extension, ...(page ? { page } : {}) }
+            return workers.run({ kind: 'region', source: media, ...wish }, signal)
           })
         } catch (error) {
           if (!(error instanceof CannotMake)) throw error
@@ -105,12 +119,14 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
     async iiif(actor: Actor | null, path: string, { signature, version }: IiifRequest): Promise<IiifAnswer> {
       const address = readIiifAddress(path)
       if (!address) throw new AppError('ResourceNotFound', { path: path.slice(0, 200) })
-      const found = await open(actor, address, address.signature ?? signature)
-      const { source, size } = pictureOf(found.file, found.version)
+      const { version: name, page } = readPageName(address.version)
+      const found = await open(actor, { ...address, version: name }, address.signature ?? signature)
+      const picture = pictureOf(found.file, found.version, page)
+      const { size } = picture
       const id = `${externalUrl}${bases[version]}/${address.segments.map(encodeURIComponent).join('/')}`
       if (address.wanted === 'image') {
         const wish = { ...readTransformRequest(address, size, version), sharpPixels: false }
-        return { kind: 'image', image: cut(source, found.keep, wish) }
+        return { kind: 'image', image: cut(picture, found.keep, wish) }
       }
       if (address.wanted === 'base') return { kind: 'redirect', to: `${id}/info.json` }
       return { kind: 'info', info: imageInfo(id, size, version), keep: found.keep }
@@ -129,8 +145,8 @@ export function createImages({ externalUrl, folders, workers, storeOf, open }: I
       }
       const place = { ...address, objUuid: address.objUuid ?? objUuid ?? null }
       const found = await open(actor, place, address.signature ?? signature)
-      const { source, size } = pictureOf(found.file, found.version)
-      return cut(source, found.keep, tileOf(address, size))
+      const picture = pictureOf(found.file, found.version)
+      return cut(picture, found.keep, tileOf(address, picture.size))
     },
 
     close(): void {

@@ -2,10 +2,8 @@
  * `dc`: simple Dublin Core, as the mapping says that holds for the object. The document of one object is what harvesters get as
  * `oai_dc`; several stand in an element of our own. @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
  */
-import type { Table } from '../../datamodel/model.ts'
-import type { FormatOptions } from '../options.ts'
 import type { SourceObject } from '../source.ts'
-import type { Wire } from '../tree.ts'
+import type { ObjectTree } from '../tree.ts'
 import { type Format, inPieces } from '../writer.ts'
 import { attributesText, element, textElement } from '../xml/markup.ts'
 
@@ -19,7 +17,7 @@ export interface DcValue {
 export interface DublinCore {
   /** They name values of linked objects. */
   readonly readsLinked: boolean
-  valuesOf(table: Table, object: Wire): readonly DcValue[]
+  valuesOf(tree: ObjectTree): readonly DcValue[]
 }
 
 const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -37,35 +35,35 @@ const namespaces = {
 const listNamespace = 'urn:strongroom:dc:1'
 
 export function dcFormat(mappings: () => Promise<DublinCore>): Format {
-  /** As they are when a document is begun. */
-  const recordOf =
-    ({ valuesOf }: DublinCore) =>
-    ({ tree, wire }: SourceObject): string =>
-      element('oai_dc:dc', valuesOf(tree.table, wire).map(valueElements).join(''), namespaces)
-
-  async function* listed(objects: AsyncIterable<SourceObject>): AsyncGenerator<string> {
-    const record = recordOf(await mappings())
-    yield `${header}<records${attributesText({ xmlns: listNamespace })}>`
-    for await (const object of objects) yield `\n${record(object)}`
-    yield '\n</records>\n'
+  const shape = { name: 'dc', contentType: 'application/xml; charset=utf-8', extension: 'xml', single: false } as const
+  /** With the mappings as they are when a document is begun. */
+  async function begin(): Promise<Format> {
+    const { valuesOf, readsLinked } = await mappings()
+    const recordOf = ({ tree }: SourceObject): string =>
+      element('oai_dc:dc', valuesOf(tree).map(valueElements).join(''), namespaces)
+    return {
+      ...shape,
+      linked: readsLinked,
+      write: (objects) => inPieces(listOf(objects, recordOf)),
+      one: (object) => Buffer.from(`${header}${recordOf(object)}\n`),
+    }
   }
-
   return {
-    name: 'dc',
-    contentType: 'application/xml; charset=utf-8',
-    extension: 'xml',
-    single: false,
-    write: (objects) => inPieces(listed(objects)),
-    async each() {
-      const record = recordOf(await mappings())
-      return (object) => Buffer.from(`${header}${record(object)}\n`)
-    },
-    async needs(options: FormatOptions) {
-      const { readsLinked } = await mappings()
-      const merges = options.mergeLinkedObjects !== undefined && options.mergeLinkedObjects !== 'none'
-      return readsLinked && !merges ? { ...options, mergeLinkedObjects: 'all', mergeMaxDepth: 1 } : options
+    ...shape,
+    begin,
+    async *write(objects, context) {
+      yield* (await begin()).write(objects, context)
     },
   }
+}
+
+async function* listOf(
+  objects: AsyncIterable<SourceObject>,
+  recordOf: (object: SourceObject) => string,
+): AsyncGenerator<string> {
+  yield `${header}<records${attributesText({ xmlns: listNamespace })}>`
+  for await (const object of objects) yield `\n${recordOf(object)}`
+  yield '\n</records>\n'
 }
 
 const valueElements = ({ element: name, text }: DcValue): string =>

@@ -1,9 +1,9 @@
 /** Fields of an object on its page, in the language of the reader. */
-import type { Column, Localized } from '../../datamodel/model.ts'
+import type { Column } from '../../datamodel/model.ts'
 import { valueText } from '../../objects/service.ts'
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
 import { standardTexts } from '../table/cell.ts'
-import type { FieldTree, ObjectTree } from '../tree.ts'
+import { type FieldTree, namedBy, type ObjectTree } from '../tree.ts'
 import { inLanguage } from '../writer.ts'
 import type { Words } from './texts.ts'
 
@@ -23,9 +23,8 @@ export function fieldList(fields: readonly FieldTree[], context: FieldContext): 
 }
 
 function labelOf(field: FieldTree, { languages }: FieldContext): string {
-  const named: { readonly name: string; readonly nameLocalized: Localized } =
-    field.kind === 'rows' ? field.table : field.kind === 'objects' ? field.field.table : field.column
-  return inLanguage(named.nameLocalized, languages) || named.name
+  const { name, nameLocalized } = namedBy(field)
+  return inLanguage(nameLocalized, languages) || name
 }
 
 /** Null: there is nothing to be shown. */

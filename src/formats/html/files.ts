@@ -1,6 +1,6 @@
 /** Files of an object on its page: pictures, films and sounds as such, others as links. */
 import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
-import type { FieldTree, FileTree, VersionTree } from '../tree.ts'
+import { type FieldTree, type FileTree, fileLists, type VersionTree } from '../tree.ts'
 import type { Words } from './texts.ts'
 
 export interface Media {
@@ -17,7 +17,8 @@ const sounds = ['mp3', 'm4a', 'aac', 'ogg', 'wav']
 
 /** The files of all fields, rows too, the preferred one of each field first. */
 export function mediaOf(fields: readonly FieldTree[], title: string, words: Words): Media {
-  const shown = filesIn(fields).map((file) => mediumOf(file, title, words))
+  const files = fileLists(fields).flatMap((list) => list.files.toSorted((a, b) => rank(a) - rank(b)))
+  const shown = files.map((file) => mediumOf(file, title, words))
   const figures = shown.map(({ figure }) => figure)
   const sources = shown.flatMap(({ source }) => source ?? [])
   return {
@@ -25,13 +26,6 @@ export function mediaOf(fields: readonly FieldTree[], title: string, words: Word
     images: shown.flatMap(({ image }) => image ?? []),
     sources,
   }
-}
-
-function filesIn(fields: readonly FieldTree[]): FileTree[] {
-  return fields.flatMap((field) => {
-    if (field.kind === 'files') return field.files.toSorted((a, b) => rank(a) - rank(b))
-    return field.kind === 'rows' ? field.rows.flatMap((row) => filesIn(row.fields)) : []
-  })
 }
 
 const rank = ({ wire }: FileTree): number => (wire.preferred === true ? 0 : 1)

@@ -1,16 +1,17 @@
 /** Objects as elements of Dublin Core: by the mapping that holds for them, else by the names of their columns. */
 import { lookup } from 'mime-types'
 import type { Model, Table } from '../../datamodel/model.ts'
+import { fileLists, linkedAt, type ObjectTree } from '../../objects/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { tagsOf } from '../check.ts'
 import { type DcElement, dcElements, elementOf } from '../dublin-core.ts'
 import { type SettingsDeps, standardMapping } from '../effective.ts'
 import type { Mapping } from '../model.ts'
-import { type FieldPath, pathByName } from '../paths.ts'
+import { pathByName } from '../paths.ts'
 import { fieldsOf } from '../profiles.ts'
 import type { MappingService } from '../service.ts'
-import { textsOf } from './texts.ts'
-import { type Text, valuesAt } from './values.ts'
+import { fieldTexts } from './field-texts.ts'
+import { type Text, textsAt } from './values.ts'
 
 type Wire = Readonly<Record<string, unknown>>
 
@@ -34,14 +35,14 @@ export interface DublinCore {
   /** One of them names values of linked objects. */
   readonly readsLinked: boolean
   /** What is said of an object as somebody reads it: in the order of the elements, each value once. */
-  valuesOf(table: Table, object: Wire): readonly DcValue[]
+  valuesOf(tree: ObjectTree): readonly DcValue[]
 }
 
 const ownProfile = 'dc.yml'
 
 export function createDublinCore(deps: DublinCoreDeps) {
   const fields = fieldsOf(
-    deps.mappings.profile(ownProfile) ?? { profile: ownProfile, displayname: {}, type: {}, tabs: [] },
+    deps.mappings.profile(ownProfile) ?? { profile: ownProfile, displayname: {}, type: {}, xmlBase: null, tabs: [] },
   )
   const namesOf = (element: DcElement): readonly string[] => fields.get(element)?.columns ?? []
 
@@ -49,15 +50,16 @@ export function createDublinCore(deps: DublinCoreDeps) {
     const mappings = await deps.mappings.forDublinCore(deps.db)
     return {
       readsLinked: [...mappings.values()].some(readsLinked),
-      valuesOf(table, object) {
+      valuesOf(tree) {
+        const { table, wire } = tree
         const said = new Map(dcElements.map((element) => [element, [] as Text[]]))
         const add = (element: DcElement, texts: readonly Text[]): void => void said.get(element)?.push(...texts)
-        const id = standardMapping(deps, 'dublinCore', { objecttype: table.id, pool: poolOf(table, object) })
+        const id = standardMapping(deps, 'dublinCore', { objecttype: table.id, pool: poolOf(table, wire) })
         const mapping = id === null ? undefined : mappings.get(id)
         // A pool holds objects of several types, and names the mapping of one of them.
-        if (mapping && (mapping.table ?? table.id) === table.id) byMapping(mapping, table, object, add)
-        else byNames(table, object, add)
-        complete(object, said, add)
+        if (mapping && (mapping.table ?? table.id) === table.id) byMapping(mapping, tree, add)
+        else byNames(tree, add)
+        complete(wire, said, add)
         return dcElements.flatMap((element) => distinct(said.get(element) ?? []).map((text) => ({ element, text })))
       },
     }
@@ -65,27 +67,31 @@ export function createDublinCore(deps: DublinCoreDeps) {
 
   type Add = (element: DcElement, texts: readonly Text[]) => void
 
-  function byMapping(mapping: Mapping, table: Table, object: Wire, add: Add): void {
+  function byMapping(mapping: Mapping, tree: ObjectTree, add: Add): void {
     const profile = deps.mappings.profile(mapping.profile)
     const known = profile ? fieldsOf(profile) : new Map()
-    const link = deps.linkOf(`${object._uuid}`) ?? ''
-    const context = { model: deps.datamodel.current(), languages: deps.languages(), link, to: '/' }
+    const address = deps.linkOf(`${tree.wire._uuid}`) ?? ''
+    const model = deps.datamodel.current()
+    const context = { mapping, tree, model, languages: deps.languages(), address, to: '/' }
     for (const field of mapping.fields) {
-      const texts = (textsOf(context, table, object, field) ?? []).filter((text) => text !== '')
-      for (const { path } of tagsOf(field, known.get(field.name)).exports) {
+      const own = known.get(field.name)
+      const texts = (fieldTexts(context, field, own) ?? []).filter((text) => text !== '')
+      for (const { path } of tagsOf(field, own).exports) {
         const element = elementOf(path)
         if (element !== null) add(element, texts)
       }
     }
   }
 
-  function byNames(table: Table, object: Wire, add: Add): void {
+  function byNames(tree: ObjectTree, add: Add): void {
     for (const element of dcElements) {
-      const path = pathByName(table, namesOf(element))
-      if (path) add(element, path.link ? titlesAt(object, path) : valuesAt(object, path, deps.languages(), '/'))
+      const path = pathByName(tree.table, namesOf(element))
+      if (!path) continue
+      const linked = linkedAt(tree, path).flatMap(({ wire }) => titleOf(wire))
+      add(element, path.link ? linked : textsAt(tree, path, deps.languages(), '/'))
     }
-    const files = filesOf(table, object)
-    add('type', [...files.flatMap(({ class: kind }) => types[`${kind}`] ?? []), table.nameLocalized])
+    const files = fileLists(tree.fields).flatMap((list) => list.files.map(({ wire }) => wire))
+    add('type', [...files.flatMap(({ class: kind }) => types[`${kind}`] ?? []), tree.table.nameLocalized])
     add(
       'format',
       files.flatMap(({ extension }) => lookup(`${extension}`) || []),
@@ -117,23 +123,6 @@ const types: Readonly<Record<string, string>> = {
   video: 'MovingImage',
   audio: 'Sound',
   office: 'Text',
-}
-
-function filesOf(table: Table, object: Wire): readonly Wire[] {
-  const block = object[table.name]
-  if (typeof block !== 'object' || block === null) return []
-  return table.columns.filter(({ type }) => type === 'eas').flatMap(({ name }) => records((block as Wire)[name]))
-}
-
-function records(values: unknown): readonly Wire[] {
-  return Array.isArray(values) ? values.filter((one): one is Wire => typeof one === 'object' && one !== null) : []
-}
-
-/** How linked objects are shown, at a path that ends at a link. */
-function titlesAt(object: Wire, { root, nested, link }: FieldPath): readonly Text[] {
-  let rows: readonly Wire[] = records([object[root.name]])
-  for (const table of nested) rows = rows.flatMap((row) => records(row[table.wireKey]))
-  return rows.flatMap((row) => records([link && row[link.name]])).flatMap(titleOf)
 }
 
 function titleOf({ _standard: standard }: Wire): readonly Text[] {

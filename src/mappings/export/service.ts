@@ -1,20 +1,17 @@
 /** Fields of objects as metadata of copies of their files. */
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { FileMetadataToWrite } from '../../files/service.ts'
+import { type ObjectTree, treeOf, type Wire } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { ownTags, tagsOf } from '../check.ts'
 import { type SettingsDeps, standardMapping } from '../effective.ts'
-import { type Mapping, type MappingField, ownMappingId, type ProfileField } from '../model.ts'
-import { pathByName } from '../paths.ts'
+import type { Mapping, ProfileField } from '../model.ts'
 import { fieldsOf } from '../profiles.ts'
 import type { MappingService } from '../service.ts'
+import { fieldTexts } from './field-texts.ts'
 import { tagValues } from './tags.ts'
-import { textsOf } from './texts.ts'
-import { type Text, valuesAt } from './values.ts'
-
-type Wire = Readonly<Record<string, unknown>>
 
 export interface ExportDeps extends SettingsDeps {
   readonly db: Db
@@ -53,10 +50,10 @@ export function createMetadataExport(deps: ExportDeps) {
     const named = wanted.mapping === 'standard' ? null : await deps.mappings.find(deps.db, Number(wanted.mapping))
     if (named && named.type.exiftool_export !== true) throw unsupported('the mapping is not for exports')
     for await (const object of deps.read(actor, await objectsWith(deps.db, wanted))) {
-      const table = deps.datamodel.current().objecttypes.get(`${object._objecttype}`)
-      if (!table || object[table.name] === undefined || (named?.table ?? table.id) !== table.id) continue
-      const mapping = named ?? (await standard(deps, table, object))
-      return mapping && metadataOf(deps, { mapping, table, object, wanted })
+      const tree = treeOf({ model: deps.datamodel.current() }, object)
+      if (!tree || object[tree.table.name] === undefined || (named?.table ?? tree.table.id) !== tree.table.id) continue
+      const mapping = named ?? (await standard(deps, tree.table, object))
+      return mapping && metadataOf(deps, { mapping, tree, wanted })
     }
     if (!named) return null
     throw unsupported('no object that you may read, and that the mapping is for, has the file')
@@ -93,20 +90,21 @@ async function standard(deps: ExportDeps, table: Table, object: Wire): Promise<M
 
 interface Export {
   readonly mapping: Mapping
-  readonly table: Table
-  readonly object: Wire
+  readonly tree: ObjectTree
   readonly wanted: WantedMetadata
 }
 
 function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
-  const { mapping } = asked
+  const { mapping, tree, wanted } = asked
+  const model = deps.datamodel.current()
+  const address = `${deps.externalUrl}/api/v1/eas/download/${wanted.fileId}/${wanted.hash}/original`
   const profile = deps.mappings.profile(mapping.profile)
   const known = profile ? fieldsOf(profile) : new Map<string, ProfileField>()
   const languages = deps.languages()
   const emptied: string[] = []
   const values = mapping.fields.flatMap((field) => {
     const own = known.get(field.name)
-    const texts = boundTexts(deps, asked, field, own)
+    const texts = fieldTexts({ mapping, tree, model, languages, address }, field, own)
     // A field that nothing is bound to says nothing of its tags.
     if (texts === null || (texts.length === 0 && mapping.type.exiftool_export_omit_empty === true)) return []
     return tagsOf(field, own).exports.flatMap((tag) => {
@@ -127,20 +125,4 @@ function metadataOf(deps: ExportDeps, asked: Export): FileMetadataToWrite {
       return { path, list, l10n }
     }),
   }
-}
-
-/** Null: nothing is bound to the field. */
-function boundTexts(
-  { datamodel, languages: all, externalUrl }: ExportDeps,
-  { mapping, table, object, wanted }: Export,
-  field: MappingField,
-  known: ProfileField | undefined,
-): readonly Text[] | null {
-  const languages = all()
-  if (mapping.id === ownMappingId) {
-    const path = pathByName(table, known?.columns ?? [])
-    return path && valuesAt(object, path, languages)
-  }
-  const link = `${externalUrl}/api/v1/eas/download/${wanted.fileId}/${wanted.hash}/original`
-  return textsOf({ model: datamodel.current(), languages, link }, table, object, field)
 }

@@ -1,40 +1,19 @@
 import type { Column } from '../../datamodel/model.ts'
-import { valueText } from '../../objects/service.ts'
+import { type FieldPath, type ObjectTree, valuesAt, valueText } from '../../objects/service.ts'
 import { parseDate } from '../../platform/values/dates.ts'
-import type { FieldPath } from '../paths.ts'
-
-type Wire = Readonly<Record<string, unknown>>
 
 /** A text that is the same in all languages, or one for each. */
 export type Text = string | Readonly<Record<string, string>>
 
-/**
- * The values at a path in an object as it is answered, in their order: what the answer does not show is not there. Spans of time are
- * written with `to` between their ends.
- */
-export function valuesAt(
-  object: Wire,
-  { root, nested, link, column }: FieldPath,
-  languages: readonly string[],
-  to = ' - ',
-): readonly Text[] {
-  if (!column) return typeof object._uuid === 'string' ? [object._uuid] : []
-  let rows: readonly Wire[] = records([object[root.name]])
-  for (const table of nested) rows = rows.flatMap((row) => records(row[table.wireKey]))
-  if (link?.target) {
-    const { name } = link.target
-    rows = rows.flatMap((row) => records([row[link.name]])).flatMap((linked) => records([linked[name]]))
-  }
-  return rows.map((row) => textOf(column, row[column.name], languages, to)).filter((text) => text !== undefined)
-}
-
-function records(values: unknown): readonly Wire[] {
-  if (!Array.isArray(values)) return []
-  return values.filter((one): one is Wire => typeof one === 'object' && one !== null && !Array.isArray(one))
+/** The texts of the values at a path, in their order. Spans of time are written with `to` between their ends. */
+export function textsAt(tree: ObjectTree, path: FieldPath, languages: readonly string[], to = ' - '): readonly Text[] {
+  if (!path.column) return typeof tree.wire._uuid === 'string' ? [tree.wire._uuid] : []
+  return valuesAt(tree, path)
+    .map(({ column, value }) => textOf(column, value, languages, to))
+    .filter((text) => text !== undefined)
 }
 
 function textOf(column: Column, value: unknown, languages: readonly string[], to: string): Text | undefined {
-  if (value === undefined || value === null) return undefined
   const text = column.type === 'daterange' ? rangeText(value as Range, to) : valueText(column, value, languages)
   if (typeof text === 'string') return text === '' ? undefined : text
   const said = Object.entries(text ?? {}).filter(([, one]) => one !== '')

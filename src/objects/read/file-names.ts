@@ -1,9 +1,10 @@
-import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
+import type { Model, Table } from '../../datamodel/model.ts'
 import type { FilenameTemplates } from '../../objecttypes/model.ts'
-import { chooseTemplate, fileFields, fillTemplate, replacementsOf, textIn } from '../../objecttypes/service.ts'
+import { chooseTemplate, fileFields, fillTemplate, replacementsOf } from '../../objecttypes/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Db } from '../../platform/postgres/db.ts'
-import { valueText } from '../standard/text.ts'
+import { namedColumn, replacementText } from '../values/replacement.ts'
+import { treeOf, type Wire } from '../values/tree.ts'
 import type { ReadService } from './read.ts'
 
 export interface FileNameDeps {
@@ -24,8 +25,6 @@ export interface NamedFile {
   readonly original_filename: string
   readonly version: string
 }
-
-type Wire = Readonly<Record<string, unknown>>
 
 /**
  * The name that the object of that uuid has for one of its files, by the templates of its object type; null where it has
@@ -51,8 +50,7 @@ export function createFileNames({ db, datamodel, read, templatesOf, languages }:
       const includeFields = [...new Set(['_uuid', ...names.map((name) => fieldOf(name, table))])]
       const [object] = await Array.fromAsync(read.stream(actor, [row.object], { format: 'long', includeFields }))
       if (!object) return null
-      const best = chosen.language === 'und' ? known : [chosen.language, ...known]
-      return fillTemplate(chosen.template, (name) => valueFor(name, { object, table, file, languages: best }))
+      return filled(chosen, { model: datamodel.current(), object, table, file, languages: known })
     }
     return null
   }
@@ -82,8 +80,7 @@ export function createNamesOfRendered({
     const own = asked.template === undefined ? null : { template: asked.template, language: 'und' }
     const chosen = own ?? chooseTemplate(templatesOf(table.id), column, known)
     if (!chosen) return null
-    const best = chosen.language === 'und' ? known : [chosen.language, ...known]
-    return fillTemplate(chosen.template, (name) => valueFor(name, { object, table, file, languages: best }))
+    return filled(chosen, { model: datamodel.current(), object, table, file, languages: known })
   }
 }
 
@@ -93,7 +90,8 @@ function fieldOf(name: string, table: Table): string {
   return first === table.name ? `${first}.${second}` : first
 }
 
-interface Source {
+interface Named {
+  readonly model: Model
   readonly object: Wire
   readonly table: Table
   readonly file: NamedFile
@@ -101,43 +99,18 @@ interface Source {
   readonly languages: readonly string[]
 }
 
-function valueFor(name: string, source: Source): string {
-  const { object, table, file } = source
-  const [first = '', ...rest] = name.split('.')
-  if (first === '_asset') return plain(file[rest[0] as keyof NamedFile])
-  if (first === '_standard') return standardText(object._standard, rest, source)
-  if (first === '_pool') {
-    const { pool } = (object._pool ?? {}) as { readonly pool?: Wire }
-    return localized(pool?.[rest[0] ?? ''], rest[1], source)
-  }
-  // Of a moment the day.
-  if (first === '_created' || first === '_last_modified') return plain(object[first]).slice(0, 10)
-  const block = object[table.name] as Wire | undefined
-  if (first === '_version') return plain(block?._version)
-  if (first.startsWith('_')) return plain(object[first])
-  const column = table.columnByName.get(rest[0] ?? '')
-  const value = column && block?.[column.name]
-  return value === undefined || value === null ? '' : columnText(column as Column, value, rest.slice(1), source)
-}
-
-function columnText(column: Column, value: unknown, rest: readonly string[], source: Source): string {
-  if (column.type === 'link') return standardText((value as Wire)._standard, rest.slice(1), source)
-  return localized(valueText(column, value, source.languages), rest[0], source)
-}
-
-/** `_standard.1.text.de-DE`, from the number on. */
-function standardText(standard: unknown, [slot = '', , language]: readonly string[], source: Source): string {
-  const slots = (standard ?? {}) as Readonly<Record<string, { readonly text?: unknown } | undefined>>
-  return localized(slots[slot]?.text, language, source)
-}
-
-/** Where a language is named it is that one or none. */
-function localized(value: unknown, language: string | undefined, { languages }: Source): string {
-  if (typeof value !== 'object' || value === null) return plain(value)
-  const texts = value as Localized
-  return language === undefined ? textIn(texts, languages) : (texts[language] ?? '')
-}
-
-function plain(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? `${value}` : ''
+function filled(
+  { template, language }: { readonly template: string; readonly language: string },
+  { model, object, table, file, languages }: Named,
+): string | null {
+  const paths = new Set(
+    replacementsOf(template).flatMap((name) => {
+      const named = namedColumn(name, table.name)
+      return named ? [`${table.name}.${named.column}`] : []
+    }),
+  )
+  const tree = treeOf({ model, keep: (path) => paths.has(path) }, object)
+  if (!tree) return null
+  const best = language === 'und' ? languages : [language, ...languages]
+  return fillTemplate(template, (name) => replacementText(name, { tree, file: { ...file }, languages: best }))
 }

@@ -5,11 +5,12 @@ import type { ReadService } from './read.ts'
 export function objectsForActions(read: ReadService): ActionObjects {
   return {
     async describe(actor, ids, languages) {
-      const texts = new Map<number, string>()
+      const shown = new Map<number, { text: string; uuid: string }>()
       for await (const object of read.stream(actor, ids, { format: 'short' })) {
-        texts.set(object._system_object_id as number, standardText(object, languages))
+        const { _system_object_id: id, _uuid: uuid } = object
+        shown.set(id as number, { text: standardText(object, languages), uuid: `${uuid}` })
       }
-      return texts
+      return shown
     },
     async render(actor, ids) {
       return Array.fromAsync(read.stream(actor, ids, { format: 'full', allFields: true }))

@@ -1,7 +1,8 @@
 import type { Column, Localized, Model, Table } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
-import { valueText } from '../standard/text.ts'
 import type { Content, Standard } from '../stored/content.ts'
+import { namedColumn, replacementText } from '../values/replacement.ts'
+import type { FieldTree, ObjectTree } from '../values/tree.ts'
 import { type CaptionVisibility, type CaptionVisibilityDeps, captionVisibility } from './caption-visibility.ts'
 
 /** A caption of a file, and the object that its replacements are about. */
@@ -55,9 +56,16 @@ export async function captionTexts(
   return new Map(
     wanted.map(({ use, template, setBy }) => {
       const source = sources.get(use.fileId)
+      const table = source && reading.model.tablesById.get(source.objecttype)
       const visibility = visibilityOf(setBy)
+      const tree =
+        source && table && visibility.object(use.systemObjectId)
+          ? shownTree(template, source, { table, linked, visibility })
+          : null
       const valueAt = (name: string): string =>
-        source && visibility.object(use.systemObjectId) ? textOf(name, source, { linked, visibility, reading }) : ''
+        source && tree
+          ? replacementText(wholeName(name, tree.table), { tree, file: source.file, languages: reading.languages })
+          : ''
       const text = template.replaceAll(replacement, (_, name: string) => valueAt(name))
       return [use.fileId, text.trim().slice(0, longest).toWellFormed()]
     }),
@@ -105,76 +113,53 @@ function linkedBy(
     const table = source && model.tablesById.get(source.objecttype)
     if (!table) return []
     return [...template.matchAll(replacement)].flatMap(([, name = '']) => {
-      const named = columnOf(name, table)
-      const value = named?.column.type === 'link' ? source.content[named.column.key] : undefined
+      const column = columnOf(name, table)
+      const value = column?.type === 'link' ? source.content[column.key] : undefined
       return typeof value === 'number' ? [value] : []
     })
   })
 }
 
-/** A column of the object type, with what stands behind it. */
-function columnOf(name: string, table: Table): { readonly column: Column; readonly rest: readonly string[] } | null {
-  const [first = '', ...rest] = name.split('.')
-  const [own = '', ...behind] = first === table.name ? rest : [first, ...rest]
-  const column = table.columnByName.get(own)
-  return column ? { column, rest: behind } : null
+/** A column of the object type, with or without the name of the type before it. */
+function columnOf(name: string, table: Table): Column | undefined {
+  return table.columnByName.get(namedColumn(wholeName(name, table), table.name)?.column ?? '')
 }
 
-interface Telling {
+/** In captions the name of the object type may be left out. */
+function wholeName(name: string, { name: objecttype }: Table): string {
+  return name.startsWith('_') || name.startsWith(`${objecttype}.`) ? name : `${objecttype}.${name}`
+}
+
+interface Shown {
+  readonly table: Table
   readonly linked: ReadonlyMap<number, Standard>
   readonly visibility: CaptionVisibility
-  readonly reading: Reading
 }
 
-function textOf(name: string, source: Source, { linked, visibility, reading }: Telling): string {
-  const { model, languages } = reading
-  const { systemObjectId: id } = source
-  const table = model.tablesById.get(source.objecttype)
-  const [first = '', ...rest] = name.split('.')
-  if (first === '_asset') return plain(source.file[rest[0] ?? ''])
-  if (first === '_standard') return visibility.title(id) ? standardText(source.standard, rest, languages) : ''
-  if (first === '_pool') {
-    const field = rest[0] === 'name' ? source.pool?.name : rest[0] === 'shortname' ? source.pool?.shortname : undefined
-    return localized(field, rest[1], languages)
-  }
-  const own: Readonly<Record<string, string | number>> = {
+/** What is stored of the object, as far as the template names it and it may be told. */
+function shownTree(template: string, source: Source, { table, linked, visibility }: Shown): ObjectTree {
+  const { systemObjectId: id, content } = source
+  const named = [...template.matchAll(replacement)].flatMap(([, name = '']) => columnOf(name, table) ?? [])
+  const fields = [...new Set(named)].flatMap((column): FieldTree[] => {
+    const value = content[column.key]
+    if (value === undefined || value === null || !visibility.column(id, column)) return []
+    const placed = { name: column.name, path: column.fullName, column }
+    if (column.type !== 'link') return [{ ...placed, kind: 'value', value }]
+    const target = value as number
+    const standard = visibility.title(target) ? linked.get(target) : undefined
+    const wire = standard ? { _standard: standard } : {}
+    const object = { wire, table: column.target ?? table, whole: false, fields: [], paths: [] }
+    return [{ ...placed, kind: 'link', object }]
+  })
+  const wire = {
     _system_object_id: id,
     _uuid: source.uuid,
-    _version: source.version,
-    _objecttype: table?.name ?? '',
+    _objecttype: table.name,
     _created: source.createdAt,
     _last_modified: source.modifiedAt,
+    ...(visibility.title(id) ? { _standard: source.standard } : {}),
+    ...(source.pool ? { _pool: { pool: source.pool } } : {}),
+    [table.name]: { _version: source.version },
   }
-  if (Object.hasOwn(own, first)) return plain(own[first])
-  const named = table && columnOf(name, table)
-  const value = named ? source.content[named.column.key] : undefined
-  if (!named || value === undefined || !visibility.column(id, named.column)) return ''
-  if (named.column.type === 'link') {
-    const target = value as number
-    return visibility.title(target) ? standardText(linked.get(target), named.rest.slice(1), languages) : ''
-  }
-  return localized(valueText(named.column, value, languages), named.rest[0], languages)
-}
-
-/** `1.text.de-DE` of a standard. */
-function standardText(
-  standard: Standard | undefined,
-  [slot = '', , language]: readonly string[],
-  languages: readonly string[],
-): string {
-  const { text } = (standard?.[slot] ?? {}) as { readonly text?: unknown }
-  return localized(text, language, languages)
-}
-
-/** Where a language is named it is that one or none; else the first that there is. */
-function localized(value: unknown, language: string | undefined, languages: readonly string[]): string {
-  if (typeof value !== 'object' || value === null) return plain(value)
-  const texts = value as Localized
-  if (language !== undefined) return texts[language] ?? ''
-  const best = languages.find((one) => texts[one]) ?? Object.keys(texts)[0]
-  return best === undefined ? '' : (texts[best] ?? '')
-}
-
-function plain(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? `${value}` : ''
+  return { wire, table, whole: true, fields, paths: [] }
 }

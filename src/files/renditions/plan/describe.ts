@@ -20,7 +20,7 @@ export const metadataName = ':metadata'
 export const metadataJob = 'files.metadata'
 
 /** Changes when the same file would tell something else. */
-export const metadataHash = 'tags-4'
+export const metadataHash = 'tags-5'
 
 /** Characters of a text that are kept. */
 const mostText = 1_000_000
@@ -67,7 +67,7 @@ export function createDescribe(deps: DescribeDeps) {
       const known = await store.lockMetadata(tx, fileId)
       const technical = {
         ...(tags ? technicalOf(tags, known) : {}),
-        ...(text?.pages ? { pages: text.pages } : {}),
+        ...(text?.pages ? { pages: text.pages, page_sizes: text.sizes } : {}),
         ...(look?.blurhash === undefined || known.blurhash !== undefined ? {} : { blurhash: look.blurhash }),
       }
       if (tags || text || look) await store.addMetadata(tx, fileId, technical)

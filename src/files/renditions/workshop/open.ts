@@ -17,11 +17,15 @@ export interface Opened {
 /** Longest side of a drawing that is made of lines. */
 const largestDrawing = 4000
 
-/** @throws {CannotMake} when nothing here reads it. */
-export async function openSource({ path, extension }: MediaSource, pixels: number): Promise<Opened> {
+/** @param longest side of a page that is drawn. @throws {CannotMake} when nothing here reads it. */
+export async function openSource(
+  { path, extension, page }: MediaSource,
+  pixels: number,
+  longest = largestDrawing / 2,
+): Promise<Opened> {
   const limits: SharpOptions = { limitInputPixels: pixels, failOn: 'none', sequentialRead: true }
   if (extension === 'pdf' || extension === 'ai') {
-    const { raw, pages } = await drawPage(path, largestDrawing / 2, pixels)
+    const { raw, pages } = await drawPage(path, longest, pixels, page?.number)
     return { ...(await opened((options) => sharp(raw.data, { ...limits, ...options, raw }))), pages }
   }
   if (extension === 'svg') {

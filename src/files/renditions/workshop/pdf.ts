@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { CannotMake, reasonOf } from './failure.ts'
 import type { RawPicture } from './heif.ts'
+import type { PageRun } from './tasks.ts'
 import type { TextBuffer } from './text-buffer.ts'
 
-/** The first page of a document, its longest side so many pixels long, and how many pages there are. @throws {CannotMake} */
+/**
+ * A page of a document, counted from 1, its longest side so many pixels long, and how many pages there are.
+ * @throws {CannotMake}
+ */
 export async function drawPage(
   path: string,
   longest: number,
   pixels: number,
+  number = 1,
 ): Promise<{ raw: RawPicture; pages: number }> {
   const pdfium = await library()
   const document = await pdfium.loadDocument(await readFile(path)).catch((cause: unknown) => {
@@ -16,8 +21,8 @@ export async function drawPage(
   })
   try {
     const pages = document.getPageCount()
-    if (pages < 1) throw new CannotMake('unreadable', 'the document has no pages')
-    const page = document.getPage(0)
+    if (number > pages) throw new CannotMake('unreadable', `the document has ${pages || 'no'} pages`)
+    const page = document.getPage(number - 1)
     const { originalWidth: width, originalHeight: height } = page.getOriginalSize()
     const scale = Math.min(longest / Math.max(width, height, 1), Math.sqrt(pixels / Math.max(width * height, 1)))
     const drawn = await page.render({ scale, render: 'bitmap' })
@@ -34,8 +39,14 @@ export async function drawPage(
 /** Pages whose text is read. */
 const mostPages = 5000
 
-/** Puts the text of a document into the buffer, and gives how many pages it has. @throws {CannotMake} */
-export async function pdfText(path: string, buffer: TextBuffer): Promise<number> {
+/** Pages whose sizes are told. */
+const mostSizes = 2000
+
+/** Puts the text of a document into the buffer, and gives how many pages it has, and of which sizes. @throws {CannotMake} */
+export async function pdfText(
+  path: string,
+  buffer: TextBuffer,
+): Promise<{ readonly pages: number; readonly sizes: readonly PageRun[] }> {
   const pdfium = await library()
   const document = await pdfium.loadDocument(await readFile(path)).catch((cause: unknown) => {
     pdfium.destroy()
@@ -46,13 +57,24 @@ export async function pdfText(path: string, buffer: TextBuffer): Promise<number>
     for (let number = 0; number < Math.min(pages, mostPages) && !buffer.full; number++) {
       buffer.add(`${document.getPage(number).getText()}\n`)
     }
-    return pages
+    const sizes: PageRun[] = []
+    for (let number = 0; number < Math.min(pages, mostSizes); number++) {
+      const { originalWidth, originalHeight } = document.getPage(number).getOriginalSize()
+      addSize(sizes, Math.round(originalWidth), Math.round(originalHeight))
+    }
+    return { pages, sizes }
   } catch (cause) {
     throw new CannotMake('unreadable', reasonOf(cause), { cause })
   } finally {
     document.destroy()
     pdfium.destroy()
   }
+}
+
+function addSize(sizes: PageRun[], width: number, height: number): void {
+  const last = sizes.at(-1)
+  if (last?.[0] === width && last[1] === height) sizes[sizes.length - 1] = [width, height, last[2] + 1]
+  else sizes.push([width, height, 1])
 }
 
 async function library() {

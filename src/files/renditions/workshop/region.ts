@@ -13,7 +13,7 @@ export const mimeTypes = {
 
 /** A part of a picture in the size that is asked for, from the level of a pyramid that is just large enough. */
 export async function cutRegion(task: RegionTask, pixels: number): Promise<Results['region']> {
-  const cut = await partOf(await openSource(task.source, pixels), task)
+  const cut = await partOf(await openSource(task.source, pixels, drawnSide(task)), task)
   const { turn, mirror } = task
   const corners = turn % 90 === 0 ? '#000' : '#fff'
   const turned = turnedBy(coloured(cut, task), { turn, mirror: mirror ? 'y' : null, corners })
@@ -21,10 +21,17 @@ export async function cutRegion(task: RegionTask, pixels: number): Promise<Resul
   return { content, mimeType: mimeTypes[task.format] }
 }
 
+/** Of a page no more pixels are drawn than are asked for: the longest side. */
+function drawnSide({ source: { page }, region, width, height }: RegionTask): number | undefined {
+  if (!page) return undefined
+  const scale = Math.min(1, Math.max(width / region.width, height / region.height))
+  return Math.ceil(scale * Math.max(page.width, page.height))
+}
+
 /** The part in its size. */
 export async function partOf(
   opened: Opened,
-  task: Pick<RegionTask, 'region' | 'width' | 'height'> & { readonly sharpPixels?: boolean },
+  task: Pick<RegionTask, 'source' | 'region' | 'width' | 'height'> & { readonly sharpPixels?: boolean },
 ): Promise<Sharp> {
   const { picture, scale } = await levelFor(opened, task)
   const { region, width, height } = task
@@ -53,8 +60,10 @@ export async function partOf(
 /** Pyramids are their own kind of TIFF: each page half as large as the one before. */
 async function levelFor(
   { open, metadata }: Opened,
-  task: Pick<RegionTask, 'region' | 'width' | 'height'>,
+  task: Pick<RegionTask, 'source' | 'region' | 'width' | 'height'>,
 ): Promise<{ picture: Sharp; scale: number }> {
+  const { page } = task.source
+  if (page) return { picture: open(), scale: (metadata.width ?? 1) / page.width }
   const levels = metadata.format === 'tiff' ? (metadata.pages ?? 1) : 1
   const wanted = Math.min(task.region.width / task.width, task.region.height / task.height)
   const level = Math.max(0, Math.min(levels - 1, Math.floor(Math.log2(Math.max(1, wanted)))))

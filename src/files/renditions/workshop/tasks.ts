@@ -45,7 +45,12 @@ export interface PictureMarks {
 export interface MediaSource {
   readonly path: string
   readonly extension: string
+  /** Of a document, in place of the first one: which, and how large it is taken to be. */
+  readonly page?: { readonly number: number; readonly width: number; readonly height: number }
 }
+
+/** Pages of one size that follow each other: width and height in points, and how many. */
+export type PageRun = readonly [width: number, height: number, count: number]
 
 /** Pixels of the longest side of pictures that are not written into a folder. */
 const largestInline = 1000
@@ -223,8 +228,13 @@ export interface PicturesResult {
 
 export interface Results {
   readonly pictures: PicturesResult
-  /** `cut`: there is more; `pages`: where the document has such. */
-  readonly text: { readonly text: string; readonly cut: boolean; readonly pages: number | null }
+  /** `cut`: there is more; `pages`, `sizes`: where the document has such. */
+  readonly text: {
+    readonly text: string
+    readonly cut: boolean
+    readonly pages: number | null
+    readonly sizes: readonly PageRun[]
+  }
   readonly region: { readonly content: Uint8Array; readonly mimeType: string }
   readonly sized: { readonly path: string; readonly mimeType: string }
   readonly derive: { readonly path: string; readonly width: number; readonly height: number }

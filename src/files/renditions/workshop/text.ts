@@ -11,13 +11,13 @@ export async function readText({ source, most }: TextTask): Promise<Results['tex
   const buffer = new TextBuffer(most)
   const { path, extension } = source
   if (extension === 'pdf' || extension === 'ai') {
-    const pages = await pdfText(path, buffer)
-    return { ...buffer.result(), pages }
+    const { pages, sizes } = await pdfText(path, buffer)
+    return { ...buffer.result(), pages, sizes }
   }
   if (offices.has(extension)) await officeText(path, extension, buffer)
   else if (plainTexts.has(extension)) await plainText(path, buffer)
   else throw new CannotMake('unreadable', `files of the type ${extension} have no text here`)
-  return { ...buffer.result(), pages: null }
+  return { ...buffer.result(), pages: null, sizes: [] }
 }
 
 /** Bytes of a text of so many characters, at most. */

@@ -1,0 +1,162 @@
+/** A document of one object in a format of XML, put together of what fields say and where that is written. */
+
+import {
+  type FixedElement,
+  inLanguage,
+  joined,
+  readXmlPath,
+  type Text,
+  takesLanguages,
+  type XmlElement,
+  type XmlField,
+  type XmlPath,
+  type XmlStructure,
+} from '../../mappings/service.ts'
+import { parseDate } from '../../platform/values/dates.ts'
+import { type Attributes, element as markup, textElement } from '../xml/markup.ts'
+
+interface Node {
+  readonly element: XmlElement
+  readonly group: string
+  /** Of a unit for texts in one language. */
+  readonly language: string | null
+  readonly texts: { readonly text: string; readonly language: string | null }[]
+  /** By names, in the order in which they came. */
+  readonly children: Map<string, Map<string, Node>>
+}
+
+export type XmlDocument = ReturnType<typeof createDocument>
+
+/** @param languages best first */
+export function createDocument(structure: XmlStructure, languages: readonly string[]) {
+  const root = nodeOf(structure.root, '', null)
+  /** How many units have something at a path. */
+  const filled = new Map<string, number>()
+
+  function put(path: XmlPath, place: number, language: string | null, text: string): void {
+    const unitAt = path.findLastIndex(({ element }) => element.unit)
+    let node = root
+    for (const [depth, { element, group }] of path.entries()) {
+      const apart = depth === unitAt && element.language === 'unit' ? language : null
+      const key = `${group} ${depth === unitAt ? place : 0} ${apart ?? ''}`
+      const siblings = node.children.get(element.name) ?? new Map<string, Node>()
+      node.children.set(element.name, siblings)
+      const child = siblings.get(key) ?? nodeOf(element, group, apart)
+      siblings.set(key, child)
+      node = child
+    }
+    const { language: said, single } = node.element
+    if (single && node.texts.length > 0) return
+    node.texts.push({ text, language: said === 'here' ? language : null })
+  }
+
+  return {
+    /** Adds what a field says; at a path that has something already behind that. */
+    add({ path, texts, list, l10n }: XmlField): void {
+      const name = nameOf(path)
+      const first = filled.get(name) ?? 0
+      const values = list || texts.length === 0 ? texts : [joined(texts, languages)]
+      const kind = path.at(-1)?.element.kind ?? null
+      const inLanguages = l10n && takesLanguages(path)
+      for (const [index, value] of values.entries()) {
+        for (const [language, text] of textsOf(value, inLanguages, languages)) {
+          const shown = kind === null ? text : kind === 'address' ? addressOf(text) : limitOf(text, kind)
+          if (shown === '') continue
+          put(path, first + index, language, shown)
+          filled.set(name, first + index + 1)
+        }
+      }
+    },
+
+    /** The same by the path as text. */
+    say(path: string, text: Text | readonly Text[], l10n = true): void {
+      const texts = Array.isArray(text) ? (text as readonly Text[]) : [text as Text]
+      this.add({ path: readXmlPath(structure, path, 'path'), texts, list: true, l10n })
+    },
+
+    has: (path: string): boolean => filled.has(path),
+
+    /** @param attributes of the root, beside those of the format */
+    toXml: (attributes: Attributes): string => nodeXml(root, { structure, languages }, attributes),
+  }
+}
+
+const nodeOf = (element: XmlElement, group: string, language: string | null): Node => ({
+  element,
+  group,
+  language,
+  texts: [],
+  children: new Map(),
+})
+
+const nameOf = (path: XmlPath): string =>
+  path.map(({ element, group }) => (group === '' ? element.name : `${element.name}[${group}]`)).join('/')
+
+/** With their languages, where they are asked for: the best first, others behind them. */
+function textsOf(value: Text, l10n: boolean, languages: readonly string[]): (readonly [string | null, string])[] {
+  if (typeof value === 'string') return [[null, value]]
+  if (!l10n) return [[null, inLanguage(value, languages)]]
+  const rank = (language: string): number => {
+    const at = languages.indexOf(language)
+    return at < 0 ? languages.length : at
+  }
+  return Object.entries(value).toSorted(([a], [b]) => rank(a) - rank(b))
+}
+
+/** One end of a range of dates as mappings write it (`1851 - 1852`, `1851 -`, `1851`); empty where that is no date. */
+function limitOf(text: string, kind: 'first' | 'last'): string {
+  const parts = text.split(/(?:^|\s)-(?:\s|$)/)
+  const [first = '', last = first] = parts.map((part) => part.trim())
+  return parseDate(kind === 'first' ? first : last)?.text ?? ''
+}
+
+/** An address of the web as schemas know them; empty where the text is none. */
+function addressOf(text: string): string {
+  const address = URL.canParse(text) ? new URL(text) : null
+  if (!address || !/^https?:$/.test(address.protocol) || address.username !== '') return ''
+  return (
+    address.origin + address.href.slice(address.origin.length).replace(/[^\w.~!$&'()*+,;=:@/?%#-]/g, encodeURIComponent)
+  )
+}
+
+interface Writing {
+  readonly structure: XmlStructure
+  readonly languages: readonly string[]
+}
+
+/** Empty where there is nothing to be said, or what is needed is missing. */
+function nodeXml(node: Node, writing: Writing, attributes: Attributes = {}, before = ''): string {
+  const { element, texts, children } = node
+  const name = `${writing.structure.prefix}${element.name}`
+  if (element.children.length === 0) {
+    return texts
+      .map(({ text, language }) => textElement(name, text, { ...element.attributes, ...langOf(language) }))
+      .join('')
+  }
+  const inside = element.children.map((child) => {
+    const fixed = element.groups?.[node.group]?.[child.name] ?? []
+    const first = fixed.map((one) => fixedXml(one, writing.structure.prefix)).join('')
+    const nodes = [...(children.get(child.name)?.values() ?? [])]
+    return [child.name, nodes.map((one) => nodeXml(one, writing, {}, first)).join('')] as const
+  })
+  const { needs } = element
+  if (needs !== null && !inside.some(([child, xml]) => child === needs && xml !== '')) return ''
+  const content = inside.map(([, xml]) => xml).join('')
+  if (content === '') return ''
+  return markup(name, `${before}${content}`, {
+    ...attributes,
+    ...element.attributes,
+    ...(element.groupAttribute ? { [element.groupAttribute]: node.group } : {}),
+    ...langOf(element.saysLanguage ? (writing.languages[0] ?? 'und') : node.language),
+  })
+}
+
+function fixedXml({ name, text = '', attributes = {}, children = [] }: FixedElement, prefix: string): string {
+  if (children.length === 0) return textElement(`${prefix}${name}`, text, attributes)
+  return markup(`${prefix}${name}`, children.map((child) => fixedXml(child, prefix)).join(''), attributes)
+}
+
+const languageTag = /^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$/
+
+const langOf = (language: string | null): Attributes =>
+  language !== null && languageTag.test(language) ? { 'xml:lang': language } : {}

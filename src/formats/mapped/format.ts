@@ -1,0 +1,105 @@
+/** `lido` and `mods`: objects as XML that others prescribe, by mappings of the profile of the format or by one mapping. */
+import type { XmlMapping, XmlMappings, XmlStructure } from '../../mappings/service.ts'
+import type { SourceObject } from '../source.ts'
+import { type Format, inPieces, type WriteContext } from '../writer.ts'
+import { type Attributes, attributesText } from '../xml/markup.ts'
+import { createDocument } from './document.ts'
+import { lidoRecord, modsRecord, type RecordContext, type WriteRecord } from './records.ts'
+
+export interface MappedDeps {
+  readonly mappings: XmlMappings
+  /** Database languages, first one first. */
+  readonly languages: () => readonly string[]
+  /** Where an object has a page for people; null: nowhere. */
+  readonly pageOf: (uuid: string) => string | null
+  /** What a source `deep_link_url` of a mapping says. */
+  readonly linkOf: (uuid: string) => string
+  /** Who publishes the records. */
+  readonly publisher: () => string
+}
+
+/** By the namespaces of their elements. */
+const records: Readonly<Record<string, WriteRecord>> = {
+  'http://www.lido-schema.org': lidoRecord,
+  'http://www.loc.gov/mods/v3': modsRecord,
+}
+
+const header = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+export function mappedFormats(deps: MappedDeps): readonly Format[] {
+  return [
+    mappedFormat(deps, 'lido', () => deps.mappings.byProfile('lido.yml')),
+    mappedFormat(deps, 'mods', () => deps.mappings.byProfile('mods.yml')),
+  ]
+}
+
+const byId = /^xmlmapping\/([1-9]\d{0,14})$/
+
+/** The format of one mapping; null: the name is none of such. */
+export function mappingFormat(deps: MappedDeps, name: string): Format | null {
+  const [, id] = byId.exec(name) ?? []
+  return id === undefined ? null : mappedFormat(deps, name, () => deps.mappings.byId(Number(id)))
+}
+
+const shape = { contentType: 'application/xml; charset=utf-8', extension: 'xml', single: false, linked: true } as const
+
+/** The mapping is read when a document is begun. */
+function mappedFormat(deps: MappedDeps, name: string, open: () => Promise<XmlMapping>): Format {
+  const begin = async () => writerOf(deps, name, await open())
+  return {
+    ...shape,
+    name,
+    begin,
+    async *write(objects, context) {
+      yield* (await begin()).write(objects, context)
+    },
+  }
+}
+
+function writerOf(deps: MappedDeps, name: string, mapping: XmlMapping): Format {
+  const root = namespaces(mapping.structure)
+  return {
+    ...shape,
+    name,
+    write: (objects, context) => inPieces(documentOf(deps, mapping, objects, context)),
+    one: (object, context) => Buffer.from(`${header}${elementOf(deps, mapping, object, context, root)}\n`),
+  }
+}
+
+async function* documentOf(
+  deps: MappedDeps,
+  mapping: XmlMapping,
+  objects: AsyncIterable<SourceObject>,
+  context: WriteContext,
+): AsyncGenerator<string> {
+  const { structure } = mapping
+  const list = `${structure.prefix}${structure.list}`
+  yield `${header}<${list}${attributesText(namespaces(structure))}>`
+  for await (const object of objects) yield `\n${elementOf(deps, mapping, object, context, {})}`
+  yield `\n</${list}>\n`
+}
+
+/** Of the root of a document. */
+function namespaces({ base, schema, prefix }: XmlStructure): Attributes {
+  return {
+    [prefix === '' ? 'xmlns' : `xmlns:${prefix.slice(0, -1)}`]: base,
+    'xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance',
+    'xsi:schemaLocation': `${base} ${schema}`,
+  }
+}
+
+function elementOf(
+  deps: MappedDeps,
+  { structure, fieldsOf }: XmlMapping,
+  { tree }: SourceObject,
+  { actor }: WriteContext,
+  attributes: Attributes,
+): string {
+  const languages = [...new Set([...actor.languages, ...deps.languages()])]
+  const uuid = String(tree.wire._uuid)
+  const document = createDocument(structure, languages)
+  for (const field of fieldsOf(tree, { languages, address: deps.linkOf(uuid) })) document.add(field)
+  const told: RecordContext = { page: deps.pageOf(uuid), source: deps.publisher() }
+  records[structure.base]?.(document, tree, told)
+  return document.toXml(attributes)
+}

@@ -1,0 +1,124 @@
+/**
+ * Which elements a format of XML has, as far as mappings fill them: their order, and where values that belong together stand. A
+ * document that is built by it is valid against the schema of the format, whatever a mapping says.
+ */
+import { badRequest } from '../../platform/errors.ts'
+
+export interface XmlStructure {
+  /** Namespace of all elements. */
+  readonly base: string
+  /** Address of its schema. */
+  readonly schema: string
+  /** Of the names of elements, with its colon. */
+  readonly prefix: string
+  /** Of one object. */
+  readonly root: XmlElement
+  /** Of all of them. */
+  readonly list: string
+}
+
+/** `first` and `last` are the limits of a range of dates, `address` is one of the web; absent: the text as it is. */
+export type LeafKind = 'first' | 'last' | 'address'
+
+export interface XmlElement {
+  readonly name: string
+  /** In the order of the schema. None: it has a text. */
+  readonly children: readonly XmlElement[]
+  /**
+   * Each value of a list has one of its own. What fields of the same group (`[group]`) say at the same place of their lists
+   * stands in the same one.
+   */
+  readonly unit: boolean
+  /** The groups that there are, each with what stands first in which child. Absent: a unit takes groups of any name. */
+  readonly groups?: Readonly<Record<string, Readonly<Record<string, readonly FixedElement[]>>>>
+  /** The attribute that says the group. */
+  readonly groupAttribute?: string
+  /** Texts in languages: in the element itself, or in a unit for each language. */
+  readonly language: 'here' | 'unit' | 'none'
+  readonly attributes: Readonly<Record<string, string>>
+  /** It says the first language of the document. */
+  readonly saysLanguage: boolean
+  /** A child without which it may not stand. */
+  readonly needs: string | null
+  readonly kind: LeafKind | null
+  /** It stands once at most: of several texts the first. */
+  readonly single: boolean
+}
+
+/** An element that always says the same. */
+export interface FixedElement {
+  readonly name: string
+  readonly text?: string
+  readonly attributes?: Readonly<Record<string, string>>
+  readonly children?: readonly FixedElement[]
+}
+
+export interface XmlStep {
+  readonly element: XmlElement
+  readonly group: string
+}
+
+/** The way to an element with a text, without the root. */
+export type XmlPath = readonly XmlStep[]
+
+type Told = Partial<Omit<XmlElement, 'name' | 'children'>>
+
+export const holder = (name: string, children: readonly XmlElement[], told: Told = {}): XmlElement => ({
+  unit: false,
+  language: 'none',
+  attributes: {},
+  saysLanguage: false,
+  needs: null,
+  kind: null,
+  single: false,
+  ...told,
+  name,
+  children,
+})
+
+export const unit = (name: string, children: readonly XmlElement[], told: Told = {}): XmlElement =>
+  holder(name, children, { unit: true, ...told })
+
+/** Whether texts in several languages have a place at the end of a path. */
+export const takesLanguages = (path: XmlPath): boolean =>
+  path.at(-1)?.element.language === 'here' || path.some(({ element }) => element.language === 'unit')
+
+/** Text in languages. */
+export const text = (name: string, told: Told = {}): XmlElement => holder(name, [], { language: 'here', ...told })
+
+/** Text without a language. */
+export const plain = (name: string, told: Told = {}): XmlElement => holder(name, [], told)
+
+/** Elements one in another, the last of them with what is given. */
+export const nested = (path: string, inner: readonly XmlElement[]): XmlElement => {
+  const [name = '', ...rest] = path.split('/')
+  return holder(name, rest.length === 0 ? inner : [nested(rest.join('/'), inner)])
+}
+
+const longestPath = 400
+
+/**
+ * Reads the path of an element from below the root: `eventWrap/eventSet[production]/event/eventDate/displayDate`.
+ * @throws {AppError} `ServerGeneric` naming the place
+ */
+export function readXmlPath({ root }: XmlStructure, path: string, place: string): XmlPath {
+  const fail = (problem: string): Error =>
+    badRequest(`${place}: ${path.slice(0, 100)} ${problem}`, { path: place, value: path.slice(0, 500) })
+  if (path.length > longestPath) throw fail(`is longer than ${longestPath} characters`)
+  const steps: XmlStep[] = []
+  let element = root
+  for (const step of path.split('/')) {
+    const [, name, group = ''] = /^([A-Za-z]{1,60})(?:\[([a-z][a-z0-9_-]{0,39})\])?$/.exec(step) ?? []
+    const next = element.children.find((one) => one.name === name)
+    if (!next) throw fail(`names no element in ${element.name}`)
+    const isGroup = next.groups ? Object.hasOwn(next.groups, group) : group === '' || next.unit
+    if (!isGroup) {
+      const known = next.groups && Object.keys(next.groups).map((one) => `${next.name}[${one}]`)
+      throw fail(known ? `must say which: ${known.join(', ')}` : `has a group at ${next.name}, which takes none`)
+    }
+    steps.push({ element: next, group })
+    element = next
+  }
+  if (element.children.length > 0) throw fail('ends before an element with a text')
+  return steps
+}

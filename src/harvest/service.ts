@@ -115,6 +115,10 @@ export function createHarvestService(deps: HarvestDeps) {
 
   async function identify(): Promise<string> {
     const { oai_pmh: own, email } = settings()
+    const isReady = await deps.follower.current().then(
+      () => true,
+      () => false,
+    )
     const { first, now } = await store.firstDatestamp(db)
     // Every mail domain has a postmaster (RFC 5321), and the protocol wants an address.
     const other = email.from || `postmaster@${new URL(deps.externalUrl).hostname}`
@@ -126,7 +130,8 @@ export function createHarvestService(deps: HarvestDeps) {
         textElement('baseURL', baseUrl),
         textElement('protocolVersion', '2.0'),
         ...addresses.map((address) => textElement('adminEmail', address)),
-        textElement('earliestDatestamp', first ?? now),
+        // Records that are still being put together have the dates of their objects.
+        textElement('earliestDatestamp', isReady ? (first ?? now) : '1970-01-01T00:00:00Z'),
         textElement('deletedRecord', 'persistent'),
         textElement('granularity', 'YYYY-MM-DDThh:mm:ssZ'),
       ].join(''),
@@ -135,7 +140,9 @@ export function createHarvestService(deps: HarvestDeps) {
 
   async function listSets({ given, limit, offset }: HarvestRequest, asked: Asked): Promise<string> {
     const resumed = given.resumptionToken === undefined ? null : await tokens.read(given.resumptionToken, 'ListSets')
-    const all = await deps.sets.list(await harvesterOf(asked))
+    const actor = await harvesterOf(asked)
+    await deps.follower.current()
+    const all = await deps.sets.list(actor)
     const from = resumed ? all.findIndex(({ spec }) => spec > `${resumed.behind}`) : offset
     const rest = from < 0 ? [] : all.slice(from)
     const size = resumed?.limit ?? limit ?? setsOfPage

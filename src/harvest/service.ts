@@ -15,7 +15,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import { readDates } from './dates.ts'
 import { type DocumentDeps, type Documented, documentsOf } from './documents.ts'
 import type { Follower } from './follow.ts'
-import { beginning, end, errorElement, headerElement, tokenElement } from './markup.ts'
+import { beginning, end, errorDocument, headerElement, tokenElement } from './markup.ts'
 import type { HarvestRecord, Position } from './model.ts'
 import type { Prefix, Prefixes } from './prefixes.ts'
 import { badArgument, ProtocolError } from './protocol-error.ts'
@@ -86,8 +86,7 @@ export function createHarvestService(deps: HarvestDeps) {
     const { now } = await store.firstDatestamp(db)
     // Of a request that is not understood nothing is repeated.
     const understood = error.code === 'badArgument' || error.code === 'badVerb' ? null : request
-    const pieces = [`${beginning({ at: now, baseUrl, request: understood })}\n${errorElement(error)}\n${end}`]
-    return { status: error.status, pieces }
+    return { status: error.status, pieces: [errorDocument({ at: now, baseUrl, request: understood }, error)] }
   }
 
   async function piecesOf(request: HarvestRequest, asked: Asked): Promise<HarvestAnswer['pieces']> {

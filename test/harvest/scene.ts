@@ -61,11 +61,13 @@ export interface Answered {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-type Arguments = Readonly<Record<string, string | number>>
+type Arguments = Readonly<Record<string, string | number | undefined>>
 
 /** Asks as a harvester does, and reads the answer with another parser. */
 export async function ask({ svc }: Pick<Notes, 'svc'>, given: Arguments, form = false): Promise<Answered> {
-  const query = new URLSearchParams(Object.entries(given).map(([name, value]) => [name, `${value}`])).toString()
+  const query = new URLSearchParams(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]])),
+  ).toString()
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const answer = await svc.inject(
     form

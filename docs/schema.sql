@@ -807,6 +807,60 @@ create table "group" (
   constraint group_reference_key UNIQUE (reference)
 );
 
+-- Objects that are to be looked at anew for another reason than a change in the index.
+create table harvest_queue (
+  seq bigint not null generated always as identity,
+  object_id bigint not null,
+  constraint harvest_queue_pkey PRIMARY KEY (seq)
+);
+
+-- Objects that harvesters have been told of, by their system object ids; objects that are gone stay.
+create table harvest_record (
+  id bigint not null,
+  uuid text not null,
+  -- Datestamp. No answer that was given without this state of the record says a later time.
+  moment timestamp with time zone not null,
+  -- It is told as deleted.
+  gone boolean not null,
+  -- Sets that it is in, or was in when it went, those above them included.
+  sets integer[] not null,
+  -- All sets in which it has ever been told.
+  told integer[] not null,
+  constraint harvest_record_pkey PRIMARY KEY (id)
+);
+CREATE INDEX harvest_record_moment_idx ON public.harvest_record USING btree (moment, id);
+CREATE INDEX harvest_record_told_idx ON public.harvest_record USING gin (told) WITH (fastupdate=off);
+CREATE INDEX harvest_record_uuid_idx ON public.harvest_record USING btree (uuid);
+
+-- Names of sets that records are or were in; a number is never given twice.
+create table harvest_set (
+  id integer not null generated always as identity,
+  spec text not null,
+  constraint harvest_set_pkey PRIMARY KEY (id),
+  constraint harvest_set_spec_key UNIQUE (spec)
+);
+
+-- How far harvest_record is. There is no row before harvesting was switched on for the first time.
+create table harvest_state (
+  id boolean not null default true,
+  -- Ascends with every step, so that of two processes one goes on.
+  version integer not null default 0,
+  active boolean not null default false,
+  -- Of the last step; later than that of any before, whatever the clock says.
+  moment timestamp with time zone not null default now(),
+  -- When all objects had been looked at for the first time.
+  built_at timestamp with time zone,
+  -- Hash of the rights and sets by which records were looked at; with another one all are looked at anew.
+  basis text,
+  -- The last object that was looked at anew; null: none is to be any more.
+  walked bigint,
+  -- The last change of the index that was looked at: its moment in microseconds since 1970, and the object.
+  followed_at bigint,
+  followed_id bigint,
+  constraint harvest_state_pkey PRIMARY KEY (id),
+  constraint harvest_state_single CHECK (id)
+);
+
 -- Files of the hotfolder that are being imported.
 create table hotfolder_claim (
   collection_id bigint not null,

@@ -1,6 +1,6 @@
 import { link, payload } from '../test/support/seed/museum.ts'
 import { chessboard } from './picture.ts'
-import { addWork, deepLinkOf, type Scene, type Seed, type SeedRequest } from './seeds.ts'
+import { addWork, deepLinkOf, harvested, type Scene, type Seed, type SeedRequest } from './seeds.ts'
 
 const en = (text: string) => ({ 'en-US': text })
 const search = (body: (scene: Scene) => object): Seed => ({ make: (scene) => ({ body: body(scene) }) })
@@ -45,6 +45,14 @@ const webPreset = {
   custom: { format: 'jpeg', quality: 'high', dpi: 72, size: 'custom', custom_size_pixel: 320 },
 }
 
+const harvests: readonly Record<string, string | number>[] = [
+  {},
+  { verb: 'ListSets', limit: 5 },
+  { verb: 'ListMetadataFormats' },
+  { verb: 'ListIdentifiers', metadataPrefix: 'oai_dc', from: '2020-01-01', until: '2030-01-01', offset: 2 },
+  { verb: 'ListRecords', metadataPrefix: 'native', set: 'pool:1', 'event.info': '{"portal": "fuzz"}' },
+]
+
 /** Valid requests of operations that have more than one way to be used; the first of each stands in fuzz/seeds.ts. */
 export const moreSeeds: Record<string, readonly Seed[]> = {
   openDeepLink: [
@@ -55,6 +63,12 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
     '/file_browser/preferred/disposition/inline',
     '/mask/_all_fields/format/json',
   ].map((more) => ({ make: (scene) => deepLinkOf(scene, more) })),
+  harvest: harvests.map((query) => ({
+    make: async (scene) => {
+      await harvested(scene)
+      return { query }
+    },
+  })),
   saveObjects: [
     {
       make: async (scene) => {

@@ -370,6 +370,11 @@ async function addPublication(scene: Scene): Promise<number> {
 }
 
 /** The path of an object behind deep links, which are on. */
+/** Harvesters get what the user `oai_pmh` may read. */
+export async function harvested({ root }: Scene): Promise<void> {
+  await root.call('POST', '/config/system/config/oai_pmh', { enabled: true, records_limit: 10 })
+}
+
 export async function deepLinkOf({ root, world }: Scene, more: string): Promise<{ path: { path: string } }> {
   await root.call('POST', '/config/system/config/deep_link_access', {
     enabled: true,
@@ -807,6 +812,18 @@ export const seeds: Record<string, Seed> = {
   deletePublishRecord: { make: async (scene) => ({ path: { publishId: await addPublication(scene) } }) },
   openDeepLink: {
     make: async (scene) => ({ ...(await deepLinkOf(scene, '')), query: { disposition: 'inline' } }),
+  },
+  harvest: {
+    make: async (scene) => {
+      await harvested(scene)
+      return { query: { verb: 'ListRecords', metadataPrefix: 'oai_dc', limit: 10 } }
+    },
+  },
+  harvestByForm: {
+    make: async (scene) => {
+      await harvested(scene)
+      return { body: { verb: 'ListIdentifiers', metadataPrefix: 'native', set: 'objecttype:work', from: '2020-01-01' } }
+    },
   },
   listTasks: {
     make: async (scene) => {

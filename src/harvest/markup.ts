@@ -37,7 +37,8 @@ export function beginning({ at, baseUrl, request }: Head): string {
 
 export const end = '</OAI-PMH>\n'
 
-export const errorElement = ({ code, message }: ProtocolError): string => textElement('error', message, { code })
+export const errorDocument = (head: Head, { code, message }: ProtocolError): string =>
+  `${beginning(head)}\n${textElement('error', message, { code })}\n${end}`
 
 export function headerElement({ datestamp, deleted, sets }: HarvestRecord, identifier: string): string {
   const parts = [textElement('identifier', identifier), textElement('datestamp', datestamp)]

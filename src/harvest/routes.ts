@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { badRequest } from '../platform/errors.ts'
 import type { HttpApp } from '../platform/http/http.ts'
 import { onSurface } from '../platform/http/surface.ts'
 import { mostRecords, type Sent, verbNames } from './request.ts'
@@ -37,12 +36,6 @@ const Arguments = Type.Object(
 )
 
 const Answer = Type.Unsafe<unknown>(Type.String({ description: 'A document of OAI-PMH 2.0.' }))
-const Failure = {
-  content: {
-    'text/xml': { schema: Type.Unsafe<unknown>(Type.String({ description: 'A document with an `error`.' })) },
-  },
-}
-
 const schema = {
   tags: ['harvesting'],
   response: {
@@ -50,7 +43,6 @@ const schema = {
       description: 'What was asked for, or that there is nothing of that kind.',
       content: { 'text/xml': { schema: Answer } },
     },
-    404: { description: 'There is no such record.', ...Failure },
   },
 }
 
@@ -102,9 +94,9 @@ export async function registerHarvestRoutes(app: HttpApp, { harvest, externalUrl
         config: { ...config, body: 'none', bodyOptional: true },
       },
       (request, reply) => {
-        if (Object.keys(request.query as object).length > 0)
-          throw badRequest('The arguments of a POST stand in its body.')
-        return answer(request, reply, (request.body ?? {}) as Sent)
+        // Those in the address are none of the protocol.
+        const elsewhere = Object.entries(request.query as Sent).map(([name, value]) => [`?${name}`, value])
+        return answer(request, reply, { ...(request.body ?? {}), ...Object.fromEntries(elsewhere) })
       },
     )
   })

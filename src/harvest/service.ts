@@ -15,7 +15,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import { readDates } from './dates.ts'
 import { type DocumentDeps, type Documented, documentsOf } from './documents.ts'
 import type { Follower } from './follow.ts'
-import { beginning, end, errorElement, headerElement, tokenElement } from './markup.ts'
+import { beginning, end, errorDocument, headerElement, tokenElement } from './markup.ts'
 import type { HarvestRecord, Position } from './model.ts'
 import type { Prefix, Prefixes } from './prefixes.ts'
 import { badArgument, ProtocolError } from './protocol-error.ts'
@@ -86,8 +86,7 @@ export function createHarvestService(deps: HarvestDeps) {
     const { now } = await store.firstDatestamp(db)
     // Of a request that is not understood nothing is repeated.
     const understood = error.code === 'badArgument' || error.code === 'badVerb' ? null : request
-    const pieces = [`${beginning({ at: now, baseUrl, request: understood })}\n${errorElement(error)}\n${end}`]
-    return { status: error.status, pieces }
+    return { status: error.status, pieces: [errorDocument({ at: now, baseUrl, request: understood }, error)] }
   }
 
   async function piecesOf(request: HarvestRequest, asked: Asked): Promise<HarvestAnswer['pieces']> {
@@ -115,6 +114,10 @@ export function createHarvestService(deps: HarvestDeps) {
 
   async function identify(): Promise<string> {
     const { oai_pmh: own, email } = settings()
+    const isReady = await deps.follower.current().then(
+      () => true,
+      () => false,
+    )
     const { first, now } = await store.firstDatestamp(db)
     // Every mail domain has a postmaster (RFC 5321), and the protocol wants an address.
     const other = email.from || `postmaster@${new URL(deps.externalUrl).hostname}`
@@ -126,7 +129,8 @@ export function createHarvestService(deps: HarvestDeps) {
         textElement('baseURL', baseUrl),
         textElement('protocolVersion', '2.0'),
         ...addresses.map((address) => textElement('adminEmail', address)),
-        textElement('earliestDatestamp', first ?? now),
+        // Records that are still being put together have the dates of their objects.
+        textElement('earliestDatestamp', isReady ? (first ?? now) : '1970-01-01T00:00:00Z'),
         textElement('deletedRecord', 'persistent'),
         textElement('granularity', 'YYYY-MM-DDThh:mm:ssZ'),
       ].join(''),
@@ -135,7 +139,9 @@ export function createHarvestService(deps: HarvestDeps) {
 
   async function listSets({ given, limit, offset }: HarvestRequest, asked: Asked): Promise<string> {
     const resumed = given.resumptionToken === undefined ? null : await tokens.read(given.resumptionToken, 'ListSets')
-    const all = await deps.sets.list(await harvesterOf(asked))
+    const actor = await harvesterOf(asked)
+    await deps.follower.current()
+    const all = await deps.sets.list(actor)
     const from = resumed ? all.findIndex(({ spec }) => spec > `${resumed.behind}`) : offset
     const rest = from < 0 ? [] : all.slice(from)
     const size = resumed?.limit ?? limit ?? setsOfPage

@@ -141,6 +141,7 @@ test('wrong values are refused with their path, and nothing is changed', async (
     ['transition_webhook/webhooks', [{ url: 'https://x/' }], 'transition_webhook/webhooks/0/name'],
     ['file_url_expire/default_days', 31],
     ['file_url_expire/deep_link_days', 31],
+    ['file_url_expire/oai_pmh_days', 31],
     ['deep_link_access/merge_max_depth', 10],
     ['publish/collectors', [{ internalname: '' }], 'publish/collectors/0/internalname'],
   ]
@@ -152,7 +153,7 @@ test('wrong values are refused with their path, and nothing is changed', async (
   assert.deepEqual((await svc.as('root').get('/config')).body, before)
 })
 
-const waiting: [path: string, value: unknown][] = [['file_url_expire/oai_pmh_days', 8]]
+const waiting: [path: string, value: unknown][] = [['saml/loginpreferred', true]]
 
 test('what nothing reads yet is refused with the reason, except its default', async () => {
   const root = svc.as('root')
@@ -181,16 +182,16 @@ test('what an earlier release stored there is shown and may be sent back, and go
   await using first = await startService()
   await first.db.query(
     `insert into base_config (section, value) values
-     ('file_url_expire', '{"default_days": 3, "oai_pmh_days": 2}')`,
+     ('file_url_expire', '{"default_days": 3}'), ('saml', '{"loginpreferred": true}')`,
   )
   await using later = await attachService(first.dsn)
   const root = later.as('root')
   const document = (await root.get('/config')).body
   assert.equal(document.system.config.file_url_expire.default_days, 3)
   assert.deepEqual((await root.post('/config', document)).body, document)
-  assert.equal((await root.post('/config/system/config/file_url_expire/oai_pmh_days', 3)).status, 400)
-  assert.equal((await root.get('/config/system/config/file_url_expire/oai_pmh_days')).body, 2)
-  assert.equal((await root.delete('/config/system/config/file_url_expire/oai_pmh_days')).body, 7)
+  assert.equal((await root.get('/config/system/config/saml/loginpreferred')).body, true)
+  assert.equal((await root.delete('/config/system/config/saml/loginpreferred')).body, false)
+  assert.equal((await root.post('/config/system/config/saml/loginpreferred', true)).status, 400)
   assert.equal((await root.post('/config/system/config/file_url_expire', { default_days: 7 })).status, 200)
 })
 
@@ -207,6 +208,7 @@ test('reading leaves out what the session may not see; writing and the list of d
     'languages',
     'login',
     'name',
+    'oai_pmh',
     'password',
     'produce_config',
     'publish',

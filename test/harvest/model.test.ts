@@ -117,7 +117,16 @@ async function create(world: World, isOpen: boolean): Promise<void> {
   }
   const [saved] = ok(await root.post('/db/note', [body]))
   const { _uuid: uuid, note } = saved
-  world.notes.push({ id: note._id, uuid, title, version: 1, isOpen, isTagged: false, isListed: false, isDeleted: false })
+  world.notes.push({
+    id: note._id,
+    uuid,
+    title,
+    version: 1,
+    isOpen,
+    isTagged: false,
+    isListed: false,
+    isDeleted: false,
+  })
 }
 
 async function run(world: World, harvesters: readonly Harvester[], { does, note: number }: Command): Promise<void> {
@@ -163,7 +172,11 @@ suite('what harvesters have gathered', () => {
     const _acl = [wireGrant(toUser(harvester), 'bag_read')]
     const collection = await createCollection(it.root, { displayname: { 'en-US': 'List' } }, { _acl })
     const listed = await ask(it, { verb: 'ListSets' })
-    const setOf = (name: string): string => listed.text.split(`<setName>${name}<`)[0]?.split(/<\/?setSpec>/).at(-2) ?? ''
+    const setOf = (name: string): string =>
+      listed.text
+        .split(`<setName>${name}<`)[0]
+        ?.split(/<\/?setSpec>/)
+        .at(-2) ?? ''
     const sets = [null, null, 'objecttype:note', setOf('Open'), setOf('List')]
     assert.match(sets.join(), /pool:[\d:]+,collection:[\d:]+$/)
     const first = ok(await it.root.get('/db/note/_all_fields/list')).map(({ note }: Json) => [note._id, note._version])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { XmlDocument } from 'libxml2-wasm'
-import { createNotes, ok, type Scene as Notes, startScene as startNotes } from '../collections/support.ts'
+import { createNotes, type Scene as Notes, ok, startScene as startNotes } from '../collections/support.ts'
 import { seedTag, toUser, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
 import type { TestServiceOptions } from '../support/service.ts'
@@ -31,7 +31,11 @@ export async function configure({ root }: Pick<Notes, 'root'>, oai: object): Pro
 }
 
 /** What harvesters may do in the pool; '': nothing. */
-export async function grant({ root, pool }: Pick<Notes, 'root' | 'pool'>, rights: string, more: object = {}): Promise<void> {
+export async function grant(
+  { root, pool }: Pick<Notes, 'root' | 'pool'>,
+  rights: string,
+  more: object = {},
+): Promise<void> {
   const [stored] = ok(await root.get(`/pool/${pool}`))
   const others = stored._acl.filter((one: Json) => one.who.user?._id !== harvester)
   const _acl = [...others, ...(rights === '' ? [] : [wireGrant(toUser(harvester), rights, more)])]
@@ -57,11 +61,13 @@ export interface Answered {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-type Arguments = Readonly<Record<string, string | number>>
+type Arguments = Readonly<Record<string, string | number | undefined>>
 
 /** Asks as a harvester does, and reads the answer with another parser. */
 export async function ask({ svc }: Pick<Notes, 'svc'>, given: Arguments, form = false): Promise<Answered> {
-  const query = new URLSearchParams(Object.entries(given).map(([name, value]) => [name, `${value}`])).toString()
+  const query = new URLSearchParams(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]])),
+  ).toString()
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const answer = await svc.inject(
     form

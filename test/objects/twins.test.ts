@@ -209,6 +209,8 @@ const outside = [
   'GET /.well-known/openid-configuration',
   'GET /l10n/static/{lang}.json',
   'GET /logout',
+  'GET /oai',
+  'POST /oai',
   'GET /oauth2/logout',
   'GET /oauth2/userinfo',
   'POST /system/directory/test',

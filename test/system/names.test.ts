@@ -16,8 +16,6 @@ interface Known {
 
 /** Endpoints that are not here, each with the reason. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'GET /oai': 'there is no harvesting yet',
-  'HEAD /oai': 'there is no harvesting yet',
   'OPTIONS /WebDAV/{collectionUuid}/{path}': 'what a folder can do is answered by the drive itself, before its routes',
 }
 

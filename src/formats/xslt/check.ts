@@ -49,14 +49,14 @@ export async function checkSheets(
   await checkExpressions(files, tx, before, after)
 }
 
-/** Expressions that say where records begin: they are compiled with the prefixes of their sheets. */
+/** Expressions that say where records begin: they are tried with the prefixes of their sheets. */
 async function checkExpressions(files: SheetFiles, tx: Tx, before: SheetConfig, after: SheetConfig): Promise<void> {
   const known = new Set(before.export.xslts.map(({ xslt, xpath_query }) => `${xslt} ${xpath_query}`))
   for (const [index, { xslt, xpath_query: expression }] of after.export.xslts.entries()) {
     if (expression === '' || known.has(`${xslt} ${expression}`)) continue
     const path = `system/config/export/xslts/${index}/xpath_query`
     const text = (await files.contentOfSetting(tx, xslt, largestSheet))?.text ?? ''
-    const problem = await sheetProblem(splittingBy(expression, text).sheet)
+    const problem = await sheetProblem(splittingBy(expression, text).sheet, '<none/>')
     if (problem !== null) throw badRequest(`${path}: ${problem}`, { path, value: expression })
   }
 }

@@ -50,14 +50,14 @@ export function transform(
 /** Milliseconds: to compile is quick, or something else is wrong. */
 const checkTime = 5000
 
-/** What is wrong with the text as a style sheet; null: nothing. */
-export async function sheetProblem(sheet: string): Promise<string | null> {
+/** What is wrong with the text as a style sheet, or when it is applied to a small document; null: nothing. */
+export async function sheetProblem(sheet: string, xml: string | null = null): Promise<string | null> {
   if (sheet.length > largestSheet) return `a style sheet has ${largestSheet} characters at most`
   const version = versionOf(sheet)
   if (version === null) return 'the document is no style sheet: its root is not xsl:stylesheet with a version'
   if (version !== '1.0' && version !== '1.1') return `style sheets are written in XSLT 1.0, this one in ${version}`
   try {
-    await run('', { sheet, xml: null, memory: usual.memory }, checkTime, null)
+    await run('', { sheet, xml, memory: usual.memory }, checkTime, null)
     return null
   } catch (error) {
     if (error instanceof AppError) return error.message

@@ -60,7 +60,9 @@ export function createDublinCore(deps: DublinCoreDeps) {
         if (mapping && (mapping.table ?? table.id) === table.id) byMapping(mapping, tree, add)
         else byNames(tree, add)
         complete(wire, said, add)
-        return dcElements.flatMap((element) => distinct(said.get(element) ?? []).map((text) => ({ element, text })))
+        return dcElements.flatMap((element) =>
+          distinct(said.get(element) ?? []).map((text) => ({ element, text: inOrder(text, deps.languages()) })),
+        )
       },
     }
   }
@@ -135,6 +137,14 @@ function poolOf(table: Table, object: Wire): number | null {
   if (!table.poolLink) return null
   type Pooled = { readonly _pool?: { readonly pool?: { readonly _id?: number } } } | undefined
   return (object as Pooled)?._pool?.pool?._id ?? (object[table.name] as Pooled)?._pool?.pool?._id ?? null
+}
+
+/** Texts in several languages, that of the best one first. */
+function inOrder(text: Text, languages: readonly string[]): Text {
+  if (typeof text === 'string') return text
+  const best = languages.filter((language) => text[language] !== undefined)
+  const others = Object.keys(text).filter((language) => !languages.includes(language))
+  return Object.fromEntries([...best, ...others].map((language) => [language, text[language] ?? '']))
 }
 
 function distinct(texts: readonly Text[]): readonly Text[] {

@@ -55,7 +55,7 @@ function cleanBody(error: AppError, { id, headers, query }: FastifyRequest): Err
   return scrubbed(errorBody(error, id), (text) => scrubText(clean(text)))
 }
 
-const errorSchema = {
+export const errorSchema = {
   title: 'Error',
   description: 'The request cannot be carried out; nothing was changed.',
   type: 'object',

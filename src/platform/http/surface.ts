@@ -28,6 +28,8 @@ export interface SurfaceDescription {
   readonly error: object
   /** What the statuses mean; without it they are those of the codes that a route may answer. */
   readonly failures?: Readonly<Record<number, string>>
+  /** Failures that a protocol tells in a form of its own, beside those. */
+  readonly further?: { readonly type: string; readonly texts: Readonly<Record<number, string>> }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { catalogue, type ErrorCode } from '../../platform/catalogue.ts'
+import type { SurfaceDescription } from '../../platform/http/surface.ts'
 import { rightName } from '../../platform/http/system-right.ts'
 import type { Components } from './components.ts'
 import type { JsonSchema, OpenApiMedia, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './model.ts'
@@ -128,7 +129,7 @@ function failuresOf(route: RouteOptions, components: Components): Record<string,
   if (failures) return statedFailures(failures, error)
   const codes = [...new Set(errorCodesOf(route))].sort()
   const byStatus = Map.groupBy(codes, (code) => catalogue[code].status)
-  return Object.fromEntries(
+  const coded = Object.fromEntries(
     [...byStatus].map(([status, all]) => [
       status,
       {
@@ -137,6 +138,20 @@ function failuresOf(route: RouteOptions, components: Components): Record<string,
       },
     ]),
   )
+  return withFurther(coded, route.config?.surface?.description?.further)
+}
+
+function withFurther(
+  coded: Readonly<Record<string, OpenApiResponse>>,
+  further: SurfaceDescription['further'],
+): Record<string, OpenApiResponse> {
+  if (!further) return coded
+  const content = { [further.type]: { schema: { type: 'string' } } }
+  const told = Object.entries(further.texts).map(([status, text]): [string, OpenApiResponse] => {
+    const { description, content: own } = coded[status] ?? {}
+    return [status, { description: description ? `${description}\n\n${text}` : text, content: { ...own, ...content } }]
+  })
+  return { ...coded, ...Object.fromEntries(told) }
 }
 
 function statedFailures(texts: Readonly<Record<number, string>>, error: JsonSchema): Record<string, OpenApiResponse> {

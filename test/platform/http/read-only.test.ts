@@ -138,6 +138,8 @@ const reading = [
   'HEAD /api/v1/eas/iiif2/*',
   'HEAD /api/v1/eas/zoom/*',
   'HEAD /api/v1/objects/*',
+  'HEAD /api/v1/oai',
+  'POST /api/v1/oai',
   'POST /api/oauth2/introspect',
   'POST /api/oauth2/userinfo',
   'POST /api/v1/db_info/create',

@@ -17,6 +17,7 @@ const surfaces: Record<string, { programs: Form; people: Form; unknownParameter:
   api: { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
   images: { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
   'deep-links': { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
+  oai: { programs: 'envelope', people: 'envelope', unknownParameter: 'nothing' },
   tus: { programs: 'envelope', people: 'envelope', unknownParameter: 'refused' },
   oauth: { programs: 'oauth', people: 'oauth', unknownParameter: 'refused' },
   'sign-in': { programs: 'oauth', people: 'page', unknownParameter: 'refused' },
@@ -35,6 +36,7 @@ function surfaceByAddress(url: string): string {
   if (/^(\/api\/oauth2)?\/logout$/.test(url)) return 'sign-out'
   if (/^\/api\/v1\/eas\/(iiif2?|zoom)\//.test(url)) return 'images'
   if (url.startsWith('/api/v1/objects/')) return 'deep-links'
+  if (url === '/api/v1/oai') return 'oai'
   if (/^\/api\/v1\/eas\/tus/.test(url)) return 'tus'
   if (/^\/api\/v1\/(WebDAV|hotfolder)\//.test(url)) return 'dav'
   if (url.startsWith('/api/v1/plugin/extension/')) return 'extension'
@@ -98,8 +100,8 @@ suite('surfaces of the HTTP interface', () => {
         continue
       }
       const answer = await svc.inject({ ...request, url, headers: { authorization: 'Bearer no-such-token' } })
-      // Drives are switched off, and there is no such plugin.
-      const status = { dav: 503, extension: 404 }[route.surface.name] ?? 200
+      // Drives and harvests are switched off, and there is no such plugin.
+      const status = { dav: 503, extension: 404, oai: 400 }[route.surface.name] ?? 200
       assert.deepEqual([answer.statusCode, answer.headers['x-svc-ignored']], [status, undefined], url)
       if (status !== 200) continue
       const kept = (await svc.inject({ ...request, url: `${address(route)}?cache_seconds=5` })).headers['cache-control']

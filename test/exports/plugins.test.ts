@@ -98,6 +98,17 @@ suite('plugins in exports', () => {
     })
   }
 
+  test('EXP-032 the log of plugins is empty again when a run becomes active', async () => {
+    const script = reworking(`async notes({ exported }) {
+      return { ...exported, _state: 'done', _plugin_log: [exported._state, ...exported._plugin_log] }
+    }`)
+    await withPlugin({ script }, ['notes'], async (reference) => {
+      const one = await reworked(reference('notes'))
+      assert.deepEqual(one._plugin_log, ['processing'])
+      assert.deepEqual((await ran(museum.svc, 'root', one.export._id))._plugin_log, ['processing'])
+    })
+  })
+
   test('a plugin renames, hides and leaves out files; what is hidden is for its user alone', async () => {
     const script = reworking(`async rework({ exported }) {
       const [data, first, second] = exported._files

@@ -36,7 +36,7 @@ export function draftOf(deps: DraftDeps, object: Wire): Draft {
   for (const [name, value] of Object.entries(block)) {
     if (ownMembers.has(name) || name.startsWith('_reverse_nested:')) continue
     const links: string[] = []
-    add(name, valueOf(value, { place: `${place}: ${name}`, links, withoutFiles: deps.withoutFiles }), links)
+    add(name, importable(value, { place: `${place}: ${name}`, links, withoutFiles: deps.withoutFiles }), links)
   }
   const parents = parentsOf(object)
   if (parents.length > 0) {
@@ -56,10 +56,10 @@ interface ValueContext {
   readonly withoutFiles: boolean
 }
 
-function valueOf(value: unknown, context: ValueContext): unknown {
+function importable(value: unknown, context: ValueContext): unknown {
   if (Array.isArray(value)) {
     const files = value.some(isFile)
-    return value.flatMap((one) => (files ? fileOf(one as Wire, context) : [valueOf(one, context)]))
+    return value.flatMap((one) => (files ? fileOf(one as Wire, context) : [importable(one, context)]))
   }
   if (!isWire(value)) return value
   if (isLink(value)) {
@@ -67,7 +67,7 @@ function valueOf(value: unknown, context: ValueContext): unknown {
     context.links.push(uuid)
     return { _uuid: uuid }
   }
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, valueOf(one, context)]))
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, importable(one, context)]))
 }
 
 /** Objects have both; rows of nested tables have an id of the first kind alone. */

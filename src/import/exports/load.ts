@@ -169,9 +169,9 @@ async function save(options: ExportImportOptions, read: Read, { ledger, known }:
         const isReady = (uuid: string) => !read.uuids.has(uuid) || saved.has(uuid) || here.has(uuid)
         const objects: Wire[] = []
         for (const { draft } of drafts) {
-          const { now, then } = parted(draft, isReady)
-          if (Object.keys(then).length > 0)
-            await laterOf(later, type).add(JSON.stringify({ uuid: draft.uuid, block: then }))
+          const { now, deferred } = parted(draft, isReady)
+          if (Object.keys(deferred).length > 0)
+            await laterOf(later, type).add(JSON.stringify({ uuid: draft.uuid, block: deferred }))
           const again = known.has(draft.uuid) ? { '_version:auto_increment': true } : {}
           objects.push({ ...draft.head, [type]: { ...now, ...again } })
         }
@@ -211,12 +211,12 @@ function laterOf(later: Map<string, Spool>, type: string): Spool {
 
 /** Fields whose targets are there by then, and the others. */
 function parted({ block, needs }: Draft, isReady: (uuid: string) => boolean) {
-  const [now, then]: Record<string, unknown>[] = [{}, {}]
+  const [now, deferred]: Record<string, unknown>[] = [{}, {}]
   for (const [name, value] of Object.entries(block)) {
-    const part = (needs[name] ?? []).every(isReady) ? now : then
+    const part = (needs[name] ?? []).every(isReady) ? now : deferred
     if (part) part[name] = value
   }
-  return { now: now as Wire, then: then as Wire }
+  return { now: now as Wire, deferred: deferred as Wire }
 }
 
 type Links = ReadonlyMap<string, FileLink>

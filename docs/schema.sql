@@ -408,8 +408,12 @@ create table export_file (
   size bigint,
   created_at timestamp with time zone not null default now(),
   system_object_id bigint,
-  -- Which version of which file it is, and what is to be made of it; of a plugin, its action.
+  -- Which version of which file it is, and what is to be made of it.
   source jsonb,
+  -- Only plugins are told of it.
+  hidden boolean not null default false,
+  -- What the plugin of the export is asked for, which makes the file when it is fetched.
+  action text,
   constraint export_file_pkey PRIMARY KEY (id),
   constraint export_file_content_fkey FOREIGN KEY (content_id) REFERENCES kept_content(id),
   constraint export_file_kind_check CHECK ((kind = ANY (ARRAY['data'::text, 'asset'::text, 'plugin'::text]))),
@@ -448,6 +452,8 @@ create table export_run (
   facts jsonb not null default '{}'::jsonb,
   created_at timestamp with time zone not null default now(),
   finished_at timestamp with time zone,
+  -- The attempt that works on the run.
+  holder uuid,
   constraint export_run_pkey PRIMARY KEY (id),
   constraint export_run_export_fkey FOREIGN KEY (export_id) REFERENCES export(id) ON DELETE SET NULL
 );

@@ -602,8 +602,10 @@ export const seeds: Record<string, Seed> = {
   readExportFile: { make: async (scene) => ({ path: await exportPath(scene, 'export.json') }) },
   readExportFileByUuid: { make: async (scene) => ({ path: await exportPath(scene, 'export.json', true) }) },
   zipExport: { make: async (scene) => ({ path: await exportPath(scene, '') }) },
-  tarExport: { make: async (scene) => ({ path: await exportPath(scene, '') }) },
-  zipExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
+  tarExport: { make: async (scene) => ({ path: await exportPath(scene, ''), query: { package: 'bagit' } }) },
+  zipExportByUuid: {
+    make: async (scene) => ({ path: await exportPath(scene, '', true), query: { package: 'ro_crate' } }),
+  },
   tarExportByUuid: { make: async (scene) => ({ path: await exportPath(scene, '', true) }) },
   getXmlSchema: { make: () => ({}) },
   testDirectory: { make: () => ({ body: { kind: 'ldap', login: 'somebody' } }) },

@@ -11,6 +11,7 @@ Commands
   demo                  run the service with a sample collection and searches to try
   import csv <file>     make a spreadsheet into a collection: object types, objects, files (also xlsx)
   import tate <folder>  load the Tate collection through the HTTP interface
+  import export <file>  take over an export of another instance: objects, links and files
   backup <file>         write all data and files into one file, also while the service runs
   restore <file>        put the data of a backup into an empty data folder
   files verify          read all contents of files and compare them with their hashes

@@ -86,6 +86,18 @@ export async function countFiles(from: Queryable, runId: number, folder = ''): P
   return rows[0]?.count ?? 0
 }
 
+/** Objects with files in a folder or below it, behind an id. */
+export async function objectsIn(from: Queryable, runId: number, folder: string, after: number, most: number) {
+  const { rows } = await from.query<{ id: number }>(
+    `select distinct f.system_object_id as id from export_file f
+     where f.run_id = $1 and not f.hidden and f.system_object_id > $3 and (f.folder = $2 or starts_with(f.folder, $2 || '/'))
+     order by 1 limit $4`,
+    [runId, folder, after, most],
+    'export-objects-in-folder',
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** The first files of each of the runs, and how many it has. */
 export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
   const { rows } = await from.query<ExportFile & { count: number }>(

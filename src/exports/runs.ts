@@ -111,12 +111,14 @@ export async function pendingRuns(tx: Tx, userId: number, most: number): Promise
   return rows.map(({ id }) => id)
 }
 
-/** Runs that go on, and those that wait. */
-export async function activeRuns(from: Queryable): Promise<number[]> {
+/** Runs that go on or wait, and that no job is left of; `jobKey`: how the keys of their jobs begin. */
+export async function abandonedRuns(from: Queryable, jobKey: string): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
-    `select run_id as id from export where state in ('pending', 'processing') and run_id is not null order by run_id limit 10000`,
-    [],
-    'export-runs-active',
+    `select e.run_id as id from export e where e.state in ('pending', 'processing') and e.run_id is not null
+       and not exists (select from graphile_worker.jobs j where j.key = $1 || e.run_id)
+     order by e.run_id limit 10000`,
+    [jobKey],
+    'export-runs-abandoned',
   )
   return rows.map(({ id }) => id)
 }

@@ -43,6 +43,7 @@ export interface ServiceClient {
   get<T>(path: string, query?: Query): Promise<T>
   post<T>(path: string, body: unknown, query?: Query): Promise<T>
   patch<T>(path: string, body: unknown, query?: Query): Promise<T>
+  delete<T>(path: string, body: unknown, query?: Query): Promise<T>
   /** Stores files; their records in order. */
   upload(files: readonly UploadedFile[], query?: Query): Promise<readonly { readonly _id: number }[]>
   /** The access token, requested when there is none yet. */
@@ -152,6 +153,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     get: (path, query) => request('GET', path, query, undefined),
     post: (path, body, query) => request('POST', path, query, body),
     patch: (path, body, query) => request('PATCH', path, query, body),
+    delete: (path, body, query) => request('DELETE', path, query, body),
     upload(files, query) {
       const form = new FormData()
       for (const { name, content } of files) {

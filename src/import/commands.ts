@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { createProgress, type ProgressOutput } from '../platform/process/progress.ts'
 import { createServiceClient, type ServiceClient } from './client.ts'
+import { importExport } from './exports/load.ts'
+import { PackageProblem } from './exports/problem.ts'
 import { importSheetFile } from './sheets/command.ts'
 import type { SheetOptions } from './sheets/read/model.ts'
 import { importTate, type TateImportSummary } from './tate/import.ts'
@@ -11,10 +13,12 @@ export { runDemo } from './demo.ts'
 const help = `Usage: strongroom import tate <folder> [options]
        strongroom import csv <file> [options]
        strongroom import xlsx <file> [options]
+       strongroom import export <file or folder> [options]
 
 tate   loads the Tate collection (artists.jsonl.gz and artworks.jsonl.gz in <folder>) into a running service.
 csv    proposes object types for a spreadsheet, makes them, and imports its rows; what was decided stands in
 xlsx   a mapping file beside it, to be edited and used again. See docs/import-spreadsheet.md.
+export takes over an export of another instance (docs/exports.md): a folder, ZIP, TAR.GZ or its JSON; all of it or nothing.
 The same command goes on where an interrupted import has stopped.
 
 Options
@@ -27,6 +31,11 @@ Options
 
 Of tate
   --limit <n>           at most n artworks, and what they refer to
+
+Of export
+  --pool <reference>    a pool for all objects, in place of those with the references that they have
+  --without-files       objects without their files
+  --most-bytes <n>      most bytes that an archive may have unpacked (default 20000000000)
 
 Of csv and xlsx
   --start               start the service for as long as the import takes, on the data of strongroom start
@@ -74,6 +83,9 @@ const options = {
   delimiter: { type: 'string' },
   quote: { type: 'string' },
   sheet: { type: 'string' },
+  pool: { type: 'string' },
+  'without-files': { type: 'boolean' },
+  'most-bytes': { type: 'string' },
   help: { type: 'boolean' },
 } as const
 
@@ -90,6 +102,10 @@ const only: Readonly<Partial<Record<keyof typeof options, readonly string[]>>> =
   delimiter: ['csv'],
   quote: ['csv'],
   sheet: ['xlsx'],
+  pool: ['export'],
+  'without-files': ['export'],
+  'most-bytes': ['export'],
+  connections: ['tate', 'csv', 'xlsx'],
   ...Object.fromEntries(
     ['start', 'dry-run', 'mapping', 'yes', 'type', 'language'].map((name) => [name, ['csv', 'xlsx']]),
   ),
@@ -106,7 +122,7 @@ export async function runImport(args: string[], io: Io = { out: process.stdout, 
     return 0
   }
   const [source, place, ...rest] = positionals
-  if (!['tate', 'csv', 'xlsx'].includes(source ?? '') || place === undefined || rest.length > 0) {
+  if (!['tate', 'csv', 'xlsx', 'export'].includes(source ?? '') || place === undefined || rest.length > 0) {
     throw new Error(
       'import needs what and from where: strongroom import tate <folder>, or csv <file>; see strongroom import --help',
     )
@@ -119,6 +135,7 @@ export async function runImport(args: string[], io: Io = { out: process.stdout, 
   const stop = interruption(values.start === true)
   const progress = createProgress(io.out)
   try {
+    if (source === 'export') return await runExport(place, values, { io, progress, stop: stop.signal })
     if (source !== 'tate')
       return await runSheet(source as 'csv' | 'xlsx', place, values, { io, progress, stop: stop.signal })
     const client = await clientFor(values, io, null)
@@ -135,6 +152,34 @@ export async function runImport(args: string[], io: Io = { out: process.stdout, 
   } finally {
     progress.stop()
     stop.release()
+  }
+}
+
+/** Bytes of an archive, unpacked. */
+const usualMostBytes = 20_000_000_000
+
+async function runExport(file: string, values: Values, { io, progress, stop }: SheetRun): Promise<number> {
+  const begun = Date.now()
+  const client = await clientFor(values, io, null)
+  try {
+    const { created, files } = await importExport({
+      client,
+      file,
+      progress,
+      signal: stop,
+      mostBytes: count('most-bytes', values['most-bytes']) ?? usualMostBytes,
+      pool: values.pool,
+      withoutFiles: values['without-files'] === true,
+      batch: count('batch', values.batch, 10_000),
+    })
+    const list = Object.entries(created).map(([type, number]) => `${number} ${type}`)
+    progress.say(`created ${list.join(', ')}, with ${files} files, in ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+    return 0
+  } catch (error) {
+    if (error instanceof PackageProblem) throw new Error(`${file}: ${error.message}`, { cause: error })
+    if (!stop.aborted) throw error
+    progress.say('interrupted, and nothing is left of it')
+    return 130
   }
 }
 

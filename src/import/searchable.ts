@@ -49,6 +49,22 @@ export async function untilSearchable(
   progress.stop()
 }
 
+/** Waits until searches find all that is stored of the types; who may not know of the index waits a little. */
+export async function untilIndexed(client: ServiceClient, objecttypes: readonly string[]): Promise<void> {
+  for (let waited = 0; waited < patience; waited += 250) {
+    try {
+      const { objecttypes: all } = await client.get<Status>('/system/status')
+      const left = all.some((one) => objecttypes.includes(one.type_name) && one.not_indexed_count > 0)
+      if (!left) return
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.status === 403)) throw error
+      return void (await sleep(stall))
+    }
+    await sleep(250)
+  }
+  throw new Error('the index of the service stands still')
+}
+
 /** Waits until searches are as fast as they will be: after a large import the service builds search indexes anew. */
 export async function untilRebuilt({ client, progress, signal }: SearchableOptions): Promise<void> {
   if (!(await isRebuilding(client))) return

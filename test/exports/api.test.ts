@@ -267,9 +267,10 @@ suite('addresses of exports', () => {
       (await as('cyd').get(`/export/${id}`)).body._log
         .filter(({ event }: Json) => event.type === 'OBJECT_UPDATE')
         .map(({ event }: Json) => event.info.state)
-    const { export: one } = await saved(museum.svc, 'cyd', draft({ json: true }))
+    const fresh = await saved(museum.svc, 'cyd', draft({ json: true }))
+    assert.equal(fresh._state, 'new')
+    const { export: one } = fresh
     await museum.svc.db.query(`update export set plugin_log = '{old}' where id = $1`, [one._id])
-    // No process works on jobs of this lane but the next one.
     const { body: started } = await as('cyd').post(`/export/${one._id}/start`)
     assert.equal(started._state === 'pending' || started._state === 'processing', true)
     await museum.svc.drain()
@@ -290,6 +291,25 @@ suite('addresses of exports', () => {
       assert.equal(body._log.at(-2).event.type, 'EXPORT_CANCELED')
     }
     assert.equal((await ran(museum.svc, 'cyd', one._id))._state, 'done')
+    // There is no other state: neither stored nor described.
+    await assert.rejects(museum.svc.db.query(`update export set state = 'paused' where id = $1`, [one._id]))
+    const { components } = (await as('cyd').get('/system/openapi/spec.json')).body
+    assert.deepEqual(components.schemas.Export.properties._state.enum, [
+      ...['new', 'pending', 'processing', 'done', 'done_with_warnings', 'failed'],
+    ])
+    // A schedule starts runs, too.
+    const { body: changed } = await as('cyd').post(
+      `/export/${one._id}`,
+      draft({ _id: one._id, _version: 1, json: true }, { _schedules: [{ hours: [3] }] }),
+    )
+    assert.equal(changed._state, 'new')
+    await museum.svc.app.tidy(new Date(changed._next_run_at))
+    await museum.svc.drain()
+    const { body: scheduled } = await as('cyd').get(`/export/${one._id}`)
+    assert.deepEqual(
+      [scheduled._state, await log(one._id).then((all) => all.slice(-3))],
+      ['done', ['pending', 'processing', 'done']],
+    )
   })
 
   test('EXP-034 files that cannot be had make a warning, EXP-035 and what the user may not do a failure', async () => {

@@ -6,6 +6,7 @@ import sharp from 'sharp'
 import { upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { until } from '../support/until.ts'
 import { addUser, addWorks, archiveBytes, exported, fetchedFile, inFolder, picture, ran, run } from './support.ts'
 
 const asImages = { 'work.image': { files: true } }
@@ -75,6 +76,19 @@ suite('files and archives of exports', () => {
       pathsOf(one)
         .filter((path) => path.startsWith('files/'))
         .sort(),
+    )
+    // The log tells of the objects whose files were in it.
+    const told = async () => {
+      const { rows } = await museum.svc.db.query<{ id: number }>(
+        `select system_object_id as id from event where type = 'OBJECT_DOWNLOAD' and info->>'url' like $1 order by id`,
+        [`%/export/${one.export._id}/zip/files`],
+      )
+      return rows.map(({ id }) => id)
+    }
+    await until(async () => (await told()).length > 0)
+    assert.deepEqual(
+      await told(),
+      works.slice(0, 3).map((work) => work._system_object_id),
     )
     assert.deepEqual([(await get('zip/nothing/')).statusCode, (await get('file/nothing/')).statusCode], [404, 404])
     const empty = await exported(museum.svc, { search: { objecttypes: ['loan'] } })

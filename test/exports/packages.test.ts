@@ -139,7 +139,14 @@ suite('exports as packages', () => {
       const open = async () => ({ size: 1, content: Readable.from([content], { objectMode: false }), end() {} })
       for (const path of ['a%b', '%25']) yield { path, modified: new Date(0), packs: false, open }
     }
-    const about = { id: 'a', name: 'n\nBag-Count: 2', created: new Date(0), agent: 'agent', user: 'user', userAddress: 'u' }
+    const about = {
+      id: 'a',
+      name: 'n\nBag-Count: 2',
+      created: new Date(0),
+      agent: 'agent',
+      user: 'user',
+      userAddress: 'u',
+    }
     const made = new Map<string, string>()
     for await (const { path, open } of bagit(about, files())) made.set(path, await streamText((await open()).content))
     const sum = hashOf('sha512', content)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { install, remove, switched } from '../plugins/support.ts'
 import type { Json } from '../support/client.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
+import { attachService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { type Procedure, pluginFiles, pythonSums, reworking, sums } from './plugin-scripts.ts'
 import { addWorks, archiveBytes, codeOf, draft, exported, fetchedFile, inFolder, ran, run, saved } from './support.ts'
@@ -97,6 +98,17 @@ suite('plugins in exports', () => {
       })
     })
   }
+
+  test('EXP-032 the log of plugins is empty again when a run becomes active', async () => {
+    const script = reworking(`async notes({ exported }) {
+      return { ...exported, _state: 'done', _plugin_log: [exported._state, ...exported._plugin_log] }
+    }`)
+    await withPlugin({ script }, ['notes'], async (reference) => {
+      const one = await reworked(reference('notes'))
+      assert.deepEqual(one._plugin_log, ['processing'])
+      assert.deepEqual((await ran(museum.svc, 'root', one.export._id))._plugin_log, ['processing'])
+    })
+  })
 
   test('a plugin renames, hides and leaves out files; what is hidden is for its user alone', async () => {
     const script = reworking(`async rework({ exported }) {
@@ -237,6 +249,42 @@ suite('plugins in exports', () => {
       assert.equal(body._state, 'failed')
       assert.equal(lastOf(body, 'EXPORT_FAILED'), undefined)
     })
+  })
+
+  test('a run that another attempt has taken up is left alone by the first, and taken up again when no job is left', async () => {
+    const go = `${note}.go`
+    const script = reworking(`async waits({ exported }) {
+      const fs = require('node:fs')
+      fs.appendFileSync(${JSON.stringify(note)}, 'asked ')
+      while (!fs.existsSync(${JSON.stringify(go)})) await new Promise((resolve) => setTimeout(resolve, 20))
+      return { ...exported, _state: 'done', _plugin_log: ['answered'] }
+    }`)
+    await rm(note, { force: true })
+    const asked = () => readFile(note, 'utf8').catch(() => '')
+    await withPlugin({ script }, ['waits'], async (reference) => {
+      const { export: own } = await saved(
+        museum.svc,
+        'root',
+        draft({ ...settings, produce_options: { plugin: reference('waits') } }),
+      )
+      await root().post(`/export/${own._id}/start`)
+      await until(async () => (await asked()) !== '')
+      await museum.svc.db.query(
+        `update export_run set holder = gen_random_uuid() where id = (select run_id from export where id = $1)`,
+        [own._id],
+      )
+      await museum.svc.app.idle({ hurry: true })
+      const { body: left } = await root().get(`/export/${own._id}`)
+      assert.deepEqual([left._state, left._plugin_log], ['processing', []])
+      await writeFile(go, '')
+      await using other = await attachService(museum.svc.dsn, { dataDir: museum.svc.config.dataDir })
+      await until(async () => (await other.as('root').get(`/export/${own._id}`)).body._state === 'done')
+      const { body: done } = await root().get(`/export/${own._id}`)
+      assert.deepEqual([done._plugin_log, await asked()], [['answered'], 'asked asked '])
+      const finishes = done._log.filter(({ event }: Json) => event.type === 'EXPORT_FINISH')
+      assert.equal(finishes.length, 1)
+    })
+    await rm(go, { force: true })
   })
 
   test('a file that the plugin cannot make is told: by its answer, in a ZIP beside its place', async () => {

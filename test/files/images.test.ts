@@ -380,6 +380,33 @@ suite('parts of pictures', () => {
     assert.ok(rows[0]?.info.produce_params, 'the log says what was made')
   })
 
+  test('downloads: a bitmap shows the same as a PNG, row by row from below', async () => {
+    for (const size of [64, 61]) {
+      const [bitmap, png] = await Promise.all(['bmp', 'png'].map((format) => get(sizedUrl({ format, size, dpi: 254 }))))
+      assert.equal(bitmap?.headers['content-type'], 'image/bmp')
+      assert.match(String(bitmap?.headers['content-disposition']), /\.original\.bmp"/)
+      const bytes = bitmap?.content as Buffer
+      const { data, info } = await sharp(png?.content).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+      const row = Math.ceil((info.width * 3) / 4) * 4
+      assert.deepEqual(
+        [bytes.toString('latin1', 0, 2), bytes.readUInt32LE(2), bytes.readUInt32LE(10), bytes.readUInt32LE(14)],
+        ['BM', bytes.length, 54, 40],
+      )
+      assert.deepEqual([bytes.readInt32LE(18), bytes.readInt32LE(22)], [info.width, info.height])
+      assert.deepEqual([bytes.readUInt16LE(26), bytes.readUInt16LE(28), bytes.readInt32LE(38)], [1, 24, 10_000])
+      assert.equal(bytes.length, 54 + row * info.height)
+      const pixels = Buffer.alloc(data.length)
+      for (let y = 0; y < info.height; y++) {
+        for (let x = 0; x < info.width; x++) {
+          const from = 54 + (info.height - 1 - y) * row + 3 * x
+          const to = (y * info.width + x) * 3
+          for (const channel of [0, 1, 2]) pixels[to + channel] = bytes[from + 2 - channel] as number
+        }
+      }
+      assert.ok(pixels.equals(data), `${size}`)
+    }
+  })
+
   test('downloads: what cannot be made is refused by the name of the parameter', async () => {
     const cases: [Record<string, string | number>, string][] = [
       [{ format: 'jp2' }, 'format'],

@@ -197,7 +197,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
       giveBack()
       archive.destroy()
       if (counted.failure) deliveries.logFailure(from, what, counted.failure)
-      else if (archive.readableEnded) deliveries.logDownload(from, { what, bytes: counted.bytes, objects: 'all' })
+      else if (archive.readableEnded) deliveries.logDownload(from, { what, bytes: counted.bytes, objects: { folder } })
       else deliveries.logFailure(from, what, new Error('the archive was not taken to its end'))
     })
     return reply.send(archive)

@@ -7,12 +7,13 @@ import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { version } from '../../platform/version.ts'
-import { countFiles, filesAfter, findFile, folderEntries } from '../files.ts'
+import { countFiles, filesAfter, findFile, folderEntries, objectsIn } from '../files.ts'
 import { about } from '../log.ts'
 import { type ExportFile, isDone, pathOf, type StoredExport } from '../model.ts'
 import * as runs from '../runs.ts'
 import { findExports } from '../store.ts'
 import type { ArchiveEntry } from './archive.ts'
+import type { FolderEntries } from './index-page.ts'
 import { type MakingDeps, makeFile } from './made.ts'
 import type { PackageKind } from './packages/model.ts'
 import { packaged } from './packages/packages.ts'
@@ -165,7 +166,11 @@ export function createDeliveries(deps: DeliverDeps) {
       what,
       bytes,
       objects,
-    }: { readonly what: string; readonly bytes: number; readonly objects: readonly number[] | 'all' },
+    }: {
+      readonly what: string
+      readonly bytes: number
+      readonly objects: readonly number[] | { readonly folder: string }
+    },
   ): void {
     const { stored, caller, owner, runId } = from
     const url = addressOf(from, what)
@@ -188,18 +193,27 @@ export function createDeliveries(deps: DeliverDeps) {
       const files = await countFiles(db, runId)
       const told = { state: stored.state, url, bytes_count: bytes, export: stored.name, files }
       await events.append(db, [{ ...about(who, stored), type: 'EXPORT_DOWNLOAD', info: told }])
-      if (objects !== 'all') return void (await events.append(db, objects.map(eventOf)))
-      for (let after = 0; ; ) {
-        const listed = await runs.listedObjects(db, runId, after, eventsAtATime)
-        await events.append(
-          db,
-          listed.flatMap(({ id, version }) => (version === null ? [] : [eventOf(id)])),
-        )
-        const last = listed.at(-1)
-        if (!last) return
-        after = last.position
-      }
+      const taken = 'folder' in objects ? objectsOf(runId, objects.folder) : [objects]
+      for await (const ids of taken) await events.append(db, ids.map(eventOf))
     })
+  }
+
+  /** The objects of a run, or of a folder of it, in lists. */
+  async function* objectsOf(runId: number, folder: string): AsyncGenerator<readonly number[]> {
+    for (let after = 0; folder === ''; ) {
+      const listed = await runs.listedObjects(db, runId, after, eventsAtATime)
+      yield listed.flatMap(({ id, version }) => (version === null ? [] : [id]))
+      const last = listed.at(-1)
+      if (!last) return
+      after = last.position
+    }
+    for (let after = 0; ; ) {
+      const ids = await objectsIn(db, runId, folder, after, eventsAtATime)
+      yield ids
+      const last = ids.at(-1)
+      if (last === undefined) return
+      after = last
+    }
   }
 
   function logFailure(from: Fetched, what: string, error: Error): void {
@@ -223,14 +237,15 @@ export function createDeliveries(deps: DeliverDeps) {
       signal: AbortSignal,
     ): Promise<
       | { readonly kind: 'file'; readonly delivery: Delivery & { end(): void } }
-      | { readonly kind: 'folder'; readonly folders: readonly string[]; readonly files: readonly ExportFile[] }
+      | ({ readonly kind: 'folder' } & FolderEntries)
     > {
       const folder = path.endsWith('/') ? path.slice(0, -1) : path
       if (path === '' || path.endsWith('/')) {
         const entries = await folderEntries(db, from.runId, folder, mostShown)
         if (path !== '' && entries.folders.length + entries.files.length === 0)
           throw new AppError('FileNotFound', { path })
-        return { kind: 'folder', ...entries }
+        const isWhole = entries.folders.length < mostShown && entries.files.length < mostShown
+        return { kind: 'folder', ...entries, isWhole }
       }
       const file = await findFile(db, from.runId, path)
       // What is hidden is for its user, who lets plugins fetch it.

@@ -18,7 +18,7 @@ import { listObjects } from './list.ts'
 import type { Done, RunDeps, Running } from './model.ts'
 import { CannotRun, RunOver } from './over.ts'
 import { askPlugin } from './plugin.ts'
-import { enqueueRuns, runJob, wakeNext } from './queue.ts'
+import { enqueueRuns, jobKey, runJob, wakeNext } from './queue.ts'
 
 export interface RunJobDeps extends RunDeps {
   readonly jobs: Jobs
@@ -167,7 +167,7 @@ export function createRunJobs(deps: RunJobDeps) {
   return {
     /** Goes on with runs that no job is left of. To be called once, with the jobs ready. */
     async wake(): Promise<void> {
-      const ids = await runs.activeRuns(db)
+      const ids = await runs.abandonedRuns(db, jobKey)
       await db.transaction((tx) => enqueueRuns(tx, jobs, ids))
     },
   }

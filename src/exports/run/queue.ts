@@ -3,6 +3,8 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { lockRunsOf, pendingRuns } from '../runs.ts'
 
 export const runJob = 'exports.run'
+/** How the keys of the jobs of runs begin. */
+export const jobKey = `${runJob}:`
 /** Times that a step is tried when a place cannot be read or written. */
 export const maxAttempts = 8
 
@@ -10,7 +12,7 @@ export const maxAttempts = 8
 export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds: readonly number[]): Promise<void> {
   await jobs.enqueueAll(
     tx,
-    runIds.map((run) => ({ name: runJob, payload: { run }, key: `${runJob}:${run}`, maxAttempts })),
+    runIds.map((run) => ({ name: runJob, payload: { run }, key: `${jobKey}${run}`, maxAttempts })),
   )
 }
 

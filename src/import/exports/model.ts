@@ -1,0 +1,24 @@
+export type Wire = Readonly<Record<string, unknown>>
+
+/** A file of an object, where it lies in the export, and as what it was uploaded. */
+export interface ExportedFile {
+  readonly path: string
+  readonly name: string
+}
+
+/** An object as it is to be saved: without links that are set when everything is there, and files that are to be uploaded first. */
+export interface Draft {
+  readonly uuid: string
+  readonly type: string
+  readonly head: Wire
+  readonly block: Wire
+  /** Names of fields, with what of the import each needs first. */
+  readonly needs: Readonly<Record<string, readonly string[]>>
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export const isUuid = (value: unknown): value is string => typeof value === 'string' && uuidPattern.test(value)
+
+export const isWire = (value: unknown): value is Wire =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,2 @@
+/** The package cannot be imported; the message is one line for the person at the terminal. */
+export class PackageProblem extends Error {}

@@ -1,0 +1,88 @@
+import type { ServiceClient } from '../client.ts'
+import { untilIndexed } from '../searchable.ts'
+import type { Ledger, Trashed } from './ledger.ts'
+import { isUuid, isWire, type Wire } from './model.ts'
+
+/** Objects that one request names. */
+const atATime = 500
+const attempts = 5
+
+/** Puts into the trash what the ledger says was sent, the last types first. */
+export async function takeBack(client: ServiceClient, ledger: Ledger): Promise<void> {
+  const { sent } = await ledger.state()
+  for (const [type, uuids] of [...sent].reverse()) {
+    for (const some of inParts([...uuids])) {
+      const trashed = await toTrash(client, type, some)
+      await ledger.addTrashed(type, trashed)
+    }
+  }
+  const { trashed } = await ledger.state()
+  if ([...trashed.values()].every(({ length }) => length === 0)) await ledger.remove()
+}
+
+async function toTrash(client: ServiceClient, type: string, uuids: readonly string[]): Promise<readonly Trashed[]> {
+  for (let attempt = 1; ; attempt++) {
+    await untilIndexed(client, [type])
+    const found = await foundBy(client, type, uuids)
+    if (found.length === 0) return []
+    try {
+      const named = found.map(({ id, version }) => [id, version, null])
+      await client.delete(`/db/${type}`, named, { delete_policy: 'setnull' })
+      return found
+    } catch (error) {
+      // The versions are those of the index: one that is behind is refused, and looked up again.
+      if (attempt === attempts) throw error
+    }
+  }
+}
+
+/** Takes out of the trash what an earlier attempt has put there. @returns the objects that are in the service then */
+export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set<string>> {
+  const { sent, trashed } = await ledger.state()
+  const there = new Set<string>()
+  for (const [type, objects] of trashed) {
+    for (const some of inParts(objects)) {
+      const named = some.map(({ id, version }) => [id, version + 1, null])
+      await client.delete(`/db/${type}`, named, { delete_policy: 'undelete' })
+      const uuids = some.map(({ uuid }) => uuid)
+      await ledger.addSent(type, uuids)
+      for (const uuid of uuids) there.add(uuid)
+    }
+  }
+  for (const [type, uuids] of sent) {
+    await untilIndexed(client, [type])
+    for (const some of inParts([...uuids])) {
+      for (const { uuid } of await foundBy(client, type, some)) there.add(uuid)
+    }
+  }
+  return there
+}
+
+async function foundBy(client: ServiceClient, type: string, uuids: readonly string[]): Promise<readonly Trashed[]> {
+  const request = {
+    objecttypes: [type],
+    search: [{ type: 'in', fields: ['_uuid'], in: uuids }],
+    limit: uuids.length,
+    format: 'short',
+  }
+  const { objects } = await client.post<{ objects: Wire[] }>('/search', request)
+  return objects.flatMap((object): Trashed[] => {
+    const { [type]: block, _uuid: uuid } = object
+    if (!isWire(block) || !isUuid(uuid)) return []
+    return [{ uuid, id: Number(block._id), version: Number(block._version) }]
+  })
+}
+
+/** How many of these objects the service has. */
+export async function countThere(client: ServiceClient, uuids: readonly string[]): Promise<number> {
+  let count = 0
+  for (const some of inParts(uuids)) {
+    const request = { search: [{ type: 'in', fields: ['_uuid'], in: some }], limit: 0, format: 'short' }
+    count += (await client.post<{ count: number }>('/search', request)).count
+  }
+  return count
+}
+
+function* inParts<T>(list: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < list.length; from += atATime) yield list.slice(from, from + atATime)
+}

@@ -17,7 +17,7 @@ export function composeOutlets(
   { baseConfig, datamodel, languages }: Readers,
   { signIn }: People,
   { files, mappings }: Workflow,
-  { read, search }: Objects,
+  { read, search, collections }: Objects,
 ) {
   const publish = createPublishService({
     db,
@@ -49,6 +49,7 @@ export function composeOutlets(
     admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
     findByColumn: createFindByColumn({ datamodel, search: search.search }),
     read,
+    collections,
     files,
     formats,
     heavyRequests,

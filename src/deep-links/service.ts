@@ -13,7 +13,8 @@ import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import { chooseFile } from './files.ts'
-import { createManifests } from './iiif/manifest.ts'
+import { createIiifCollections, type IiifCollectionDeps } from './iiif/collection.ts'
+import { createManifests, presentationContext } from './iiif/manifest.ts'
 import {
   type DeepLink,
   type Disposition,
@@ -45,6 +46,7 @@ export interface DeepLinkDeps {
     deadline: Deadline,
   ) => Promise<readonly number[]>
   readonly read: Pick<ReadService, 'locate' | 'versions'>
+  readonly collections: IiifCollectionDeps['collections']
   readonly files: Pick<FileService, 'chosenVersion'>
   readonly formats: Pick<FormatService, 'find' | 'each'>
   /** Where documents take their turn that bring linked objects along. */
@@ -58,6 +60,12 @@ export interface DeepLinkRequest {
   readonly path: string
   readonly disposition: Disposition | undefined
   readonly deadline: Deadline
+}
+
+export interface CollectionLinkRequest extends Pick<DeepLinkRequest, 'actor' | 'address' | 'deadline'> {
+  readonly id: number
+  /** Of a long list, counted from 1. */
+  readonly part: number | null
 }
 
 /** A file is delivered by `files`; a document is there as a whole. */
@@ -86,6 +94,16 @@ export type DeepLinkService = ReturnType<typeof createDeepLinkService>
 export function createDeepLinkService(deps: DeepLinkDeps) {
   const { settings, read } = deps
   const manifests = createManifests(deps)
+  const iiifCollections = createIiifCollections(deps)
+
+  /** For whom a link is opened. @throws {AppError} `DeepLinkAccessDisabled`, `QuotaExceeded`, `ObjectInsufficientRights` */
+  async function callerOf({ actor, address }: Pick<DeepLinkRequest, 'actor' | 'address'>): Promise<Actor> {
+    if (!settings().deep_link_access.enabled) throw new AppError('DeepLinkAccessDisabled')
+    await deps.admit(actor, address)
+    const caller = actor ?? (await deps.stranger())
+    if (!caller) throw new AppError('ObjectInsufficientRights')
+    return caller
+  }
 
   return {
     /**
@@ -95,12 +113,9 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
      * `FileVersionNotAvailable`, `FileGroupNotAvailable`
      */
     async open(request: DeepLinkRequest): Promise<DeepLinkAnswer> {
-      if (!settings().deep_link_access.enabled) throw new AppError('DeepLinkAccessDisabled')
-      await deps.admit(request.actor, request.address)
+      const actor = await callerOf(request)
       const link = parseDeepLink(request.path)
       const disposition = dispositionOf(link, request.disposition)
-      const actor = request.actor ?? (await deps.stranger())
-      if (!actor) throw new AppError('ObjectInsufficientRights')
       const object = await locate(actor, link, request.deadline)
       const wanted = {
         systemObjectId: object.systemObjectId,
@@ -112,6 +127,17 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
       const isStranger = request.actor === null
       const document = await documentOf({ actor, isStranger, link, object, wanted, deadline: request.deadline })
       return { kind: 'document', document, disposition }
+    },
+
+    /**
+     * A collection for viewers. @throws {AppError} `DeepLinkAccessDisabled`, `ObjectNotFound`, `RightRequired`,
+     * `ResourceNotFound`
+     */
+    async collection({ id, part, deadline, ...caller }: CollectionLinkRequest): Promise<Document> {
+      const actor = await callerOf(caller)
+      const isStranger = caller.actor === null
+      const work = () => iiifCollections({ actor, isStranger, id, part, deadline })
+      return presentation(await deps.heavyRequests.run(deadline, work), 'collection.json')
     },
   }
 
@@ -185,10 +211,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     const { actor, link, object, wanted, deadline } = asked
     if (link.format === manifestFormat) {
       const wire = await readOne(actor, object, wanted, deadline)
-      const manifest = manifests({ ...asked, wire })
-      const bytes = Buffer.from(JSON.stringify(manifest))
-      const profile = 'http://iiif.io/api/presentation/3/context.json'
-      return { bytes, contentType: `application/ld+json;profile="${profile}"`, name: 'manifest.json', isPage: false }
+      return presentation(manifests({ ...asked, wire }), 'manifest.json')
     }
     const format = formatOf(link.format ?? 'json')
     const work = () => write(asked, format)
@@ -225,6 +248,12 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     }
     return found
   }
+}
+
+/** A document of IIIF Presentation 3. */
+function presentation(content: Wire, name: string): Document {
+  const contentType = `application/ld+json;profile="${presentationContext}"`
+  return { bytes: Buffer.from(JSON.stringify(content)), contentType, name, isPage: false }
 }
 
 /** Formats of one object, beside sheets and IIIF. */

@@ -192,6 +192,7 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/collection/list/{parentId}': '/api/v1/collection/list/null',
       'GET /api/v1/collection/{collectionId}': '/api/v1/collection/3',
       'GET /api/v1/collection/objects/{collectionId}': '/api/v1/collection/objects/3',
+      'GET /api/v1/collection/iiif/{collectionId}': '/api/v1/collection/iiif/3',
       'GET /api/v1/xmlmapping/profile/{profile}': '/api/v1/xmlmapping/profile/file-metadata.yml',
       'GET /api/v1/xmlmapping/mapping/{mapping}': '/api/v1/xmlmapping/mapping/1',
       'GET /api/v1/publish/{systemObjectId}': '/api/v1/publish/1',

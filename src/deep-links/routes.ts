@@ -95,6 +95,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
           address: request.ip,
           path: pathOf(request),
           disposition: request.query.disposition,
+          acceptLanguage: request.headers['accept-language'],
           deadline: request.deadline,
         })
         if (answer.kind === 'document') return sendDocument(request, reply, answer.document, answer.disposition)

@@ -23,7 +23,7 @@ export function sendDocument(
     'Cross-Origin-Resource-Policy': 'cross-origin',
     'X-Content-Type-Options': 'nosniff',
     // Pages say in themselves what they need; whatever sheets make of an object acts for nobody.
-    ...(isPage ? {} : { 'Content-Security-Policy': inert }),
+    ...(isPage ? { Vary: 'Accept-Language' } : { 'Content-Security-Policy': inert }),
     ...(wanted ? { 'Content-Disposition': disposition(wanted, name) } : {}),
   })
   const known = request.headers['if-none-match']

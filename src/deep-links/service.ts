@@ -15,6 +15,7 @@ import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import { chooseFile } from './files.ts'
 import { createIiifCollections, type IiifCollectionDeps } from './iiif/collection.ts'
 import { createManifests, presentationContext } from './iiif/manifest.ts'
+import { languagesFor } from './languages.ts'
 import {
   type DeepLink,
   type Disposition,
@@ -59,6 +60,8 @@ export interface DeepLinkRequest {
   /** As it was sent, without the query. */
   readonly path: string
   readonly disposition: Disposition | undefined
+  /** As the browser sent it: pages for callers without a token are in these languages. */
+  readonly acceptLanguage: string | undefined
   readonly deadline: Deadline
 }
 
@@ -125,7 +128,8 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
         return { kind: 'file', actor, file: await fileOf(actor, link, object, wanted, request.deadline), disposition }
       }
       const isStranger = request.actor === null
-      const document = await documentOf({ actor, isStranger, link, object, wanted, deadline: request.deadline })
+      const { acceptLanguage, deadline } = request
+      const document = await documentOf({ actor, isStranger, link, object, wanted, acceptLanguage, deadline })
       return { kind: 'document', document, disposition }
     },
 
@@ -204,6 +208,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     readonly link: DeepLink
     readonly object: LocatedObject
     readonly wanted: ObjectVersion
+    readonly acceptLanguage: string | undefined
     readonly deadline: Deadline
   }
 
@@ -219,10 +224,13 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     return merges ? deps.heavyRequests.run(deadline, work) : work()
   }
 
-  async function write({ actor, link, object, wanted, deadline }: Asked, format: FormatInfo): Promise<Document> {
+  async function write(asked: Asked, format: FormatInfo): Promise<Document> {
+    const { link, object, wanted, deadline } = asked
+    const isPage = format.name === 'html'
+    const actor = isPage ? visitorOf(asked) : asked.actor
     const { include_parents, merge_linked_objects, merge_max_depth } = settings().deep_link_access
     const options: FormatOptions = {
-      allLanguages: format.name !== 'html',
+      allLanguages: !isPage,
       includeParents: include_parents,
       mergeLinkedObjects: merge_linked_objects,
       mergeMaxDepth: merge_max_depth,
@@ -232,9 +240,14 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     const request = { format: format.name, objects: [wanted], options, deadline }
     for await (const { bytes } of deps.formats.each(actor, request)) {
       const name = `${object.uuid}${link.version === null ? '' : `.${link.version}`}.${format.extension}`
-      return { bytes, contentType: format.contentType, name, isPage: format.name === 'html' }
+      return { bytes, contentType: format.contentType, name, isPage }
     }
     throw pathError('there is no such version')
+  }
+
+  /** Who has no account has the languages of the browser. */
+  function visitorOf({ actor, isStranger, acceptLanguage }: Asked): Actor {
+    return isStranger ? { ...actor, languages: languagesFor(acceptLanguage, deps.languages()) } : actor
   }
 
   /** @throws {AppError} `ApiObjectPath` for formats that deep links do not have */

@@ -72,6 +72,8 @@ export function createManifests({ externalUrl, datamodel, settings, languages, f
     const data = [
       ['json', 'application/json'],
       ['xml_native', 'application/xml'],
+      ['lido', 'application/xml'],
+      ['mods', 'application/xml'],
     ] as const
     return {
       ...(formats.find('html')

@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { createCollection, entriesOf } from '../collections/support.ts'
 import { picture, upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
+import { official } from './iiif-schema.ts'
 import { everything, type Scene, startDeepLinks } from './scene.ts'
 
 suite('collections for viewers', () => {
@@ -32,6 +33,7 @@ suite('collections for viewers', () => {
     const answer = await open(id, query, login)
     assert.equal(answer.statusCode, 200, answer.body)
     const collection = answer.json()
+    if (official) assert.ok(official(collection), JSON.stringify(official.errors?.slice(0, 5)))
     assert.equal(collection['@context'], 'http://iiif.io/api/presentation/3/context.json')
     assert.equal(collection.type, 'Collection')
     for (const one of [collection, ...collection.items]) {

@@ -62,6 +62,8 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
     '/file/all/1/file_version/name/original',
     '/file_browser/preferred/disposition/inline',
     '/mask/_all_fields/format/json',
+    '/format/lido',
+    '/format/mods',
   ].map((more) => ({ make: (scene) => deepLinkOf(scene, more) })),
   harvest: harvests.map((query) => ({
     make: async (scene) => {

@@ -952,6 +952,17 @@ export const seeds: Record<string, Seed> = {
   getCollectionObjects: {
     make: async (scene) => ({ path: { collectionId: await addCollection(scene) }, query: { limit: 2, offset: 0 } }),
   },
+  getIiifCollection: {
+    make: async (scene) => {
+      await deepLinkOf(scene, '')
+      const bridge = { _objecttype: 'work', _system_object_id: scene.world.objects.bridge }
+      const { collection } = await scene.root.call('POST', '/collection', {
+        ...collectionOf(scene),
+        objects: [{ 'lookup:_global_object_id': bridge }],
+      })
+      return { path: { collectionId: collection._id } }
+    },
+  },
   replaceCollectionObjects: {
     make: async (scene) => ({
       path: { collectionId: await addCollection(scene) },

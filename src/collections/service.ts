@@ -31,6 +31,7 @@ import { createShareCheck } from './sharing/check.ts'
 import { createReview } from './sharing/review.ts'
 import * as store from './store.ts'
 
+export type { ReadablePage } from './entries/service.ts'
 export {
   type InspectedCollections,
   inspectCollectionMarks,
@@ -40,6 +41,7 @@ export { collectionMappingUse } from './mapping-use.ts'
 export { collectionsOf, collectionsSeen, leaveCollections } from './memberships.ts'
 export { createPins } from './pins/service.ts'
 export { collectionPresetUse, presetUses } from './preset-uses.ts'
+export type { CollectionOutput } from './schema.ts'
 export { createShareMails } from './shares/mails.ts'
 export { createShares } from './shares/service.ts'
 export { createShareCheck, type ShareCheck } from './sharing/check.ts'

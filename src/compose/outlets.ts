@@ -18,7 +18,7 @@ export function composeOutlets(
   { baseConfig, datamodel, languages, objecttypes, pools }: Readers,
   { signIn }: People,
   { files, mappings }: Workflow,
-  { read, search }: Objects,
+  { read, search, collections }: Objects,
 ) {
   const publish = createPublishService({
     db,
@@ -59,6 +59,7 @@ export function composeOutlets(
     admit: createStrangerQuota({ db, most: config.quotaDeepLinks }),
     findByColumn: createFindByColumn({ datamodel, search: search.search }),
     read,
+    collections,
     files,
     formats,
     heavyRequests,

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import {
   binary,
-  disposition,
   type FileService,
   isShown,
   type MetadataInObject,
@@ -14,8 +12,10 @@ import {
 import type { HttpApp } from '../platform/http/http.ts'
 import { onSurface } from '../platform/http/surface.ts'
 import { deepLinkPath } from '../platform/values/deep-link.ts'
+import { registerCollectionLinks } from './collection-routes.ts'
 import { pathError } from './path.ts'
-import type { DeepLinkAnswer, DeepLinkService, Document } from './service.ts'
+import { cacheControl, sendDocument } from './send-document.ts'
+import type { DeepLinkAnswer, DeepLinkService } from './service.ts'
 
 export interface DeepLinkRouteDeps {
   readonly deepLinks: DeepLinkService
@@ -23,11 +23,6 @@ export interface DeepLinkRouteDeps {
   readonly nameInObject: NameInObject
   readonly metadataIn: MetadataInObject
 }
-
-/** Kept, and asked for again each time: what a caller may see is another thing tomorrow. */
-const cacheControl = 'no-cache, must-revalidate'
-
-const inert = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 
 const PathParams = Type.Object({
   '*': Type.String({
@@ -100,12 +95,14 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
           address: request.ip,
           path: pathOf(request),
           disposition: request.query.disposition,
+          acceptLanguage: request.headers['accept-language'],
           deadline: request.deadline,
         })
-        if (answer.kind === 'document') return sendDocument(request, reply, answer)
+        if (answer.kind === 'document') return sendDocument(request, reply, answer.document, answer.disposition)
         return sendFile(request, reply, answer, deps)
       },
     })
+    registerCollectionLinks(http, deps)
   })
 }
 
@@ -133,26 +130,4 @@ async function sendFile(
       return { ...delivery, cacheControl, ...(wanted ? { disposition: wanted } : {}) }
     },
   )
-}
-
-function sendDocument(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { document, disposition: wanted }: { readonly document: Document } & Pick<DeepLinkAnswer, 'disposition'>,
-): FastifyReply {
-  const { bytes, contentType, name, isPage } = document
-  const tag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`
-  reply.headers({
-    ETag: tag,
-    'Cache-Control': cacheControl,
-    'Cross-Origin-Resource-Policy': 'cross-origin',
-    'X-Content-Type-Options': 'nosniff',
-    // Pages say in themselves what they need; whatever sheets make of an object acts for nobody.
-    ...(isPage ? {} : { 'Content-Security-Policy': inert }),
-    ...(wanted ? { 'Content-Disposition': disposition(wanted, name) } : {}),
-  })
-  const known = request.headers['if-none-match']
-  if (known?.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))) return reply.status(304).send()
-  reply.header('Content-Type', contentType).header('Content-Length', bytes.length)
-  return request.method === 'HEAD' ? reply.send() : reply.send(bytes)
 }

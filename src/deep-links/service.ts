@@ -13,7 +13,9 @@ import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
 import type { RequestLimiter } from '../platform/limits/request-limiter.ts'
 import { chooseFile } from './files.ts'
-import { createManifests } from './iiif/manifest.ts'
+import { createIiifCollections, type IiifCollectionDeps } from './iiif/collection.ts'
+import { createManifests, presentationContext } from './iiif/manifest.ts'
+import { languagesFor } from './languages.ts'
 import {
   type DeepLink,
   type Disposition,
@@ -45,6 +47,7 @@ export interface DeepLinkDeps {
     deadline: Deadline,
   ) => Promise<readonly number[]>
   readonly read: Pick<ReadService, 'locate' | 'versions'>
+  readonly collections: IiifCollectionDeps['collections']
   readonly files: Pick<FileService, 'chosenVersion'>
   readonly formats: Pick<FormatService, 'find' | 'each'>
   /** Where documents take their turn that bring linked objects along. */
@@ -57,7 +60,15 @@ export interface DeepLinkRequest {
   /** As it was sent, without the query. */
   readonly path: string
   readonly disposition: Disposition | undefined
+  /** As the browser sent it: pages for callers without a token are in these languages. */
+  readonly acceptLanguage: string | undefined
   readonly deadline: Deadline
+}
+
+export interface CollectionLinkRequest extends Pick<DeepLinkRequest, 'actor' | 'address' | 'deadline'> {
+  readonly id: number
+  /** Of a long list, counted from 1. */
+  readonly part: number | null
 }
 
 /** A file is delivered by `files`; a document is there as a whole. */
@@ -86,6 +97,16 @@ export type DeepLinkService = ReturnType<typeof createDeepLinkService>
 export function createDeepLinkService(deps: DeepLinkDeps) {
   const { settings, read } = deps
   const manifests = createManifests(deps)
+  const iiifCollections = createIiifCollections(deps)
+
+  /** For whom a link is opened. @throws {AppError} `DeepLinkAccessDisabled`, `QuotaExceeded`, `ObjectInsufficientRights` */
+  async function callerOf({ actor, address }: Pick<DeepLinkRequest, 'actor' | 'address'>): Promise<Actor> {
+    if (!settings().deep_link_access.enabled) throw new AppError('DeepLinkAccessDisabled')
+    await deps.admit(actor, address)
+    const caller = actor ?? (await deps.stranger())
+    if (!caller) throw new AppError('ObjectInsufficientRights')
+    return caller
+  }
 
   return {
     /**
@@ -95,12 +116,9 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
      * `FileVersionNotAvailable`, `FileGroupNotAvailable`
      */
     async open(request: DeepLinkRequest): Promise<DeepLinkAnswer> {
-      if (!settings().deep_link_access.enabled) throw new AppError('DeepLinkAccessDisabled')
-      await deps.admit(request.actor, request.address)
+      const actor = await callerOf(request)
       const link = parseDeepLink(request.path)
       const disposition = dispositionOf(link, request.disposition)
-      const actor = request.actor ?? (await deps.stranger())
-      if (!actor) throw new AppError('ObjectInsufficientRights')
       const object = await locate(actor, link, request.deadline)
       const wanted = {
         systemObjectId: object.systemObjectId,
@@ -110,8 +128,20 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
         return { kind: 'file', actor, file: await fileOf(actor, link, object, wanted, request.deadline), disposition }
       }
       const isStranger = request.actor === null
-      const document = await documentOf({ actor, isStranger, link, object, wanted, deadline: request.deadline })
+      const { acceptLanguage, deadline } = request
+      const document = await documentOf({ actor, isStranger, link, object, wanted, acceptLanguage, deadline })
       return { kind: 'document', document, disposition }
+    },
+
+    /**
+     * A collection for viewers. @throws {AppError} `DeepLinkAccessDisabled`, `ObjectNotFound`, `RightRequired`,
+     * `ResourceNotFound`
+     */
+    async collection({ id, part, deadline, ...caller }: CollectionLinkRequest): Promise<Document> {
+      const actor = await callerOf(caller)
+      const isStranger = caller.actor === null
+      const work = () => iiifCollections({ actor, isStranger, id, part, deadline })
+      return presentation(await deps.heavyRequests.run(deadline, work), 'collection.json')
     },
   }
 
@@ -178,6 +208,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     readonly link: DeepLink
     readonly object: LocatedObject
     readonly wanted: ObjectVersion
+    readonly acceptLanguage: string | undefined
     readonly deadline: Deadline
   }
 
@@ -185,10 +216,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     const { actor, link, object, wanted, deadline } = asked
     if (link.format === manifestFormat) {
       const wire = await readOne(actor, object, wanted, deadline)
-      const manifest = manifests({ ...asked, wire })
-      const bytes = Buffer.from(JSON.stringify(manifest))
-      const profile = 'http://iiif.io/api/presentation/3/context.json'
-      return { bytes, contentType: `application/ld+json;profile="${profile}"`, name: 'manifest.json', isPage: false }
+      return presentation(manifests({ ...asked, wire }), 'manifest.json')
     }
     const format = formatOf(link.format ?? 'json')
     const work = () => write(asked, format)
@@ -196,10 +224,13 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     return merges ? deps.heavyRequests.run(deadline, work) : work()
   }
 
-  async function write({ actor, link, object, wanted, deadline }: Asked, format: FormatInfo): Promise<Document> {
+  async function write(asked: Asked, format: FormatInfo): Promise<Document> {
+    const { link, object, wanted, deadline } = asked
+    const isPage = format.name === 'html'
+    const actor = isPage ? visitorOf(asked) : asked.actor
     const { include_parents, merge_linked_objects, merge_max_depth } = settings().deep_link_access
     const options: FormatOptions = {
-      allLanguages: format.name !== 'html',
+      allLanguages: !isPage,
       includeParents: include_parents,
       mergeLinkedObjects: merge_linked_objects,
       mergeMaxDepth: merge_max_depth,
@@ -209,9 +240,14 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     const request = { format: format.name, objects: [wanted], options, deadline }
     for await (const { bytes } of deps.formats.each(actor, request)) {
       const name = `${object.uuid}${link.version === null ? '' : `.${link.version}`}.${format.extension}`
-      return { bytes, contentType: format.contentType, name, isPage: format.name === 'html' }
+      return { bytes, contentType: format.contentType, name, isPage }
     }
     throw pathError('there is no such version')
+  }
+
+  /** Who has no account has the languages of the browser. */
+  function visitorOf({ actor, isStranger, acceptLanguage }: Asked): Actor {
+    return isStranger ? { ...actor, languages: languagesFor(acceptLanguage, deps.languages()) } : actor
   }
 
   /** @throws {AppError} `ApiObjectPath` for formats that deep links do not have */
@@ -225,6 +261,12 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     }
     return found
   }
+}
+
+/** A document of IIIF Presentation 3. */
+function presentation(content: Wire, name: string): Document {
+  const contentType = `application/ld+json;profile="${presentationContext}"`
+  return { bytes: Buffer.from(JSON.stringify(content)), contentType, name, isPage: false }
 }
 
 /** Formats of one object, beside sheets and IIIF. */

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import Ajv from 'ajv'
-import formats from 'ajv-formats'
 import sharp from 'sharp'
 import type { Mask } from '../../src/datamodel/model.ts'
 import { createManifests } from '../../src/deep-links/iiif/manifest.ts'
@@ -15,16 +12,8 @@ import { pdf } from '../files/documents.ts'
 import { picture, upload } from '../files/support.ts'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import type { Json } from '../support/client.ts'
+import { official } from './iiif-schema.ts'
 import { everything, type Scene, startDeepLinks } from './scene.ts'
-
-/** The schema of the community's validator, where somebody has it: it comes without a licence. */
-const schemaFile = process.env.IIIF_SCHEMA
-const official = (() => {
-  if (!schemaFile) return null
-  const ajv = new (Ajv as unknown as new (options: object) => Json)({ strict: false, allErrors: true })
-  ;(formats as unknown as (ajv: Json) => void)(ajv)
-  return ajv.compile(JSON.parse(readFileSync(schemaFile, 'utf8')))
-})()
 
 const manifestPath = 'format/iiif/v3/manifest.json'
 const html = /^<span>.*<\/span>$/s

@@ -335,6 +335,17 @@ suite('objects behind deep links', () => {
     const html = await it.open(`${path}/format/html`)
     assert.match(`${html.headers['content-type']}`, /^text\/html/)
     assert.ok(html.content.includes('View'))
+    for (const [asked, shown] of [
+      ['de', 'Ansicht'],
+      ['fr, de-AT;q=0.5, en;q=0.1', 'Ansicht'],
+      ['en-GB, de;q=0.9', 'View'],
+      ['de;q=0, *', 'View'],
+      [`${'x,'.repeat(5000)}de`, 'View'],
+    ] as const) {
+      const page = await it.open(`${path}/format/html`, null, { headers: { 'accept-language': asked } })
+      assert.match(page.content.toString(), new RegExp(`<title>${shown}`), asked)
+      assert.match(`${page.headers.vary}`, /Accept-Language/)
+    }
     for (const format of ['xlsx', 'none', 'xml', 'lid', 'xslt/none', 'xmlmapping/1']) {
       refused(await it.open(`${path}/format/${format}`), 400, 'ApiObjectPath', format)
     }

@@ -171,6 +171,7 @@ const plain: Readonly<Record<string, Omit<TwinRequest, 'path'> & { path?: string
     'GET /publish/{systemObjectId}',
     'DELETE /publish/{publishId}',
     'GET /objects/{path}',
+    'GET /collection/iiif/{collectionId}',
     'POST /eas/produce',
     'POST /eas/rput',
     'POST /eas/rput/bulk',

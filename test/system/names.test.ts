@@ -29,7 +29,6 @@ const undescribed: Readonly<Record<string, string>> = {
   'metadata._technical_metadata': 'what a file is is read from the file',
   'publish.native_uri': 'it is `svc_uri` here, and read as that',
   'custom_produce_config.overwrites': 'renditions are those of the base configuration',
-  xml_base: 'profiles are written by their own paths',
 }
 
 suite('names of the interface', () => {

@@ -184,6 +184,42 @@ test('one mail for each reader about all objects of the save, logged as EMAIL_SE
   )
 })
 
+test('a mail links to the pages of its objects where deep links are on, by number where links may; deleted ones have none', async () => {
+  const [readerMail] = [email([toUser(people.ids.reader)])]
+  await define({ operations: ['INSERT', 'UPDATE', 'DELETE'], actions: [readerMail] })
+  const pages = new RegExp(`${museum.svc.config.externalUrl}/api/v1/objects/[\\w/-]+`, 'g')
+  const linksOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+    mailServer.mails.length = 0
+    await work()
+    await drain()
+    assert.equal(mailServer.mails.length, 1)
+    const text = (mailServer.mails[0]?.data ?? '').replaceAll('=\n', '').replaceAll('=3D', '=')
+    return [...new Set(text.match(pages) ?? [])]
+  }
+  const config = async (settings: object) =>
+    assert.equal((await root.post('config', { system: { config: settings } })).status, 200)
+  let [made]: Json[] = []
+  const make = async () => {
+    ;[made] = await create(['<b>Linked</b>'])
+  }
+  assert.deepEqual(await linksOf(make), [])
+  await config({ deep_link_access: { enabled: true }, detail_deep_link: { use_system_object_id: true } })
+  const base = `${museum.svc.config.externalUrl}/api/v1/objects`
+  assert.deepEqual(await linksOf(make), [`${base}/uuid/${made?._uuid}/format/html`], 'links by number are off')
+  await config({ deep_link_access: { enabled: true, allow_access_by_id: true } })
+  assert.deepEqual(await linksOf(make), [`${base}/id/${made?._system_object_id}/format/html`])
+  await config({ detail_deep_link: { use_system_object_id: false } })
+  assert.deepEqual(await linksOf(make), [`${base}/uuid/${made?._uuid}/format/html`])
+  const gone = [[made?.work._id, made?.work._version, null]]
+  assert.deepEqual(
+    await linksOf(async () =>
+      assert.equal((await root.delete('db/work', gone, { delete_policy: 'remove' })).status, 200),
+    ),
+    [],
+  )
+  await config({ deep_link_access: { enabled: false, allow_access_by_id: false } })
+})
+
 test('a mail to the owner is about the objects of each owner', async () => {
   await define({ actions: [email([{ _owner: true }])] })
   await create(['Of the editor'], {}, { _owner: toUser(people.ids.editor) })

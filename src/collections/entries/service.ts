@@ -54,6 +54,12 @@ export interface FoundEntry extends store.NewEntry {
   readonly object: FoundObject | null
 }
 
+export interface ReadablePage {
+  /** Of the whole list. */
+  readonly count: number
+  readonly systemObjectIds: readonly number[]
+}
+
 /** What an entry names: null: nothing. */
 type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null }
 
@@ -75,6 +81,17 @@ export function createListService(deps: ListDeps) {
     if (!access.known) throw notFound(id)
     requireCollection(access, 'bag_read', id)
     return access
+  }
+
+  /** Entries at places of a list; of those of this instance which objects the caller may read: none without the PIN. */
+  async function seenPage(actor: Actor, id: number, { offset, limit }: { offset: number; limit: number }) {
+    const [collection] = await findCollections(db, [id])
+    const { open } = await accessible(db, actor, collection, id)
+    const { version, objectCount } = collection as Collection
+    const entries = await store.entriesPage(db, id, { offset, limit, count: objectCount })
+    const local = entries.flatMap(({ objectId }) => (objectId > 0 ? objectId : []))
+    const readable = open ? await objects.readable(actor, local) : new Set<number>()
+    return { version, objectCount, entries, open, readable }
   }
 
   async function readSent(sent: readonly unknown[] | undefined, place: string): Promise<SentEntry[]> {
@@ -263,12 +280,7 @@ export function createListService(deps: ListDeps) {
 
     /** A page; objects that the caller may not read are told of by their ids alone (decision 42). */
     async page(actor: Actor, id: number, { offset, limit }: { offset: number; limit: number }): Promise<ListOutput> {
-      const [collection] = await findCollections(db, [id])
-      const { open } = await accessible(db, actor, collection, id)
-      const { version, objectCount } = collection as Collection
-      const entries = await store.entriesPage(db, id, { offset, limit, count: objectCount })
-      const local = entries.flatMap(({ objectId }) => (objectId > 0 ? objectId : []))
-      const readable = open ? await objects.readable(actor, local) : new Set<number>()
+      const { version, objectCount, entries, open, readable } = await seenPage(actor, id, { offset, limit })
       return {
         _version: version,
         count: objectCount,
@@ -282,6 +294,13 @@ export function createListService(deps: ListDeps) {
           return webfrontendProps ? { ...named, webfrontend_props: webfrontendProps } : named
         }),
       }
+    },
+
+    /** The objects of this instance at places of the list that the caller may read, in their order. */
+    async readablePage(actor: Actor, id: number, page: { offset: number; limit: number }): Promise<ReadablePage> {
+      const { objectCount, entries, readable } = await seenPage(actor, id, page)
+      const ids = entries.flatMap(({ objectId }) => (readable.has(objectId) ? objectId : []))
+      return { count: objectCount, systemObjectIds: ids }
     },
 
     async replace(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {

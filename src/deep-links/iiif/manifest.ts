@@ -10,9 +10,11 @@ import { deepLink } from '../../platform/values/deep-link.ts'
 import { type FileWire, fileColumns } from '../files.ts'
 import { type DeepLink, manifestFormat } from '../path.ts'
 import { canvasesOf } from './canvases.ts'
-import { markdownToHtml } from './markdown.ts'
-import { metadataOf, type Pair, titleOf } from './metadata.ts'
+import { metadataOf, titleOf } from './metadata.ts'
+import { statementOf } from './statement.ts'
 import { languageMap } from './texts.ts'
+
+export const presentationContext = 'http://iiif.io/api/presentation/3/context.json'
 
 export interface ManifestDeps {
   readonly externalUrl: string
@@ -49,10 +51,10 @@ export function createManifests({ externalUrl, datamodel, settings, languages, f
     const title = languageMap([titleOf(wire)]) ?? { none: [object.uuid] }
     const summary = languageMap([titleOf(wire, '2')])
     const metadata = metadataOf(tree.fields, languages())
-    const statement = requiredStatement(settings().deep_link_access.iiif_required_statement)
+    const statement = statementOf(settings().deep_link_access.iiif_required_statement)
     const thumbnail = canvases.find((canvas) => canvas.thumbnail !== undefined)?.thumbnail
     return {
-      '@context': 'http://iiif.io/api/presentation/3/context.json',
+      '@context': presentationContext,
       id: `${base}/format/${manifestFormat}`,
       type: 'Manifest',
       label: title,
@@ -70,6 +72,8 @@ export function createManifests({ externalUrl, datamodel, settings, languages, f
     const data = [
       ['json', 'application/json'],
       ['xml_native', 'application/xml'],
+      ['lido', 'application/xml'],
+      ['mods', 'application/xml'],
     ] as const
     return {
       ...(formats.find('html')
@@ -90,12 +94,4 @@ function addressOf(externalUrl: string, { uuid, mask }: LocatedObject, link: Dee
 function distinctFiles({ mask }: LocatedObject, tree: ObjectTree): FileWire[] {
   const files = fileColumns(mask, tree).flatMap((column) => column.files)
   return [...new Map(files.map((file) => [file._id, file])).values()]
-}
-
-type Statement = BaseConfig['deep_link_access']['iiif_required_statement']
-
-function requiredStatement({ label, value }: Statement): Pair | null {
-  const html = Object.entries(value).map(([language, text]) => [language, markdownToHtml(text)] as const)
-  const shown = languageMap([Object.fromEntries(html)])
-  return shown && { label: languageMap([label]) ?? { en: ['Attribution'] }, value: shown }
 }

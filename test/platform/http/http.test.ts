@@ -96,6 +96,8 @@ const tokenless = [
   'GET /docs/',
   'GET /docs/:name',
   'GET /health',
+  'GET /api/v1/collection/iiif/:collectionId',
+  'HEAD /api/v1/collection/iiif/:collectionId',
   'GET /api/v1/eas',
   'GET /api/v1/eas/:fileId',
   'GET /api/v1/eas/:fileId/similar',

@@ -163,6 +163,10 @@ suite('query parameters that nobody knows', () => {
     const { task } = (await root.post('/task', { task: { task_module: 'search', task_params: { search: {} } } })).body
     await root.post('/config/system/config/location_defaults', { originals: 'file', versions: '', backups: 'file' })
     const backup = (await root.put('/system/backup/new', { format: 'native' })).body
+    const upper = (await root.post('/collection', { collection: { displayname: { 'en-US': 'Upper' } } })).body
+    const lower = { displayname: { 'en-US': 'Lower' }, _id_parent: upper.collection._id }
+    const entry = { _global_object_id: object._global_object_id }
+    assert.equal((await root.post('/collection', { collection: lower, objects: [entry] })).status, 200)
     await svc.drain()
     const person = '/api/v1/db/person/_all_fields'
     const opened = await root.post('/config/system/config/deep_link_access', { enabled: true })
@@ -192,6 +196,7 @@ suite('query parameters that nobody knows', () => {
       'GET /api/v1/collection/list/{parentId}': '/api/v1/collection/list/null',
       'GET /api/v1/collection/{collectionId}': '/api/v1/collection/3',
       'GET /api/v1/collection/objects/{collectionId}': '/api/v1/collection/objects/3',
+      'GET /api/v1/collection/iiif/{collectionId}': `/api/v1/collection/iiif/${upper.collection._id}`,
       'GET /api/v1/xmlmapping/profile/{profile}': '/api/v1/xmlmapping/profile/file-metadata.yml',
       'GET /api/v1/xmlmapping/mapping/{mapping}': '/api/v1/xmlmapping/mapping/1',
       'GET /api/v1/publish/{systemObjectId}': '/api/v1/publish/1',
@@ -238,7 +243,7 @@ suite('query parameters that nobody knows', () => {
         ? /^private, /
         : /plugin\/(static|bundle\.)/.test(name)
           ? /^public, no-cache$/
-          : /v1\/objects/.test(name)
+          : /v1\/(objects|collection\/iiif)/.test(name)
             ? /^no-cache, must-revalidate$/
             : /^no-store(, no-cache)?$/
       if (!unasked.test(String(plain.headers['cache-control']))) wrong.push(`${name}: kept without being asked`)

@@ -134,6 +134,7 @@ const reading = [
   'HEAD /api/v1/eas/download/:fileId/:hash/:version/*',
   'HEAD /api/v1/export/:exportId/file/*',
   'HEAD /api/v1/export/:exportId/uuid/:uuid/file/*',
+  'HEAD /api/v1/collection/iiif/:collectionId',
   'HEAD /api/v1/eas/iiif/*',
   'HEAD /api/v1/eas/iiif2/*',
   'HEAD /api/v1/eas/zoom/*',

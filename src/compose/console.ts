@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import { createFigures } from '../inspect/figures.ts'
 import { type Console, createConsole } from '../inspect/service.ts'
-import { listArchives, readArchive } from '../maintenance/service.ts'
 import type { HttpApp } from '../platform/http/http.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import type { SystemService } from '../system/service.ts'
@@ -28,11 +26,9 @@ interface ConsoleParts {
 /** The console for administrators: it reads everything, and is read by nothing. */
 export function composeConsole(parts: ConsoleParts): Console {
   const { given, ground, readers, people, workflow, plugins, objects, measures } = parts
-  const { config, db, log } = given
+  const { config, db } = given
   const { baseConfig, datamodel, pools, index } = readers
   const { signIn } = people
-  const backups = join(config.dataDir, 'backups')
-  let janitors: Promise<unknown> | null = null
   return createConsole({
     ...{ config, db, baseConfig, datamodel, index, measures },
     figures: createFigures({ db, measures, stopping: () => parts.http.traffic.stopping }),
@@ -47,16 +43,13 @@ export function composeConsole(parts: ConsoleParts): Console {
     search: objects.search,
     sessions: signIn.sessions,
     status: parts.system.status,
-    // Each run that is under way is one of this process: whoever asks meanwhile has asked for that one.
+    // Each has one run at a time, and says itself what has failed.
     runJanitors() {
-      if (janitors) return
-      janitors = Promise.all([objects.search.cleanPoints(), objects.emptyTrash(), workflow.files.tidy()])
-        .catch((error: unknown) => log.warn({ err: error }, 'janitors that an administrator has started have failed'))
-        .finally(() => {
-          janitors = null
-        })
+      const { search, emptyTrash, eventJanitor } = objects
+      for (const run of [search.cleanPoints, emptyTrash, people.userJanitor.run, eventJanitor.run, workflow.files.tidy])
+        void run()
     },
     wakeIndex: ground.queued.raise,
-    backups: { list: () => listArchives(backups), read: (name) => readArchive(backups, name) },
+    backups: objects.backups.inspection,
   })
 }

@@ -18,17 +18,12 @@ import type { Progress } from '../platform/process/progress.ts'
 import { scrubText } from '../platform/secrets/secrets.ts'
 import { backupText } from './backup/telling.ts'
 import { writeBackup } from './backup/write.ts'
+import { createBackupInspection } from './inspection.ts'
 import type { Backup, BackupOpts } from './schema.ts'
 import type { StoredBackup } from './store.ts'
 import * as store from './store.ts'
 
-export {
-  type BackupContents,
-  type BackupEntry,
-  type ListedBackup,
-  listArchives,
-  readArchive,
-} from './backup/listing.ts'
+export type { BackupContents, ListedBackup } from './backup/listing.ts'
 
 export const manageBackups: NeededRight = { name: 'system.backup' }
 
@@ -88,7 +83,7 @@ export function createBackupService(deps: BackupDeps) {
     if (!target) throw new Error('location_defaults.backups names no location that can be written to')
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await removeLeftovers(backup.id)
-    const file = join(folder, `${backup.id}-${crypto.randomUUID()}.tar.zst`)
+    const file = join(folder, `${temporaryName(backup.id)}${crypto.randomUUID()}`)
     const progress = progressInto(backup.id)
     try {
       const summary = await writeBackup({
@@ -124,7 +119,7 @@ export function createBackupService(deps: BackupDeps) {
   /** Of attempts that were killed. */
   async function removeLeftovers(id: number): Promise<void> {
     for (const name of await readdir(folder))
-      if (name.startsWith(`${id}-`)) await rm(join(folder, name), { force: true })
+      if (name.startsWith(temporaryName(id))) await rm(join(folder, name), { force: true })
   }
 
   function progressInto(id: number): Progress & { line(text: string): Promise<void> } {
@@ -212,6 +207,9 @@ export function createBackupService(deps: BackupDeps) {
       return (await render([backup]))[0] as Backup
     },
 
+    /** For the console, which asks for `system.root` itself. */
+    inspection: createBackupInspection({ db, folder, storeOf }),
+
     /** Newest first. */
     async list(actor: Actor): Promise<Backup[]> {
       requireRight(actor, manageBackups)
@@ -247,6 +245,9 @@ export function createBackupService(deps: BackupDeps) {
     },
   }
 }
+
+/** How files begin that a backup has on the way to its location: archives of people in the same folder have other names. */
+const temporaryName = (id: number): string => `making-${id}-`
 
 const fileName = ({ id, createdAt }: Pick<StoredBackup, 'id' | 'createdAt'>): string =>
   `backup-${id}-${createdAt.toISOString().slice(0, 19).replaceAll(':', '-')}.tar.zst`

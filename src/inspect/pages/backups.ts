@@ -41,7 +41,7 @@ export function backupsPage({ backups, events }: Deps): ConsolePage {
                   },
                   { label: text('type'), value: ({ kind }) => kind },
                   { label: text('state'), value: ({ status }) => badge(view, status) },
-                  { label: text('size'), kind: 'number', value: ({ filesize }) => bytes(filesize) },
+                  { label: text('size'), kind: 'number', value: (one) => one.filesize && bytes(one.filesize) },
                   { label: text('created'), kind: 'time', value: (one) => when(one.created_at) },
                 ],
                 all,
@@ -80,7 +80,8 @@ export function backupPage({ backups }: Deps): ConsolePage {
               text('details'),
               facts([
                 [text('state'), badge(view, found.backup.status)],
-                [text('size'), bytes(found.backup.filesize)],
+                [text('size'), found.backup.filesize && bytes(found.backup.filesize)],
+                [text('created'), when(found.backup.created_at)],
                 [text('backups.taken'), when(found.backup.taken)],
                 [text('backups.release'), found.backup.release],
                 [text('backups.instance'), found.backup.instance],

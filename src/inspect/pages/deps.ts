@@ -2,7 +2,7 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { DatamodelService } from '../../datamodel/service.ts'
 import type { EventService } from '../../events/service.ts'
 import type { FileService } from '../../files/service.ts'
-import type { BackupContents, ListedBackup } from '../../maintenance/service.ts'
+import type { BackupService } from '../../maintenance/service.ts'
 import type { ObjecttypeService } from '../../objecttypes/service.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { Measure } from '../../platform/http/metrics.ts'
@@ -31,15 +31,8 @@ export interface PageDeps {
   readonly sessions: Pick<Sessions, 'endSession'>
   readonly status: SystemService['status']
   readonly measures: readonly Measure[]
-  /** Runs all janitors of this process, in the background. */
+  /** Has all janitors of this process run in the background, as far as the settings let them. */
   readonly runJanitors: () => void
   readonly wakeIndex: () => void
-  readonly backups: Backups
-}
-
-/** Where backups are listed. Those that are made over the interface come in here, too. */
-export interface Backups {
-  list(): Promise<readonly ListedBackup[]>
-  /** Null: there is none of that name. */
-  read(name: string): Promise<BackupContents | null>
+  readonly backups: BackupService['inspection']
 }

@@ -46,7 +46,7 @@ export function tiles(entries: readonly Tile[]): Html {
 const tones: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['indexed', 'done', 'ok', 'connected', 'on', 'live', 'idle'].map((name) => [name, 'good'])),
   ...Object.fromEntries(
-    ['failed', 'given_up', 'damaged', 'missing', 'not accessible', 'unreadable', 'deleted'].map((name) => [
+    ['failed', 'error', 'given_up', 'damaged', 'missing', 'not accessible', 'unreadable', 'deleted'].map((name) => [
       name,
       'bad',
     ]),

@@ -92,6 +92,7 @@ export const german: Readonly<Record<TextName, string>> = {
   'state.indexed': 'indiziert',
   'state.waiting': 'wartet',
   'state.failed': 'fehlgeschlagen',
+  'state.error': 'fehlgeschlagen',
   'state.deleted': 'im Papierkorb',
   'state.live': 'vorhanden',
   'state.running': 'läuft',
@@ -301,7 +302,7 @@ export const german: Readonly<Record<TextName, string>> = {
   'events.about': 'Betrifft',
   'janitor.what': 'Was Aufräumdienste tun',
   'janitor.text':
-    'Aufräumdienste entfernen, was ansteht: Zeitpunkte von Suchen, Objekte im Papierkorb nach ihren Regeln, Inhalte von Dateien, die niemand mehr hat. Sie laufen von selbst; hier laufen sie jetzt.',
+    'Aufräumdienste entfernen, was die Einstellungen freigeben: Zeitpunkte von Suchen, Objekte im Papierkorb, Dateien und Inhalte, die zu nichts mehr gehören, Benutzer und Ereignisse, die alt genug sind. Sie laufen von selbst; hier laufen sie jetzt. Aufräumdienste, die die Einstellungen abgeschaltet haben, bleiben aus.',
   'janitor.run': 'Jetzt laufen lassen',
   'janitor.runs': 'Läufe',
   'words.none': 'Dieser Index hat keine.',
@@ -328,7 +329,8 @@ export const german: Readonly<Record<TextName, string>> = {
   'locations.done': 'Fertig',
   backup: 'Sicherung',
   'backups.there': 'Sicherungen',
-  'backups.text': 'Archive im Ordner backups des Datenordners.',
+  'backups.text':
+    'Über die Schnittstelle erstellte Sicherungen, nach ihrer Id, und Archive im Ordner backups des Datenordners.',
   'backups.caption': 'Neueste zuerst',
   'backups.events': 'Was das Ereignisprotokoll sagt',
   'backups.taken': 'Daten vom Stand',

@@ -90,6 +90,7 @@ export const english = {
   'state.indexed': 'indexed',
   'state.waiting': 'waiting',
   'state.failed': 'failed',
+  'state.error': 'failed',
   'state.deleted': 'in the trash',
   'state.live': 'live',
   'state.running': 'running',
@@ -299,7 +300,7 @@ export const english = {
   'events.about': 'About',
   'janitor.what': 'What janitors do',
   'janitor.text':
-    'Janitors remove what is due to go: points in time of searches, objects in the trash by their policies, contents of files that nobody has any more. They run by themselves; here they run now.',
+    'Janitors remove what the settings let go: points in time of searches, objects in the trash, files and contents that nothing has, users and events that are old enough. They run by themselves; here they run now. Janitors that the settings have switched off remain off.',
   'janitor.run': 'Run them now',
   'janitor.runs': 'Runs',
   'words.none': 'This index has none.',
@@ -326,7 +327,8 @@ export const english = {
   'locations.done': 'Done',
   backup: 'Backup',
   'backups.there': 'Backups',
-  'backups.text': 'Archives in the folder backups of the data folder.',
+  'backups.text':
+    'Backups that were made over the interface, by their ids, and archives in the folder backups of the data folder.',
   'backups.caption': 'Newest first',
   'backups.events': 'What the event log says',
   'backups.taken': 'Data as of',

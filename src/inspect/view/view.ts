@@ -72,6 +72,7 @@ const knownStates: ReadonlySet<string> = new Set([
   'state.indexed',
   'state.waiting',
   'state.failed',
+  'state.error',
   'state.deleted',
   'state.live',
   'state.running',

@@ -1,0 +1,45 @@
+import type { FileService } from '../files/service.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import { type BackupContents, contentsOf, type ListedBackup, listArchives, readArchive, withoutContents } from './backup/listing.ts'
+import { findBackup, type StoredBackup } from './store.ts'
+
+type Stored = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size'>
+
+interface Options {
+  readonly db: Db
+  /** Where archives of the command may lie. */
+  readonly folder: string
+  readonly storeOf: FileService['storeOf']
+}
+
+/** Backups as administrators see them: those of the interface, and archives of the command in the data folder. */
+export function createBackupInspection({ db, folder, storeOf }: Options) {
+  return {
+    /** Newest first. */
+    async list(): Promise<ListedBackup[]> {
+      const [stored, archives] = await Promise.all([
+        db.query<Stored>(`select id, created_at as "createdAt", status, size from backup order by id desc limit 1000`),
+        listArchives(folder),
+      ])
+      return [...stored.rows.map(listed), ...archives].sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
+    },
+
+    /** Null: there is none of that name. An archive is read from its beginning alone. */
+    async read(name: string): Promise<BackupContents | null> {
+      if (!/^[1-9]\d{0,14}$/.test(name)) return readArchive(folder, name)
+      const backup = await findBackup(db, Number(name))
+      if (!backup) return null
+      const { sha256, locationId } = backup
+      if (sha256 === null || locationId === null) return withoutContents(listed(backup))
+      return contentsOf(listed(backup), async () => storeOf(locationId).read(sha256))
+    },
+  }
+}
+
+const listed = ({ id, createdAt, status, size }: Stored): ListedBackup => ({
+  name: String(id),
+  kind: 'stored',
+  filesize: size,
+  created_at: createdAt.toISOString(),
+  status,
+})

@@ -69,7 +69,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const folders = composeFolders(given, readers, people, workflow, objects, opened)
   const outlets = composeOutlets(given, ground, readers, people, workflow, objects)
   const exports = composeExports(given, ground, readers, people, workflow, objects, outlets, opened)
-  const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects)
+  const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects, opened)
   const { jobs } = ground
   const { signIn } = people
   const measures = [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure]
@@ -140,6 +140,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await people.userJanitor.run(at)
       await objects.eventJanitor.run(at)
       await workflow.files.tidy(at)
+      await upkeep.scheduleBackups(at)
+      await upkeep.lookForAlarms(at)
     },
     close: () => opened.disposeAsync(),
   }

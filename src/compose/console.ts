@@ -3,11 +3,14 @@ import { type Console, createConsole } from '../inspect/service.ts'
 import type { HttpApp } from '../platform/http/http.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import type { SystemService } from '../system/service.ts'
+import type { Exports } from './exports.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
+import type { Outlets } from './outlets.ts'
 import type { People } from './people.ts'
 import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
+import type { Upkeep } from './upkeep.ts'
 import type { Workflow } from './workflow.ts'
 
 interface ConsoleParts {
@@ -18,6 +21,9 @@ interface ConsoleParts {
   readonly workflow: Workflow
   readonly plugins: Plugins
   readonly objects: Objects
+  readonly outlets: Pick<Outlets, 'publish'>
+  readonly exports: Pick<Exports, 'clean'>
+  readonly upkeep: Upkeep
   readonly measures: readonly Measure[]
   readonly system: SystemService
   readonly http: Pick<HttpApp, 'traffic'>
@@ -25,7 +31,7 @@ interface ConsoleParts {
 
 /** The console for administrators: it reads everything, and is read by nothing. */
 export function composeConsole(parts: ConsoleParts): Console {
-  const { given, ground, readers, people, workflow, plugins, objects, measures } = parts
+  const { given, ground, readers, people, workflow, plugins, objects, outlets, exports, upkeep, measures } = parts
   const { config, db } = given
   const { baseConfig, datamodel, pools, index } = readers
   const { signIn } = people
@@ -46,10 +52,18 @@ export function composeConsole(parts: ConsoleParts): Console {
     // Each has one run at a time, and says itself what has failed.
     runJanitors() {
       const { search, emptyTrash, eventJanitor } = objects
-      for (const run of [search.cleanPoints, emptyTrash, people.userJanitor.run, eventJanitor.run, workflow.files.tidy])
-        void run()
+      const janitors = [
+        ...[search.cleanPoints, emptyTrash, eventJanitor.run, people.userJanitor.run, workflow.files.tidy],
+        ...[exports.clean, upkeep.keepBackups],
+      ]
+      for (const run of janitors) void run()
     },
     wakeIndex: ground.queued.raise,
-    backups: objects.backups.inspection,
+    backups: upkeep.backups.inspection,
+    tasks: upkeep.tasks,
+    publish: outlets.publish,
+    mappings: workflow.mappings,
+    messages: people.messages,
+    slowStatements: { from: config.slowStatement, list: ground.slowStatements.list },
   })
 }

@@ -1,9 +1,16 @@
 import type { FileService } from '../files/service.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import { type BackupContents, contentsOf, type ListedBackup, listArchives, readArchive, withoutContents } from './backup/listing.ts'
+import {
+  type BackupContents,
+  contentsOf,
+  type ListedBackup,
+  listArchives,
+  readArchive,
+  withoutContents,
+} from './backup/listing.ts'
 import { findBackup, type StoredBackup } from './store.ts'
 
-type Stored = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size'>
+type Stored = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size' | 'format'>
 
 interface Options {
   readonly db: Db
@@ -18,7 +25,9 @@ export function createBackupInspection({ db, folder, storeOf }: Options) {
     /** Newest first. */
     async list(): Promise<ListedBackup[]> {
       const [stored, archives] = await Promise.all([
-        db.query<Stored>(`select id, created_at as "createdAt", status, size from backup order by id desc limit 1000`),
+        db.query<Stored>(
+          `select id, created_at as "createdAt", status, size, format from backup order by id desc limit 1000`,
+        ),
         listArchives(folder),
       ])
       return [...stored.rows.map(listed), ...archives].sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
@@ -29,16 +38,18 @@ export function createBackupInspection({ db, folder, storeOf }: Options) {
       if (!/^[1-9]\d{0,14}$/.test(name)) return readArchive(folder, name)
       const backup = await findBackup(db, Number(name))
       if (!backup) return null
-      const { sha256, locationId } = backup
-      if (sha256 === null || locationId === null) return withoutContents(listed(backup))
+      const { sha256, locationId, format } = backup
+      // Others do not say at their beginning what is in them.
+      if (sha256 === null || locationId === null || format !== 'native') return withoutContents(listed(backup))
       return contentsOf(listed(backup), async () => storeOf(locationId).read(sha256))
     },
   }
 }
 
-const listed = ({ id, createdAt, status, size }: Stored): ListedBackup => ({
+const listed = ({ id, createdAt, status, size, format }: Stored): ListedBackup => ({
   name: String(id),
   kind: 'stored',
+  format,
   filesize: size,
   created_at: createdAt.toISOString(),
   status,

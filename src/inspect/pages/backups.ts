@@ -40,6 +40,7 @@ export function backupsPage({ backups, events }: Deps): ConsolePage {
                     value: ({ name }) => html`<a href="${link(`migration/${encodeURIComponent(name)}/`)}">${name}</a>`,
                   },
                   { label: text('type'), value: ({ kind }) => kind },
+                  { label: text('backups.format'), value: ({ format }) => format },
                   { label: text('state'), value: ({ status }) => badge(view, status) },
                   { label: text('size'), kind: 'number', value: (one) => one.filesize && bytes(one.filesize) },
                   { label: text('created'), kind: 'time', value: (one) => when(one.created_at) },
@@ -80,6 +81,7 @@ export function backupPage({ backups }: Deps): ConsolePage {
               text('details'),
               facts([
                 [text('state'), badge(view, found.backup.status)],
+                [text('backups.format'), found.backup.format],
                 [text('size'), found.backup.filesize && bytes(found.backup.filesize)],
                 [text('created'), when(found.backup.created_at)],
                 [text('backups.taken'), when(found.backup.taken)],

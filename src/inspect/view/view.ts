@@ -93,6 +93,8 @@ const knownStates: ReadonlySet<string> = new Set([
   'state.connected',
   'state.not accessible',
   'state.unreadable',
+  'state.new',
+  'state.canceled',
   'state.on',
   'state.off',
   'state.stopped',

@@ -11,6 +11,7 @@ export interface ListedBackup {
   readonly name: string
   /** `stored`: made over the interface; `archive`: of the command. */
   readonly kind: 'stored' | 'archive'
+  readonly format: string
   /** Bytes of the archive; null: there is none. */
   readonly filesize: number | null
   readonly created_at: string
@@ -46,7 +47,14 @@ async function listed(folder: string, name: string): Promise<ListedBackup | null
   const there = await stat(join(folder, name)).catch(() => null)
   if (!there?.isFile()) return null
   const created_at = there.mtime.toISOString()
-  return { name, kind: 'archive', filesize: there.size, created_at, status: there.size === 0 ? 'unreadable' : 'done' }
+  return {
+    name,
+    kind: 'archive',
+    format: 'native',
+    filesize: there.size,
+    created_at,
+    status: there.size === 0 ? 'unreadable' : 'done',
+  }
 }
 
 /** What an archive says of itself; null: there is no such. */

@@ -39,9 +39,10 @@ export function createBackupInspection({ db, folder, storeOf }: Options) {
       const backup = await findBackup(db, Number(name))
       if (!backup) return null
       const { sha256, locationId, format } = backup
+      const log = backup.log.map(({ at, msg }) => ({ created_at: new Date(at).toISOString(), msg }))
       // Others do not say at their beginning what is in them.
-      if (sha256 === null || locationId === null || format !== 'native') return withoutContents(listed(backup))
-      return contentsOf(listed(backup), async () => storeOf(locationId).read(sha256))
+      if (sha256 === null || locationId === null || format !== 'native') return withoutContents(listed(backup), log)
+      return contentsOf(listed(backup), async () => storeOf(locationId).read(sha256), log)
     },
   }
 }

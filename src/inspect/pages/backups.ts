@@ -89,6 +89,22 @@ export function backupPage({ backups }: Deps): ConsolePage {
                 [text('backups.instance'), found.backup.instance],
               ]),
             ),
+            ...(found.backup.log.length === 0
+              ? []
+              : [
+                  section(
+                    text('backups.log'),
+                    table(
+                      view,
+                      text('backups.log.caption'),
+                      [
+                        { label: text('time'), kind: 'time', value: (line) => when(line.created_at) },
+                        { label: text('details'), kind: 'wide', value: ({ msg }) => msg },
+                      ],
+                      found.backup.log,
+                    ),
+                  ),
+                ]),
             section(
               text('backups.contents'),
               html`<p>${parts.map((one) => html`<a href="${here({ path: one })}">${one}</a> `)}<a href="${here({ path: null })}">${text('all')}</a></p>`,

@@ -96,7 +96,7 @@ export function taskPage({ tasks }: Deps): ConsolePage {
                 text('tasks.log.caption'),
                 [
                   { label: text('time'), kind: 'time', value: (line) => when(line.timestamp) },
-                  { label: text('state'), value: (line) => line.level },
+                  { label: text('tasks.level'), value: (line) => line.level },
                   { label: text('tasks.percent'), kind: 'number', value: (line) => percent(line.status_percent) },
                   { label: text('tasks.said'), kind: 'wide', value: (line) => line.msg },
                 ],

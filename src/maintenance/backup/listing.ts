@@ -25,8 +25,19 @@ export interface BackupEntry {
   readonly columns: number
 }
 
+/** A line of the log of a backup that was made over the interface. */
+export interface BackupLine {
+  readonly created_at: string
+  readonly msg: string
+}
+
 export interface BackupContents {
-  readonly backup: ListedBackup & { readonly release: string; readonly taken: string; readonly instance: string }
+  readonly backup: ListedBackup & {
+    readonly release: string
+    readonly taken: string
+    readonly instance: string
+    readonly log: readonly BackupLine[]
+  }
   readonly files: readonly BackupEntry[]
 }
 
@@ -65,15 +76,19 @@ export async function readArchive(folder: string, name: string): Promise<BackupC
 }
 
 /** What an archive says of itself, read from its beginning; one that cannot be read says nothing. */
-export async function contentsOf(backup: ListedBackup, open: () => Promise<Readable>): Promise<BackupContents> {
+export async function contentsOf(
+  backup: ListedBackup,
+  open: () => Promise<Readable>,
+  log: readonly BackupLine[] = [],
+): Promise<BackupContents> {
   const manifest = await manifestIn(open)
-  if (!manifest) return withoutContents({ ...backup, status: 'unreadable' })
+  if (!manifest) return withoutContents({ ...backup, status: 'unreadable' }, log)
   const { release, taken, databaseName: instance } = manifest
-  return { backup: { ...backup, release, taken, instance }, files: entriesOf(manifest) }
+  return { backup: { ...backup, release, taken, instance, log }, files: entriesOf(manifest) }
 }
 
-export const withoutContents = (backup: ListedBackup): BackupContents => ({
-  backup: { ...backup, release: '', taken: '', instance: '' },
+export const withoutContents = (backup: ListedBackup, log: readonly BackupLine[]): BackupContents => ({
+  backup: { ...backup, release: '', taken: '', instance: '', log },
   files: [],
 })
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { SaveCallback } from '../../src/objects/service.ts'
 import { createUsers } from '../signin/support.ts'
@@ -140,6 +142,51 @@ suite('pages of what people have the service do', () => {
     const html = (await root.html('/statements/')).body
     assert.match(html, /pg_sleep/)
     assert.doesNotMatch(html + JSON.stringify(told), /planted secret/)
+  })
+
+  test('INSP-020 INSP-021 backups of the interface and archives of the folder in one list, and what each says of itself', async () => {
+    const { svc } = museum
+    const place = { location_defaults: { originals: 'file', versions: '', backups: 'file' } }
+    await ok(client.post('/config', { system: { config: place } }))
+    const made: Json[] = []
+    for (const format of ['native', 'postgres']) {
+      const { id } = await ok(client.put('/system/backup/new', { format }))
+      await until(async () => (await ok(client.get(`/system/backup/${id}`))).status === 'done')
+      made.push(await ok(client.get(`/system/backup/${id}`)))
+    }
+    const [native, script] = made as [Json, Json]
+    await mkdir(join(svc.config.dataDir, 'backups'), { recursive: true })
+    await writeFile(join(svc.config.dataDir, 'backups', 'night.tar.zst'), 'no archive')
+    await svc.db.query(
+      `insert into backup (status, format, include_events, log) values ('error', 'native', true, $1)`,
+      [JSON.stringify([{ at: '2026-01-01T00:00:00Z', msg: 'the <disk> is full' }])],
+    )
+    const { Backups } = (await root.json('/migration/')) as { Backups: Json[] }
+    const told = Backups.map(({ name, kind, format, status, filesize }) => [name, kind, format, status, filesize])
+    const failed = String(script.id + 1)
+    assert.deepEqual(
+      told.toSorted(),
+      [
+        [String(native.id), 'stored', 'native', 'done', native.stats.filesize],
+        [String(script.id), 'stored', 'postgres', 'done', script.stats.filesize],
+        [failed, 'stored', 'native', 'error', null],
+        ['night.tar.zst', 'archive', 'native', 'done', 10],
+      ].toSorted(),
+    )
+    const times = Backups.map(({ created_at: at }) => at)
+    assert.deepEqual(times, times.toSorted().reverse(), 'newest first')
+    type Page = { Backup: Json; Files: Json[]; SubPath: string }
+    const one = (await root.json(`/migration/${native.id}/?path=tables`)) as Page
+    assert.deepEqual([one.Backup.status, one.Backup.instance, one.SubPath], ['done', 'test', 'tables'])
+    assert.deepEqual(one.Backup.log, native.log)
+    assert.ok(one.Files.some(({ path }) => path === 'tables/public.object'))
+    const other = (await root.json(`/migration/${script.id}/`)) as Page
+    assert.deepEqual([other.Backup.status, other.Files, other.Backup.log], ['done', [], script.log])
+    const page = (await root.html(`/migration/${failed}/`)).body
+    assert.match(page, /badge bad">failed/)
+    assert.match(page, /the &#60;disk&#62; is full/)
+    for (const name of ['999', '0', '-1'])
+      assert.equal((await root.get(`/migration/${name}/`, { accept: 'application/json' })).statusCode, 404, name)
   })
 
   test('all janitors run from their page, those of exports and backups too', async () => {

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { inOrderOfNeed } from './order.ts'
+import { type Definition, inOrderOfNeed } from './order.ts'
 
 /**
  * What the catalogue of PostgreSQL has of our schemas, as statements that make it anew. They are asked for with nothing on the
@@ -8,14 +8,6 @@ import { inOrderOfNeed } from './order.ts'
 
 /** Ours, and that of the job queue. */
 const schemas = ['public', 'graphile_worker']
-
-/** Something that others may need before they can be made. */
-export interface Definition {
-  /** Its catalogue, and its number there. */
-  readonly key: string
-  readonly oid: number
-  readonly text: string
-}
 
 export interface Catalogue {
   /** In an order in which they can be made. */

@@ -1,4 +1,10 @@
-import type { Definition } from './catalog.ts'
+/** Something that others may need before they can be made. */
+export interface Definition {
+  /** Its catalogue, and its number there. */
+  readonly key: string
+  readonly oid: number
+  readonly text: string
+}
 
 /** Each behind all that it needs; else in the order in which they are given. @throws {Error} when some need each other. */
 export function inOrderOfNeed(

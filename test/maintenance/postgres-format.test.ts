@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { runRestore, runVerify } from '../../src/maintenance/backup-commands.ts'
 import { type Definition, inOrderOfNeed } from '../../src/maintenance/sql/order.ts'
-import { picture, upload } from '../files/support.ts'
+import { fetched, picture, sha256, upload } from '../files/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { createEmptyDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -22,6 +22,9 @@ import { playScript, rowsOf, structureOf } from './script.ts'
 let museum: Museum
 let root: Client
 let folder: string
+let content: Buffer
+/** Its id. */
+let file: number
 const resources = new AsyncDisposableStack()
 
 before(async () => {
@@ -55,9 +58,12 @@ async function fill(): Promise<void> {
   )
   await ok(root.post('/db/work', works))
   assert.equal((await root.delete('/db/work', [[2, 1, 'gone']], { delete_policy: 'remove' })).status, 200)
-  await upload(museum.svc, 'root', [{ name: 'a.jpg', content: await picture() }])
+  content = await picture()
+  file = (await upload(museum.svc, 'root', [{ name: 'a.jpg', content }])).body[0]._id
   await ok(root.post('/tags', [{ taggroup: { reference: 'state' }, _tags: [{ displayname: { 'en-US': "it's" } }] }]))
   await ok(root.post('/collection', { collection: { displayname: { 'en-US': 'Spring' } } }))
+  // A job that waits is part of what was promised.
+  await museum.svc.db.query(`select graphile_worker.add_job('nobody.knows', run_at => '2099-01-01')`)
   await museum.svc.drain()
 }
 
@@ -81,33 +87,43 @@ async function emptyDatabase() {
 }
 
 test('a script makes the same database in an empty one: structure, rows and sequences; a service on it answers the same', async () => {
-  const { file, record } = await made({ format: 'postgres' }, 'museum.sql.gz')
+  const { file: script, record } = await made({ format: 'postgres' }, 'museum.sql.gz')
   assert.deepEqual(
     [record.opts.format, record.stats.mimetype, record.stats.filename.endsWith('.sql.gz')],
     ['postgres', 'application/gzip', true],
   )
   assert.match(record.log.map(({ msg }: Json) => msg).join('\n'), /rows of \d+ tables.*not in it: contents of files/s)
   await using database = await emptyDatabase()
-  await playScript(file, database.dsn)
+  await playScript(script, database.dsn)
   assert.deepEqual(await structureOf(database.dsn), await structureOf(museum.svc.dsn))
 
   // The way of the archive is proved by tests of its own: what it leaves out and makes anew is the same.
   const native = await made({ format: 'native' }, 'museum.tar.zst')
   await using restored = await emptyDatabase()
   await runRestore([native.file], testConfig(restored.dsn, { dataDir: join(folder, 'restored') }), said().out)
-  const [script, archive] = [await rowsOf(database.dsn), await rowsOf(restored.dsn)]
+  const [rows, archive] = [await rowsOf(database.dsn), await rowsOf(restored.dsn)]
   // Between the two there was the end of the first, and the beginning of the second.
   const moved = new Set(['backup', 'backup_id_seq', 'event', 'event_id_seq', 'migration', 'graphile_worker.migrations'])
   const jobs =
     /^graphile_worker\._private|^graphile_worker\.jobs|^bus_message|_log$|^quota_use|^oauth_|^search_(?:state|check)|^file_blob|^index_queue/
-  const compared = [...script.keys()].filter((name) => !moved.has(name) && !jobs.test(name))
+  const compared = [...rows.keys()].filter((name) => !moved.has(name) && !jobs.test(name))
   assert.ok(compared.length > 100, `${compared.length}`)
-  for (const name of compared) assert.equal(script.get(name), archive.get(name), name)
-  assert.equal(script.get('object'), (await rowsOf(museum.svc.dsn)).get('object'))
+  for (const name of compared) assert.equal(rows.get(name), archive.get(name), name)
+  assert.equal(rows.get('object'), (await rowsOf(museum.svc.dsn)).get('object'))
 
+  // An archive brings contents of files, for a script they are copied.
+  await cp(join(folder, 'data', 'files'), join(folder, 'script', 'files'), { recursive: true })
+  const wanted = await everything(museum.svc)
   await using svc = await attachService(database.dsn, { dataDir: join(folder, 'script') })
-  await svc.drain()
-  assert.deepEqual(await everything(svc), await everything(museum.svc))
+  await using other = await attachService(restored.dsn, { dataDir: join(folder, 'restored') })
+  for (const one of [svc, other]) {
+    await one.drain()
+    assert.deepEqual(await everything(one), wanted)
+    const { versions } = (await ok(one.as('root').get(`/eas/${file}`))) as Json
+    const waiting = await one.db.query(`select from graphile_worker.jobs where task_identifier = 'nobody.knows'`)
+    assert.equal(waiting.rowCount, 1)
+    assert.equal(sha256((await fetched(one, versions.original.url)).content), sha256(content))
+  }
   const [saved] = await ok(svc.as('root').post('/db/person', [payload('person', { name: 'New', reference: 'new' })]))
   assert.ok(saved._system_object_id > 0)
 })

@@ -146,7 +146,7 @@ const owners = `select format('alter sequence %I.%I owned by %I.%I.%I;', n.nspna
 
 const indexes = `select pg_get_indexdef(i.indexrelid) || ';' as text
   from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = any($1) and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
+  where n.nspname = any($1) and i.indisvalid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
   order by 1`
 
 const foreignKeys = `select format('alter table only %I.%I add constraint %I %s;', n.nspname, c.relname, k.conname, pg_get_constraintdef(k.oid)) as text

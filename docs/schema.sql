@@ -17,6 +17,13 @@ create table account_token (
 CREATE INDEX account_token_expires_idx ON public.account_token USING btree (expires_at);
 CREATE INDEX account_token_user_idx ON public.account_token USING btree (user_id, purpose);
 
+-- What administrators were told of, and when last: they hear of it once a day at most.
+create table alarm (
+  name text not null,
+  told_at timestamp with time zone not null,
+  constraint alarm_pkey PRIMARY KEY (name)
+);
+
 -- Backups that were asked for over the interface.
 create table backup (
   id bigint not null generated always as identity,
@@ -30,12 +37,22 @@ create table backup (
   sha256 bytea,
   size bigint,
   log jsonb not null default '[]'::jsonb,
+  -- Made by the schedule: it goes when it is none of those to be kept.
+  scheduled boolean not null default false,
   constraint backup_pkey PRIMARY KEY (id),
   constraint backup_location_fkey FOREIGN KEY (location_id) REFERENCES file_location(id),
   constraint backup_status_known CHECK ((status = ANY (ARRAY['running'::text, 'done'::text, 'error'::text]))),
   constraint backup_user_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE SET NULL
 );
 CREATE UNIQUE INDEX backup_running ON public.backup USING btree (status) WHERE (status = 'running'::text);
+
+-- The latest moment of the schedule for which a backup was begun.
+create table backup_schedule (
+  single boolean not null default true,
+  moment timestamp with time zone not null,
+  constraint backup_schedule_pkey PRIMARY KEY (single),
+  constraint backup_schedule_single CHECK (single)
+);
 
 -- The base configuration: one row per section that differs from its defaults.
 create table base_config (

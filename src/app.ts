@@ -71,7 +71,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   const outlets = composeOutlets(given, ground, readers, people, workflow, objects)
   const harvest = composeHarvest(given, ground, readers, people, objects, outlets, opened)
   const exports = composeExports(given, ground, readers, people, workflow, plugins, objects, outlets, opened)
-  const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects)
+  const upkeep = composeUpkeep(given, ground, readers, people, workflow, objects, opened)
   const { jobs } = ground
   const { signIn } = people
   const measures = [...systemMeasures(given.db), ...jobs.measures, signIn.failedSignIns, workflow.files.fixity.measure]
@@ -142,6 +142,8 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
       await people.userJanitor.run(at)
       await objects.eventJanitor.run(at)
       await workflow.files.tidy(at)
+      await upkeep.scheduleBackups(at)
+      await upkeep.lookForAlarms(at)
     },
     close: () => opened.disposeAsync(),
   }

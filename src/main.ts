@@ -13,6 +13,7 @@ Commands
   import tate <folder>  load the Tate collection through the HTTP interface
   import export <file>  take over an export of another instance: objects, links and files
   backup <file>         write all data and files into one file, also while the service runs
+  verify <file>         read a backup and say whether it can be restored
   restore <file>        put the data of a backup into an empty data folder
   files verify          read all contents of files and compare them with their hashes
   user <command>        set passwords, make users, end sessions, reset factors, for the day when nobody can sign in

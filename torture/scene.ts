@@ -20,6 +20,7 @@ export async function setScene(client: Client): Promise<Scene> {
     defineModel({
       author: { columns: { mark: 'text_oneline', code: 'string' }, unique: [['code']], flags },
       book: { columns: { mark: 'text_oneline', code: 'string', author: 'link:author' }, unique: [['code']], flags },
+      leaf: { columns: { mark: 'text_oneline', code: 'string' }, flags },
     }),
   )
   const { body: groups } = await client.post('tags', [
@@ -35,6 +36,9 @@ export async function setScene(client: Client): Promise<Scene> {
   }
   const stored = await client.post('transitions', [transition])
   if (stored.status !== 200) throw new Error(JSON.stringify(stored.body))
+  const place = { location_defaults: { originals: 'file', versions: '', backups: 'file' } }
+  const configured = await client.post('config', { system: { config: place } })
+  if (configured.status !== 200) throw new Error(JSON.stringify(configured.body))
   const { body: schema } = await client.get('schema/user/CURRENT')
   const columns: Record<string, string> = {}
   for (const table of schema.tables)

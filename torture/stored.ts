@@ -21,6 +21,8 @@ export interface StoredThing {
 
 export interface Stored {
   readonly things: ReadonlyMap<number, StoredThing>
+  /** Objects that tasks change, by their ids. */
+  readonly leaves: ReadonlyMap<number, { readonly version: number; readonly tags: readonly number[] }>
   readonly tombstones: ReadonlySet<number>
   /** `type id version`, each as often as it is there. */
   readonly events: readonly string[]
@@ -46,11 +48,15 @@ export async function readStored(dsn: string, { columns }: Scene): Promise<Store
          exists (select from search_document d where d.id = o.system_object_id and not d.deleted) as indexed
        from object o join objecttype t on t.id = o.objecttype`,
     )
+    const leafIds = new Set(objects.filter(({ type }) => type === 'leaf').map(({ so }) => so))
+    const leaves = new Map<number, { version: number; tags: number[] }>()
     const things = new Map<number, StoredThing>(
-      objects.map(({ so, type, id, version, deleted, indexed }) => [
-        Number(so),
-        { objecttype: type, id: Number(id), version, deleted, indexed, versions: [], links: [], uniques: [] },
-      ]),
+      objects
+        .filter(({ so }) => !leafIds.has(so))
+        .map(({ so, type, id, version, deleted, indexed }) => [
+          Number(so),
+          { objecttype: type, id: Number(id), version, deleted, indexed, versions: [], links: [], uniques: [] },
+        ]),
     )
     const versions = await rows<{
       so: string
@@ -60,6 +66,10 @@ export async function readStored(dsn: string, { columns }: Scene): Promise<Store
       tags: number[]
     }>('select system_object_id as so, version, operation as op, content, tags from object_version order by 1, 2')
     for (const { so, version, op, content, tags } of versions) {
+      if (leafIds.has(so)) {
+        leaves.set(Number(so), { version, tags: [...tags].sort((a, b) => a - b) })
+        continue
+      }
       const thing = things.get(Number(so))
       const value = (name: string) => content[columns[`${thing?.objecttype}.${name}`] as string]
       thing?.versions.push({
@@ -79,15 +89,16 @@ export async function readStored(dsn: string, { columns }: Scene): Promise<Store
       'select system_object_id as so, value from object_unique',
     ))
       things.get(Number(so))?.uniques.push(value)
-    const events = await rows<{ line: string }>(
-      `select type || ' ' || system_object_id || ' ' || object_version as line from event where type like 'OBJECT\\_%'
-         and system_object_id is not null order by 1`,
+    const events = await rows<{ so: string; line: string }>(
+      `select system_object_id as so, type || ' ' || system_object_id || ' ' || object_version as line from event
+       where type like 'OBJECT\\_%' and system_object_id is not null order by 2`,
     )
     const tombstones = await rows<{ so: string }>('select system_object_id as so from object_tombstone')
     return {
       things,
+      leaves,
       tombstones: new Set(tombstones.map(({ so }) => Number(so))),
-      events: events.map(({ line }) => line),
+      events: events.flatMap(({ so, line }) => (leafIds.has(so) ? [] : [line])),
     }
   } finally {
     await client.end()

@@ -1,16 +1,25 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../test/support/client.ts'
-import { type ServiceProcess, spawnService } from '../test/support/process.ts'
+import { runCommand, type ServiceProcess, spawnService } from '../test/support/process.ts'
+import {
+  beginChores,
+  type Chores,
+  compareLeaves,
+  compareRestored,
+  endChores,
+  fetchArchive,
+  verifyArchive,
+} from './chores.ts'
 import { compareStored, resolveOpen } from './compare.ts'
 import type { SmallDisk } from './disk.ts'
 import { dsnOf, type FaultName, faults } from './faults.ts'
 import { createHttpClient, password } from './http.ts'
 import { createRandom } from './random.ts'
 import { createBook } from './record.ts'
-import { setScene } from './scene.ts'
+import { type Scene, setScene } from './scene.ts'
 import { compareSearch } from './search.ts'
 import { readStored } from './stored.ts'
 import { type Load, startLoad } from './writers.ts'
@@ -49,6 +58,9 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
   const random = createRandom(seed)
   const book = createBook()
   const found: string[] = []
+  const archives = await mkdtemp(join(tmpdir(), 'strongroom-archives-'))
+  /** The latest backup that can be restored. */
+  let last: { readonly archive: string; readonly chores: Chores } | null = null
   let unanswered = 0
   let service = await start(dataDir)
   let client: Client = createHttpClient(service.url)
@@ -59,6 +71,7 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
       const fault = options.faults[(round - 1) % options.faults.length] as FaultName
       book.touched = new Set()
       const before = book.acknowledged
+      const chores = await beginChores(client, scene, book, round)
       load = startLoad({
         client: () => client,
         scene,
@@ -78,11 +91,17 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
       unanswered += book.open.length
       const faultsNow = restored ? [] : [`no write succeeds within ${patience} seconds after the fault`]
       const stopped = performance.now()
+      faultsNow.push(...(await endChores(client, chores, fault === 'disk')))
       faultsNow.push(...(await untilIndexed(client)))
       const indexed = performance.now()
       const stored = await readStored(dsnOf(dataDir), scene)
       faultsNow.push(...book.faults.splice(0), ...resolveOpen(book, stored), ...compareStored(book, stored))
-      faultsNow.push(...(await compareSearch(client, book, scene)))
+      faultsNow.push(...compareLeaves(chores, stored, scene), ...(await compareSearch(client, book, scene)))
+      const archive = await fetchArchive(client, { url: service.url, folder: archives }, chores)
+      if (archive) {
+        faultsNow.push(...(await verifyArchive(archive, environment)))
+        last = { archive, chores }
+      }
       found.push(...faultsNow.map((line) => `round ${round} (${fault}): ${line}`))
       say(
         `round ${round}: ${fault}, ${book.acknowledged - before} writes, ${book.things.length} objects, ${faultsNow.length} faults; ` +
@@ -96,20 +115,43 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
     service = await start(dataDir)
     const stored = await readStored(dsnOf(dataDir), scene)
     found.push(...compareStored(book, stored))
+    if (last) found.push(...(await compareRestore(archives, last, scene)))
   } finally {
     // Writers whose service does not come back would go on for ever.
     await load?.stop()
     service.child.kill('SIGTERM')
     await service.exited
     if (!disk) await rm(dataDir, { recursive: true, force: true })
+    await rm(archives, { recursive: true, force: true })
   }
   return { faults: found, acknowledged: book.acknowledged, objects: book.things.length, unanswered }
 }
 
 const lapse = (from: number, to: number): string => `${((to - from) / 1000).toFixed(1)} s`
 
-const start = (dataDir: string): Promise<ServiceProcess> =>
-  spawnService(dataDir, { SVC_ROOT_PASSWORD: password, SVC_LOG_LEVEL: 'error' })
+const environment = { SVC_ROOT_PASSWORD: password, SVC_LOG_LEVEL: 'error' }
+
+const start = (dataDir: string): Promise<ServiceProcess> => spawnService(dataDir, environment)
+
+/** Restores a backup into a folder of its own. */
+async function compareRestore(
+  folder: string,
+  { archive, chores }: { readonly archive: string; readonly chores: Chores },
+  scene: Scene,
+): Promise<string[]> {
+  const dataDir = join(folder, 'restored')
+  await mkdir(dataDir, { mode: 0o755 })
+  await chmod(folder, 0o755)
+  const { code, stderr } = await runCommand(['restore', archive], { ...environment, SVC_DATA_DIR: dataDir })
+  if (code !== 0) return [`the last backup cannot be restored: ${stderr.trim()}`]
+  const service = await start(dataDir)
+  try {
+    return compareRestored(chores, await readStored(dsnOf(dataDir), scene))
+  } finally {
+    service.child.kill('SIGTERM')
+    await service.exited
+  }
+}
 
 /** The load goes on until some writes have succeeded after the fault. */
 async function untilWriting(book: { acknowledged: number }): Promise<boolean> {

@@ -1,15 +1,16 @@
-import { join } from 'node:path'
 import { createFigures } from '../inspect/figures.ts'
 import { type Console, createConsole } from '../inspect/service.ts'
-import { listArchives, readArchive } from '../maintenance/service.ts'
 import type { HttpApp } from '../platform/http/http.ts'
 import type { Measure } from '../platform/http/metrics.ts'
 import type { SystemService } from '../system/service.ts'
+import type { Exports } from './exports.ts'
 import type { Given, Ground } from './ground.ts'
 import type { Objects } from './objects.ts'
+import type { Outlets } from './outlets.ts'
 import type { People } from './people.ts'
 import type { Plugins } from './plugins.ts'
 import type { Readers } from './readers.ts'
+import type { Upkeep } from './upkeep.ts'
 import type { Workflow } from './workflow.ts'
 
 interface ConsoleParts {
@@ -20,6 +21,9 @@ interface ConsoleParts {
   readonly workflow: Workflow
   readonly plugins: Plugins
   readonly objects: Objects
+  readonly outlets: Pick<Outlets, 'publish'>
+  readonly exports: Pick<Exports, 'clean'>
+  readonly upkeep: Upkeep
   readonly measures: readonly Measure[]
   readonly system: SystemService
   readonly http: Pick<HttpApp, 'traffic'>
@@ -27,12 +31,10 @@ interface ConsoleParts {
 
 /** The console for administrators: it reads everything, and is read by nothing. */
 export function composeConsole(parts: ConsoleParts): Console {
-  const { given, ground, readers, people, workflow, plugins, objects, measures } = parts
-  const { config, db, log } = given
+  const { given, ground, readers, people, workflow, plugins, objects, outlets, exports, upkeep, measures } = parts
+  const { config, db } = given
   const { baseConfig, datamodel, pools, index } = readers
   const { signIn } = people
-  const backups = join(config.dataDir, 'backups')
-  let janitors: Promise<unknown> | null = null
   return createConsole({
     ...{ config, db, baseConfig, datamodel, index, measures },
     figures: createFigures({ db, measures, stopping: () => parts.http.traffic.stopping }),
@@ -47,16 +49,21 @@ export function composeConsole(parts: ConsoleParts): Console {
     search: objects.search,
     sessions: signIn.sessions,
     status: parts.system.status,
-    // Each run that is under way is one of this process: whoever asks meanwhile has asked for that one.
+    // Each has one run at a time, and says itself what has failed.
     runJanitors() {
-      if (janitors) return
-      janitors = Promise.all([objects.search.cleanPoints(), objects.emptyTrash(), workflow.files.tidy()])
-        .catch((error: unknown) => log.warn({ err: error }, 'janitors that an administrator has started have failed'))
-        .finally(() => {
-          janitors = null
-        })
+      const { search, emptyTrash, eventJanitor } = objects
+      const janitors = [
+        ...[search.cleanPoints, emptyTrash, eventJanitor.run, people.userJanitor.run, workflow.files.tidy],
+        ...[exports.clean, upkeep.keepBackups],
+      ]
+      for (const run of janitors) void run()
     },
     wakeIndex: ground.queued.raise,
-    backups: { list: () => listArchives(backups), read: (name) => readArchive(backups, name) },
+    backups: upkeep.backups.inspection,
+    tasks: upkeep.tasks,
+    publish: outlets.publish,
+    mappings: workflow.mappings,
+    messages: people.messages,
+    slowStatements: { from: config.slowStatement, list: ground.slowStatements.list },
   })
 }

@@ -74,7 +74,7 @@ export async function composeHttp(
   workflow: Workflow,
   composedPlugins: Plugins,
   composed: Objects,
-  { drives, hotfolder, publish, formats, deepLinks, harvest, tasks, backups, exports }: Built,
+  built: Built,
   measures: readonly Measure[],
 ): Promise<{ readonly http: HttpApp; readonly console: Console }> {
   const { config, db, log } = given
@@ -83,6 +83,7 @@ export async function composeHttp(
   const { signIn, oauth, users, userJanitor, groups, mail, messages } = people
   const { files, mappings, transitions, objecttypes, pools, tags, presets, baseConfig: administration } = workflow
   const { plugins } = composedPlugins
+  const { drives, hotfolder, publish, formats, deepLinks, harvest, tasks, backups, exports } = built
   const {
     index,
     read,
@@ -150,8 +151,10 @@ export async function composeHttp(
     jobs,
     datamodel,
   })
-  const consoleParts = { given, ground, readers, people, workflow, plugins: composedPlugins, objects: composed }
-  const console = composeConsole({ ...consoleParts, measures, system, http })
+  const console = composeConsole({
+    ...{ given, ground, readers, people, workflow, plugins: composedPlugins, objects: composed },
+    ...{ outlets: built, exports: built.exports, upkeep: built, measures, system, http },
+  })
   const { externalUrl, quotaShareLinks: most } = config
   const links = createShareLinks({ db, externalUrl, most, clock: () => new Date() })
   await onSurface(http, api, async (scope) => {

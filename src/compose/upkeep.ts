@@ -1,4 +1,6 @@
-import { createBackupService } from '../maintenance/service.ts'
+import { join } from 'node:path'
+import { backupLocations } from '../files/service.ts'
+import { createAlarms, createBackupSchedule, createBackupService } from '../maintenance/service.ts'
 import { objectsForTasks } from '../objects/service.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { createTaskModules, createTaskService } from '../tasks/service.ts'
@@ -12,12 +14,13 @@ export type Upkeep = ReturnType<typeof composeUpkeep>
 
 /** What people have the service do to many objects, and to all that it keeps. */
 export function composeUpkeep(
-  { config, db }: Given,
+  { config, db, log }: Given,
   { jobs }: Ground,
   { baseConfig, datamodel, events, languages, maskSettings, pools, tags }: Readers,
   { principals, rights, signIn, mail, conventionOf }: People,
   { files, mappings }: Workflow,
   { metadataImport, objects, read, search }: Objects,
+  opened: AsyncDisposableStack,
 ) {
   const namesOfUsers = async (from: Queryable, userIds: readonly number[]) =>
     (await principals.names(from, { userIds, groupIds: [] }, [])).users
@@ -44,6 +47,7 @@ export function composeUpkeep(
     paused: () => config.readOnly,
     conventionOf,
     most: config.quotaTasks,
+    mostMails: config.quotaMails,
     clock: () => new Date(),
   })
   const backups = createBackupService({
@@ -57,5 +61,46 @@ export function composeUpkeep(
     actorsOf: signIn.actorsOf,
     alarm: mail.alarm,
   })
-  return { tasks, backups }
+  const schedule = createBackupSchedule({
+    db,
+    log,
+    events,
+    beginWithin: backups.beginWithin,
+    storeOf: files.storeOf,
+    settings: () => baseConfig.get().backup_scheduler,
+    paused: () => config.readOnly,
+  })
+  opened.defer(() => schedule.close())
+  const alarms = createAlarms({
+    db,
+    log,
+    mail: mail.alarmWithin,
+    folders: () => foldersOf({ config, db }),
+    leastFree: 1_000_000 * config.leastFreeDisk,
+    certificates: signIn.certificates,
+    paused: () => config.readOnly,
+  })
+  opened.defer(() => alarms.close())
+  return {
+    tasks,
+    backups,
+    /** Removes backups of the schedule that are not to be kept. */
+    keepBackups: schedule.keep,
+    /** Begins the backup that is due at a time, and removes what is not to be kept. */
+    scheduleBackups: schedule.run,
+    /** Tells administrators what lasts until somebody does something about it. */
+    lookForAlarms: alarms.run,
+  }
+}
+
+/** Where data of this process lie, on whatever disks. */
+async function foldersOf({ config, db }: Pick<Given, 'config' | 'db'>): Promise<string[]> {
+  const { dataDir, fileFolders, hotfolderPath } = config
+  const locations = await backupLocations(db, { dataDir, folders: fileFolders })
+  return [
+    dataDir,
+    join(dataDir, 'postgres', 'data'),
+    ...(hotfolderPath === null ? [] : [hotfolderPath]),
+    ...locations.flatMap(({ folder }) => (folder ? [folder.path] : [])),
+  ]
 }

@@ -10,6 +10,7 @@ import { createBaseConfigAdministration } from '../config/administration.ts'
 import { createFileService } from '../files/service.ts'
 import { checkSheets } from '../formats/service.ts'
 import { checkTagsOfHarvest } from '../harvest/service.ts'
+import { manageBackups } from '../maintenance/service.ts'
 import { createMappingService } from '../mappings/service.ts'
 import { rememberedPeople } from '../objects/read/people.ts'
 import { createFileCounts } from '../objects/upkeep/file-counts.ts'
@@ -21,6 +22,7 @@ import { janitorSettings } from '../objects/upkeep/janitor-policies.ts'
 import { countInPools, objectPresetUse, objectTagUse, requeuePools } from '../objects/upkeep/uses.ts'
 import { createObjecttypeService } from '../objecttypes/service.ts'
 import type { Actor } from '../platform/actor.ts'
+import { requireRight } from '../platform/http/system-right.ts'
 import { outgoingLimits } from '../platform/outgoing/limits.ts'
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { matchesOrigin } from '../platform/values/redirect-uris.ts'
@@ -230,6 +232,8 @@ export async function composeWorkflow(
       plugins: pluginSettings.sections,
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
+        // What its retention removes are backups.
+        if (sections.has('backup_scheduler')) requireRight(actor, manageBackups)
         if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))
         await signIn.checkSettings(tx, actor, before, after)
         if (sections.has('export')) await checkSheets(files, tx, actor, { before, after })

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Actor } from '../platform/actor.ts'
 import { AppError, errorBody } from '../platform/errors.ts'
+import { toAppError } from '../platform/http/error-responses.ts'
 import { securityHeaders } from '../platform/http/security-headers.ts'
 import { RequestDeadline, withinDeadline } from '../platform/limits/deadline.ts'
 import { sendPage } from './routes.ts'
@@ -52,7 +53,7 @@ export function registerBackendConsole(backend: FastifyInstance, options: Backen
       withinDeadline(new RequestDeadline(reply.raw, timeLimit, () => 'console'), done)
     })
     scope.setErrorHandler(async (error, request, reply) => {
-      const failure = asAppError(error)
+      const failure = toAppError(error)
       if (failure.status >= 500) log.error({ err: error }, 'a page of the console on the backend port failed')
       reply.status(failure.status)
       if (wantedForm(request) !== 'html') return reply.send(errorBody(failure, request.id))
@@ -102,11 +103,4 @@ function requirePrivateName({ hostname }: FastifyRequest, own: string): void {
   if (isPrivate || name === own.toLowerCase()) return
   const message = `The backend port is not asked as ${name}: use an address, or the name in svc.http.backendHost.`
   throw new AppError('InsufficientRights', { name }, { message })
-}
-
-function asAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error
-  const status = (error as { statusCode?: number }).statusCode ?? 500
-  if (status >= 400 && status < 500) return new AppError('ServerGeneric', {}, { message: (error as Error).message })
-  return new AppError('InternalError', {}, { cause: error })
 }

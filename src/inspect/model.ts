@@ -40,9 +40,9 @@ export type Action = (context: PageContext, form: Form) => Promise<{ readonly sa
 /** Entries of the menu, by group. */
 export const menu = {
   overview: ['home', 'status', 'figures'],
-  data: ['objecttypes', 'objects', 'pools', 'collections', 'tags', 'files', 'users'],
-  operation: ['queues', 'events', 'janitor', 'words', 'locations', 'backups'],
-  setup: ['config', 'datamodel', 'plugins', 'tokens', 'sql'],
+  data: ['objecttypes', 'objects', 'pools', 'collections', 'tags', 'files', 'users', 'publish', 'messages'],
+  operation: ['tasks', 'queues', 'statements', 'events', 'janitor', 'words', 'locations', 'backups'],
+  setup: ['config', 'datamodel', 'mappings', 'plugins', 'tokens', 'sql'],
 } as const
 
 export type Section = (typeof menu)[keyof typeof menu][number]
@@ -59,7 +59,11 @@ export const sectionPaths: Readonly<Record<Section, string>> = {
   tags: 'tags/',
   files: 'files/',
   users: 'users/',
+  publish: 'publish/',
+  messages: 'messages/',
+  tasks: 'tasks/',
   queues: 'queues/',
+  statements: 'statements/',
   events: 'events/',
   janitor: 'system/janitor/',
   words: 'recalcterms/',
@@ -67,6 +71,7 @@ export const sectionPaths: Readonly<Record<Section, string>> = {
   backups: 'migration/',
   config: 'config/',
   datamodel: 'datamodel/',
+  mappings: 'mappings/',
   plugins: 'plugins/',
   tokens: 'tokens/',
   sql: 'sqlquery/',

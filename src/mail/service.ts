@@ -142,7 +142,9 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
   }
 
   /** Tells those who run the service (`email.admin_emails`) what they have to look at; without a mail server nobody hears of it. */
-  async function alarm(subject: string, text: string): Promise<void> {
+  const alarm = (subject: string, text: string): Promise<void> => db.transaction((tx) => alarmWithin(tx, subject, text))
+
+  async function alarmWithin(tx: Tx, subject: string, text: string): Promise<void> {
     const { admin_emails: admins, from } = baseConfig.get().email
     if (admins.length === 0 || from === '' || baseConfig.get().email_server.server_addr === '') return
     const { host } = new URL(externalUrl)
@@ -155,7 +157,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
         languages: ['en-US'],
       }),
     )
-    await db.transaction((tx) => queue(tx, mails))
+    await queue(tx, mails)
   }
 
   const batches = createBatches({
@@ -170,6 +172,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
   })
   return {
     alarm,
+    alarmWithin,
     sendNow,
     sender: () => baseConfig.get().email.from,
     /** Whether mail can be sent at all. */

@@ -5,7 +5,11 @@ const open = { additionalProperties: true } as const
 
 export const BackupOpts = Type.Object(
   {
-    format: Type.String({ maxLength: 100, description: '`native`: the archive of `strongroom backup`.' }),
+    format: Type.String({
+      maxLength: 100,
+      description:
+        '`native`: the archive of `strongroom backup`. `postgres`: all rows as SQL for `psql`, gzipped, without contents of files.',
+    }),
     include_events: Type.Optional(Type.Boolean({ description: 'The event log, too; true when not said.' })),
   },
   { ...open, title: 'BackupOpts' },

@@ -2,9 +2,6 @@
  * Backups that are asked for over the interface: the archive of the command, in a location. A job writes it beside the data
  * of the process first and then stores it in the location under its hash, so that a half one is never to be had.
  */
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventLog } from '../events/service.ts'
 import type { FileService } from '../files/service.ts'
@@ -13,22 +10,18 @@ import type { Actor } from '../platform/actor.ts'
 import type { Config } from '../platform/config/config.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type NeededRight, requireRight } from '../platform/http/system-right.ts'
-import type { Db, Queryable } from '../platform/postgres/db.ts'
-import type { Progress } from '../platform/process/progress.ts'
+import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { scrubText } from '../platform/secrets/secrets.ts'
-import { backupText } from './backup/telling.ts'
-import { writeBackup } from './backup/write.ts'
+import { backupFormats } from './formats.ts'
+import { createBackupInspection } from './inspection.ts'
+import { fileName, makeBackup } from './make.ts'
 import type { Backup, BackupOpts } from './schema.ts'
 import type { StoredBackup } from './store.ts'
 import * as store from './store.ts'
 
-export {
-  type BackupContents,
-  type BackupEntry,
-  type ListedBackup,
-  listArchives,
-  readArchive,
-} from './backup/listing.ts'
+export { createAlarms } from './alarms/service.ts'
+export type { BackupContents, ListedBackup } from './backup/listing.ts'
+export { createBackupSchedule } from './schedule.ts'
 
 export const manageBackups: NeededRight = { name: 'system.backup' }
 
@@ -53,10 +46,7 @@ export type BackupService = ReturnType<typeof createBackupService>
 
 const job = 'backup.make'
 const maxAttempts = 3
-const formats = ['native'] as const
-const mimetype = 'application/zstd'
-/** Milliseconds between two lines of the log that say how far it is. */
-const pace = 5000
+const formats = Object.keys(backupFormats)
 
 export function createBackupService(deps: BackupDeps) {
   const { db, jobs, events, config, place, storeOf, names, actorsOf, alarm } = deps
@@ -69,7 +59,7 @@ export function createBackupService(deps: BackupDeps) {
       if (backup?.status !== 'running') return
       const began = Date.now()
       try {
-        const stored = await make(backup)
+        const stored = await makeBackup({ db, config, folder, place, storeOf, alarm }, backup)
         await end(backup, began, { status: 'done', place: stored })
       } catch (error) {
         const message = scrubText((error as Error).message).slice(0, 1000)
@@ -82,75 +72,6 @@ export function createBackupService(deps: BackupDeps) {
     },
     'backup',
   )
-
-  async function make(backup: StoredBackup) {
-    const target = place()
-    if (!target) throw new Error('location_defaults.backups names no location that can be written to')
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await removeLeftovers(backup.id)
-    const file = join(folder, `${backup.id}-${crypto.randomUUID()}.tar.zst`)
-    const progress = progressInto(backup.id)
-    try {
-      const summary = await writeBackup({
-        ...{ db, config, file, withFiles: true, progress },
-        without: backup.includeEvents ? [] : ['event'],
-      })
-      for (const line of backupText(fileName(backup), summary).trim().split('\n')) await progress.line(line)
-      const hash = createHash('sha256')
-      const received = await storeOf(target.id).receive(hashed(createReadStream(file), hash))
-      const sha256 = hash.digest('hex')
-      try {
-        await received.keep(sha256)
-      } catch (error) {
-        await received.discard().catch(() => {})
-        throw error
-      }
-      await progress.line(`stored in the location ${target.name}`)
-      const harmed = summary.copied.filter(({ harmedCount }) => harmedCount > 0)
-      if (harmed.length > 0) {
-        const lines = harmed.map(({ place: { name }, harmedCount }) => `${name}: ${harmedCount}`)
-        await alarm(
-          'Contents of files are missing or damaged',
-          `Backup ${backup.id} found harmed contents. ${lines.join('; ')}`,
-        )
-      }
-      return { locationId: target.id, sha256, size: received.size }
-    } finally {
-      progress.stop()
-      await rm(file, { force: true })
-    }
-  }
-
-  /** Of attempts that were killed. */
-  async function removeLeftovers(id: number): Promise<void> {
-    for (const name of await readdir(folder))
-      if (name.startsWith(`${id}-`)) await rm(join(folder, name), { force: true })
-  }
-
-  function progressInto(id: number): Progress & { line(text: string): Promise<void> } {
-    let step = { label: '', total: 0, done: 0 }
-    let toldAt = Date.now()
-    let told: Promise<void> = Promise.resolve()
-    const line = (text: string): Promise<void> => {
-      told = told.then(() => store.noteLine(db, id, text)).catch(() => {})
-      return told
-    }
-    return {
-      line,
-      start(label, total) {
-        step = { label, total, done: 0 }
-        void line(`${label}: ${total}`)
-      },
-      advance(count) {
-        step.done += count
-        if (Date.now() < toldAt + pace) return
-        toldAt = Date.now()
-        void line(`${step.label}: ${step.done} of ${step.total}`)
-      },
-      stop() {},
-      say: (text) => void line(text),
-    }
-  }
 
   async function end(backup: StoredBackup, began: number, ended: store.BackupEnd, error?: string): Promise<void> {
     await db.transaction(async (tx) => {
@@ -180,7 +101,7 @@ export function createBackupService(deps: BackupDeps) {
         },
       }),
       status: backup.status,
-      ...(backup.size !== null && { stats: { filesize: backup.size, mimetype, filename: fileName(backup) } }),
+      ...(backup.size !== null && { stats: statsOf(backup, backup.size) }),
       opts: { format: backup.format, include_events: backup.includeEvents },
       log: backup.log.map(({ at, msg }) => ({ created_at: new Date(at).toISOString(), msg })),
     }))
@@ -193,24 +114,34 @@ export function createBackupService(deps: BackupDeps) {
     throw new AppError('BackupNotFound', { id })
   }
 
+  /** Begins a backup in the transaction; null while another one is made. */
+  async function beginWithin(tx: Tx, backup: store.NewBackup): Promise<StoredBackup | null> {
+    const begun = await store.insertBackup(tx, backup)
+    if (begun) await jobs.enqueue(tx, job, { id: begun.id }, { key: `${job}:${begun.id}`, maxAttempts })
+    return begun
+  }
+
   return {
+    beginWithin,
+
     /** Begins a backup. @throws {AppError} `FormatNotSupported`; `ServerGeneric` without a location, or while one is made. */
     async begin(actor: Actor, { format, include_events: includeEvents = true }: BackupOpts): Promise<Backup> {
       requireRight(actor, manageBackups)
-      if (!formats.includes(format as 'native'))
-        throw new AppError('FormatNotSupported', { format, supported: formats })
+      if (!formats.includes(format)) throw new AppError('FormatNotSupported', { format, supported: formats })
       if (!place()) {
         const name = 'location_defaults.backups'
         throw badRequest(`${name} of the base configuration must name a location that can be written to.`, { name })
       }
       const backup = await db.transaction(async (tx) => {
-        const begun = await store.insertBackup(tx, { userId: actor.userId, format, includeEvents })
+        const begun = await beginWithin(tx, { userId: actor.userId, format, includeEvents, scheduled: false })
         if (!begun) throw badRequest('A backup is being made already.', { name: 'format' })
-        await jobs.enqueue(tx, job, { id: begun.id }, { key: `${job}:${begun.id}`, maxAttempts })
         return begun
       })
       return (await render([backup]))[0] as Backup
     },
+
+    /** For the console, which asks for `system.root` itself. */
+    inspection: createBackupInspection({ db, folder, storeOf }),
 
     /** Newest first. */
     async list(actor: Actor): Promise<Backup[]> {
@@ -248,12 +179,7 @@ export function createBackupService(deps: BackupDeps) {
   }
 }
 
-const fileName = ({ id, createdAt }: Pick<StoredBackup, 'id' | 'createdAt'>): string =>
-  `backup-${id}-${createdAt.toISOString().slice(0, 19).replaceAll(':', '-')}.tar.zst`
-
-async function* hashed(source: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>): AsyncGenerator<Buffer> {
-  for await (const chunk of source) {
-    hash.update(chunk)
-    yield chunk
-  }
+function statsOf(backup: StoredBackup, filesize: number): NonNullable<Backup['stats']> {
+  const mimetype = backupFormats[backup.format]?.mimetype ?? 'application/octet-stream'
+  return { filesize, mimetype, filename: fileName(backup) }
 }

@@ -8,6 +8,7 @@ export interface StoredBackup {
   readonly status: 'running' | 'done' | 'error'
   readonly format: string
   readonly includeEvents: boolean
+  readonly scheduled: boolean
   readonly locationId: number | null
   readonly sha256: string | null
   readonly size: number | null
@@ -15,19 +16,49 @@ export interface StoredBackup {
 }
 
 const columns = `id, created_at as "createdAt", finished_at as "finishedAt", user_id as "userId", status, format,
-  include_events as "includeEvents", location_id as "locationId", encode(sha256, 'hex') as sha256, size, log`
+  include_events as "includeEvents", scheduled, location_id as "locationId", encode(sha256, 'hex') as sha256, size, log`
+
+export type NewBackup = Pick<StoredBackup, 'userId' | 'format' | 'includeEvents' | 'scheduled'>
 
 /** Begins one; null while another one is being made. */
-export async function insertBackup(
-  tx: Tx,
-  backup: Pick<StoredBackup, 'userId' | 'format' | 'includeEvents'>,
-): Promise<StoredBackup | null> {
+export async function insertBackup(tx: Tx, backup: NewBackup): Promise<StoredBackup | null> {
   const { rows } = await tx.query<StoredBackup>(
-    `insert into backup (user_id, format, include_events) values ($1, $2, $3)
+    `insert into backup (user_id, format, include_events, scheduled) values ($1, $2, $3, $4)
      on conflict (status) where status = 'running' do nothing returning ${columns}`,
-    [backup.userId, backup.format, backup.includeEvents],
+    [backup.userId, backup.format, backup.includeEvents, backup.scheduled],
   )
   return rows[0] ?? null
+}
+
+/** False when a backup was begun for that moment of the schedule, or for a later one; else this one is the caller's. */
+export async function takeMoment(tx: Tx, moment: Date): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `insert into backup_schedule as s (moment) values ($1)
+     on conflict (single) do update set moment = excluded.moment where s.moment < excluded.moment`,
+    [moment],
+  )
+  return rowCount === 1
+}
+
+/** All that the schedule has made, without their logs. */
+export async function scheduledBackups(tx: Tx): Promise<Pick<StoredBackup, 'id' | 'createdAt' | 'status'>[]> {
+  const { rows } = await tx.query<Pick<StoredBackup, 'id' | 'createdAt' | 'status'>>(
+    'select id, created_at as "createdAt", status from backup where scheduled order by id',
+  )
+  return rows
+}
+
+/** Those of them that are not being made. */
+export async function removeBackups(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<Pick<StoredBackup, 'id' | 'createdAt' | 'sha256' | 'locationId'>[]> {
+  const { rows } = await tx.query<Pick<StoredBackup, 'id' | 'createdAt' | 'sha256' | 'locationId'>>(
+    `delete from backup where id = any($1::bigint[]) and status <> 'running'
+     returning id, created_at as "createdAt", encode(sha256, 'hex') as sha256, location_id as "locationId"`,
+    [ids],
+  )
+  return rows.sort((a, b) => a.id - b.id)
 }
 
 /** Newest first. */

@@ -30,6 +30,7 @@ import {
   countLinking,
   findLinked,
   findLinking,
+  findParents,
   type Relinked,
   type RelinkRequest,
   relinkObjects,
@@ -247,6 +248,9 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
 
     /** Those of the objects that live objects link to. */
     linked: (targets: readonly number[]) => findLinked(deps.db, targets),
+
+    /** Those of the objects below which live objects stand. */
+    parents: (ids: readonly number[]) => findParents(deps.db, ids),
   }
 }
 

@@ -1,5 +1,8 @@
 import type { Mail, MailService } from '../mail/service.ts'
+import { AppError } from '../platform/errors.ts'
+import { callerOf } from '../platform/limits/callers.ts'
 import type { Tx } from '../platform/postgres/db.ts'
+import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 import type { StoredTask } from './model.ts'
 
 const words = {
@@ -8,19 +11,22 @@ const words = {
   error: ['ist fehlgeschlagen', 'has failed'],
 } as const
 
-/** Tells those who want to know how a run has ended. */
-export async function mailEnd(
-  {
-    mail,
-    languages,
-    instance,
-  }: { mail: Pick<MailService, 'send' | 'isConfigured'>; languages: readonly string[]; instance: string },
-  tx: Tx,
-  task: StoredTask,
-): Promise<void> {
+export interface EndMailDeps {
+  readonly mail: Pick<MailService, 'send' | 'isConfigured'>
+  readonly languages: readonly string[]
+  readonly instance: string
+  /** Recipients to whom one user sends within an hour. */
+  readonly mostMails: number
+}
+
+/** Tells those who want to know how a run has ended; `refused`: its creator has sent as many mails as may be. */
+export async function mailEnd(deps: EndMailDeps, tx: Tx, task: StoredTask): Promise<'sent' | 'refused'> {
+  const { mail, languages, instance, mostMails } = deps
   const { recipients, status } = task
-  if (status === 'new' || status === 'running' || !mail.isConfigured()) return
+  if (status === 'new' || status === 'running' || !mail.isConfigured()) return 'sent'
   const wanted = recipients.filter(({ problems_only: problems }) => !problems || status !== 'done')
+  if (wanted.length === 0) return 'sent'
+  if (!(await admit(tx, task.userId, { most: mostMails, count: wanted.length }))) return 'refused'
   const german = languages[0]?.startsWith('de') === true
   const end = words[status][german ? 0 : 1]
   const title = task.description.split('\n')[0]?.slice(0, 200) || task.module
@@ -35,5 +41,22 @@ export async function mailEnd(
       cause: { TaskID: task.id },
     }),
   )
-  if (mails.length > 0) await mail.send(tx, mails)
+  await mail.send(tx, mails)
+  return 'sent'
+}
+
+/** Counts the mails for the creator of the task, as those that somebody writes by hand. */
+async function admit(
+  tx: Tx,
+  userId: number,
+  { most, count }: { readonly most: number; readonly count: number },
+): Promise<boolean> {
+  const share = { caller: callerOf({ userId, reference: null }, ''), mostRows: most }
+  try {
+    await useHourly(tx, { rows: 'svc.quotas.mails' }, [share], { rows: count })
+    return true
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'QuotaExceeded') return false
+    throw error
+  }
 }

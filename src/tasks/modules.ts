@@ -7,7 +7,10 @@ import { searchModule } from './modules/search.ts'
 import { tagModule } from './modules/tags.ts'
 
 export interface TaskModuleDeps extends Omit<MetadataModuleDeps, 'objects'>, Pick<ConsolidateDeps, 'readable'> {
-  readonly objects: Pick<ObjectService, 'save' | 'delete' | 'relink' | 'countLinking' | 'linking' | 'linked'>
+  readonly objects: Pick<
+    ObjectService,
+    'save' | 'delete' | 'relink' | 'countLinking' | 'linking' | 'linked' | 'parents'
+  >
 }
 
 /** The modules by name. */

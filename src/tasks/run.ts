@@ -27,6 +27,8 @@ export interface RunDeps {
   readonly instance: () => string
   /** Nothing is changed at this time. */
   readonly paused: () => boolean
+  /** Recipients to whom one user sends mail within an hour. */
+  readonly mostMails: number
   readonly clock: () => Date
 }
 
@@ -143,12 +145,18 @@ export function createRuns(deps: RunDeps) {
     if (nextRunAt) await enqueueRuns(jobs, tx, [{ id: task.id, at: nextRunAt }])
     const who = actor ?? (await deps.actorsOf(tx, [task.userId])).get(task.userId) ?? null
     await events.append(tx, [endEvent(over, who)])
-    await mailEnd({ ...deps, languages: deps.languages(), instance: deps.instance() }, tx, over)
+    const sent = await mailEnd({ ...deps, languages: deps.languages(), instance: deps.instance() }, tx, over)
+    if (sent === 'refused') await store.addLine(tx, over, notMailed(deps.mostMails))
     return true
   }
 
   return { endWithin }
 }
+
+const notMailed = (most: number): LogLine => ({
+  level: 'warning',
+  msg: `No mail was sent: the creator of the task may send to ${most} recipients within an hour (svc.quotas.mails).`,
+})
 
 /** What the next run has to know. Batches of the index have moments of their own: the next one is later by a microsecond at least. */
 function seen({ until, since = null, ...state }: TaskState): TaskState {

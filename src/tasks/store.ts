@@ -156,6 +156,16 @@ export async function noteProgress(
   return rows[0]?.count === 1
 }
 
+/** Adds a line to the log of a run that has ended. */
+export async function addLine(tx: Tx, { id, statusPercent }: StoredTask, { level, msg }: LogLine): Promise<void> {
+  await tx.query(
+    `with mine as (update task set log_lines = log_lines + 1 where id = $1 and log_lines < ${longestLog} returning log_lines)
+     insert into task_log (task_id, idx, level, msg, status_percent) select $1, log_lines - 1, $2, $3, $4 from mine`,
+    [id, level, msg, statusPercent],
+    'task-line',
+  )
+}
+
 /** Counts objects that a run has just changed, in the transaction of the change; false when the run does not go on any more. */
 export async function noteChanged(tx: Tx, { id, run, worker }: RunKey, changed: number): Promise<boolean> {
   const { rowCount } = await tx.query(

@@ -35,7 +35,11 @@ suite('the console on the backend port', () => {
 
   test('INSP-004 nobody is asked who they are, and the port stays in a private network', async () => {
     await using backend = openBackend()
-    for (const path of ['/inspect/', '/inspect', '/inspect/users/', '/inspect/config/', '/inspect/objects/list/']) {
+    const others = ['publish', 'messages', 'tasks', 'mappings', 'mappings/1', 'statements', 'migration']
+    for (const path of [
+      ...['/inspect/', '/inspect', '/inspect/users/', '/inspect/config/', '/inspect/objects/list/'],
+      ...others.map((name) => `/inspect/${name}/`),
+    ]) {
       const page = await get(backend, path)
       assert.equal(page.statusCode, 200, page.body.slice(0, 300))
       assert.match(page.body, /^<!doctype html>/)

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import axe from 'axe-core'
 import { picture, upload } from '../files/support.ts'
 import { noBrowser, startBrowser } from '../support/browser.ts'
-import { payload, startMuseum } from '../support/seed/museum.ts'
+import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 
 /** Pages as they are found from the menu, and those behind them. */
 const pages = [
@@ -23,7 +23,12 @@ const pages = [
   ],
   ...[
     'users/',
+    'publish/',
+    'messages/',
+    'tasks/',
+    'tasks/1/',
     'queues/',
+    'statements/',
     'events/',
     'system/janitor/',
     'recalcterms/',
@@ -31,6 +36,9 @@ const pages = [
     'migration/',
     'config/',
     'datamodel/',
+    'mappings/',
+    'mappings/1/',
+    'migration/1/',
   ],
   ...[
     'plugins/',
@@ -45,7 +53,7 @@ const pages = [
 
 suite('the console in a browser', { skip: noBrowser }, () => {
   test('an administrator signs in and acts; axe finds nothing on any page, at a desk and on a telephone, in either language; nothing stands out', async () => {
-    await using museum = await startMuseum({ debugSqlQuery: true })
+    await using museum = await startMuseum({ debugSqlQuery: true, slowStatement: 1 })
     const { svc } = museum
     const saved = await svc
       .as('root')
@@ -54,6 +62,7 @@ suite('the console in a browser', { skip: noBrowser }, () => {
     await upload(svc, 'root', [{ name: `${'a-very-long-filename'.repeat(6)}.jpg`, content: await picture() }])
     await mkdir(join(svc.config.dataDir, 'backups'), { recursive: true })
     await writeFile(join(svc.config.dataDir, 'backups', 'a.tar.zst'), 'no archive')
+    await fillOutlets(museum)
     await svc.drain()
     const address = await svc.listen()
     await using browser = await startBrowser()
@@ -97,3 +106,32 @@ suite('the console in a browser', { skip: noBrowser }, () => {
     }
   })
 })
+
+/** A publish record, a message, a task with a log, and a backup over the interface. */
+async function fillOutlets({ svc }: Museum): Promise<void> {
+  const root = svc.as('root')
+  const long = `https://publish.test/${'a-very-long-address'.repeat(12)}`
+  const config = {
+    publish: { collectors: [{ internalname: 'portal', displayname: { 'en-US': 'Portal' } }] },
+    location_defaults: { originals: 'file', versions: '', backups: 'file' },
+  }
+  const publish = { system_object_id: 1, collector: 'portal', publish_uri: long, svc_uri: 'http://localhost:8080/x' }
+  const title = { 'en-US': `House ${'rules'.repeat(20)}`, 'de-DE': 'Hausordnung' }
+  const task = {
+    task_module: 'search',
+    description: `Each week ${'report'.repeat(20)}`,
+    next_run_at: '2020-01-01T00:00:00Z',
+    task_params: { search: { objecttypes: ['person'], search: [] } },
+    schedules: [{ weekdays: ['monday'], hours: [8] }],
+    email: { recipients: [{ email: 'staff@museum.test' }] },
+  }
+  for (const answer of [
+    await root.post('/config', { system: { config } }),
+    await root.post('/publish', [{ publish }]),
+    // Shown by front ends, not at sign-in.
+    await root.post('/message', [{ message: { title, message: title, webfrontend_type: 'news' } }]),
+    await root.post('/task', { task }, { confirm: 'yes' }),
+    await root.put('/system/backup/new', { format: 'native' }),
+  ])
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+}

@@ -35,7 +35,10 @@ suite('secrets in the console', () => {
 
   before(async () => {
     const rootPassword = plant('svc.rootPassword')
-    it = await startScene({ rootPassword, secretKey: plant('svc.secretKey'), debugSqlQuery: true })
+    it = await startScene({
+      ...{ rootPassword, secretKey: plant('svc.secretKey'), debugSqlQuery: true },
+      slowStatement: 40,
+    })
     await plantSettings()
     await plantPeople()
     await plantCollection()
@@ -108,6 +111,9 @@ suite('secrets in the console', () => {
   }
 
   async function plantWork(): Promise<void> {
+    const search = { search: [] }
+    ok(await it.root.post('/task', { task: { task_module: 'search', task_params: { search } } }, { confirm: 'yes' }))
+    await it.svc.db.query(`select pg_sleep(0.05), $1::text as planted`, [plant('parameter of a slow statement')])
     const info = { url: `http://u:${plant('url of an event')}@127.0.0.1:1/`, password: plant('password of an event') }
     ok(await it.root.post('/event', { event: { type: 'SEARCH', info } }))
     await it.svc.db.query(
@@ -150,6 +156,14 @@ suite('secrets in the console', () => {
       '/plugins/',
       '/sqlquery/',
       '/datamodel/',
+      '/publish/',
+      '/messages/',
+      '/tasks/',
+      '/tasks/:id/',
+      '/statements/',
+      '/mappings/',
+      '/mappings/:id/',
+      '/migration/',
     ])
       assert.ok(patterns.has(path), `${path}: ${[...patterns]}`)
     const leaks = [...seen].flatMap(([path, text]) => foundIn(text).map((where) => `${path}: ${where}`))
@@ -161,5 +175,6 @@ suite('secrets in the console', () => {
     assert.match(seen.get('/tokens/') ?? '', /planted/)
     assert.match(seen.get('/config/') ?? '', /127\.0\.0\.1:1\/in/)
     assert.match(seen.get('/events/') ?? '', /SEARCH/)
+    assert.match(seen.get('/statements/') ?? '', /as planted/)
   })
 })

@@ -76,7 +76,7 @@ test('backups need a location, a format that is made, and the right', async () =
   const unknown = { system: { config: { location_defaults: { originals: 'file', versions: '', backups: 'moon' } } } }
   assert.equal((await root.post('/config', unknown)).status, 400)
   await storeIn('safe')
-  for (const format of ['sqlite3', 'tar', '']) {
+  for (const format of ['sqlite3', 'sqlite3_db', 'pg_dump', 'Postgres', 'toString', 'tar', '']) {
     assert.equal((await root.put('/system/backup/new', { format })).body.code, 'FormatNotSupported', format)
   }
   assert.equal((await museum.svc.as('al').put('/system/backup/new', native)).body.code, 'SystemRightRequired')

@@ -135,6 +135,7 @@ export function testConfig(dsn: string, options: Partial<Config> = {}): Config {
     outgoingTimeout: 120,
     fileFolders: [],
     mappingPaths: [],
+    leastFreeDisk: 0,
     hotfolderPath: null,
     hotfolderReserve: 0,
     allowPrivateFiles: true,

@@ -279,6 +279,35 @@ test('what links to the sources links to the target, and the sources go', async 
   assert.equal(source._changelog[0].operation, 'DELETE')
 })
 
+test('a source with objects below it stays until these have another parent', async () => {
+  const place = (name: string, parent?: number) =>
+    payload('place', { name: { 'en-US': name }, code: name, ...(parent ? { _id_parent: parent } : {}) })
+  const [target, empty, full] = await ok(
+    root.post(
+      '/db/place',
+      ['T', 'E', 'F'].map((name) => place(name)),
+    ),
+  )
+  const [child] = await ok(root.post('/db/place', [place('C', full.place._id)]))
+  const ids = [empty, full].map((one: Json) => one._system_object_id)
+  const task_params = { source_objects: ids, target_object: target._system_object_id }
+  const dry = await ran(museum, root, { task_module: 'consolidate_objects', task_params })
+  assert.match(dry.status_msg, / 1 sources would be deleted\.$/)
+  const task = { task_module: 'consolidate_objects', task_params: { ...task_params, dry_run: false } }
+  const done = await ran(museum, root, task)
+  assert.match(done.status_msg, / 1 sources deleted\.$/)
+  assert.ok((await logOf(root, done)).includes(`source ${full._system_object_id} stays: other objects stand below it`))
+  const read = async ({ place: { _id } }: Json) => (await ok(root.get(`/db/place/_all_fields/${_id}`)))[0]
+  assert.equal((await read(child)).place._id_parent, full.place._id)
+  const moved = {
+    ...place('C', target.place._id),
+    place: { ...place('C', target.place._id).place, _id: child.place._id, _version: 1 },
+  }
+  await ok(root.post('/db/place', [moved]))
+  const rest = { ...task, task_params: { ...task.task_params, source_objects: [full._system_object_id] } }
+  assert.match((await ran(museum, root, rest)).status_msg, / 1 sources deleted\.$/)
+})
+
 test('a target that links to a source is refused', async () => {
   const [one] = await ok(root.post('/db/person', [payload('person', { name: 'One' })]))
   const influence = [{ person: link('person', one._system_object_id), note: 'x' }]

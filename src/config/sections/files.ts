@@ -1,4 +1,5 @@
-import { bool, bound, byteSize, file, form, int, list, table, text } from '../fields.ts'
+import { isTimeZone } from '../../platform/values/schedule.ts'
+import { bool, bound, byteSize, file, form, int, list, select, table, text } from '../fields.ts'
 import { builtInProfiles, renditions, renditionsRule } from '../renditions.ts'
 import { versionPresets, versionPresetsRule } from '../version-presets.ts'
 import { section } from './section.ts'
@@ -29,6 +30,10 @@ function classLimits(name: keyof typeof extensions) {
   }
 }
 
+function timeZoneRule(name: string): string | null {
+  return isTimeZone(name) ? null : 'a time zone such as Europe/Berlin'
+}
+
 function profileNameRule(name: string): string | null {
   return ['srgb', 'keep', '-', ...builtInProfiles].includes(name) || name.startsWith('#')
     ? 'a name that no profile of the service has'
@@ -45,6 +50,29 @@ export const files = {
     /** Where backups that are made over the interface are stored; empty: none can be made. */
     backups: text('', { maxLength: 100 }),
   }),
+
+  backup_scheduler: section(
+    'files',
+    'system.config',
+    {
+      /** Whether a backup is made each day, into `location_defaults.backups`. */
+      active: bool(false),
+      /** The hour, in the time zone. */
+      hour: int(2, { max: 23 }),
+      /** Such as `Europe/Berlin`; empty: UTC. */
+      timezone: text('', { maxLength: 100, rule: timeZoneRule }),
+      format: select(['native', 'postgres'], 'native'),
+      include_events: bool(true),
+      /** Of scheduled backups the last one of each of so many days, weeks and months is kept; the others go. */
+      keep_daily: int(7, { max: 1000 }),
+      keep_weekly: int(4, { max: 1000 }),
+      keep_monthly: int(12, { max: 1000 }),
+    },
+    ({ keep_daily, keep_weekly, keep_monthly }) =>
+      keep_daily + keep_weekly + keep_monthly > 0
+        ? null
+        : { path: '/keep_daily', expected: 'at least 1 where nothing else is kept' },
+  ),
 
   produce_config: section(
     'files',

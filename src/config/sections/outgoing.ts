@@ -10,7 +10,7 @@ export const outgoing = {
   email: section('email', 'system.config', {
     from: email(),
     signature: localized(),
-    /** Who hears of what somebody has to look at: failed backups, harmed files. */
+    /** Who hears of what somebody has to look at: failed backups, harmed files, full disks, certificates that end. */
     admin_emails: table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
   }),
 

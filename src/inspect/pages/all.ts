@@ -10,11 +10,14 @@ import { filePage, filesPage } from './files.ts'
 import { homePage } from './home.ts'
 import { objectPage } from './object.ts'
 import { objectsPage, typePage, typesPage } from './objects.ts'
+import { mappingPage, mappingsPage, messagesPage, publishPage } from './outlets.ts'
 import { tokensPage, usersPage } from './people.ts'
 import { poolPage, poolsPage } from './pools.ts'
 import { configPage, pluginsPage, tagsPage } from './setup.ts'
 import { sqlPage } from './sql.ts'
+import { statementsPage } from './statements.ts'
 import { statusPage, wordsPage } from './status.ts'
+import { taskPage, tasksPage } from './tasks.ts'
 import { locationsPage, queuesPage } from './work.ts'
 
 export type { PageDeps }
@@ -37,7 +40,12 @@ export function consolePages(deps: PageDeps & { readonly figures: Pick<Figures, 
     filesPage(deps),
     filePage(deps),
     usersPage(deps),
+    publishPage(deps),
+    messagesPage(deps),
+    tasksPage(deps),
+    taskPage(deps),
     queuesPage(deps),
+    statementsPage(deps),
     eventsPage(deps),
     customDataPage(deps),
     janitorPage(deps),
@@ -47,6 +55,8 @@ export function consolePages(deps: PageDeps & { readonly figures: Pick<Figures, 
     backupPage(deps),
     configPage(deps),
     datamodelPage(deps),
+    mappingsPage(deps),
+    mappingPage(deps),
     pluginsPage(deps),
     tokensPage(deps),
     sqlPage(deps),

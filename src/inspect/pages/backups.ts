@@ -40,8 +40,9 @@ export function backupsPage({ backups, events }: Deps): ConsolePage {
                     value: ({ name }) => html`<a href="${link(`migration/${encodeURIComponent(name)}/`)}">${name}</a>`,
                   },
                   { label: text('type'), value: ({ kind }) => kind },
+                  { label: text('backups.format'), value: ({ format }) => format },
                   { label: text('state'), value: ({ status }) => badge(view, status) },
-                  { label: text('size'), kind: 'number', value: ({ filesize }) => bytes(filesize) },
+                  { label: text('size'), kind: 'number', value: (one) => one.filesize && bytes(one.filesize) },
                   { label: text('created'), kind: 'time', value: (one) => when(one.created_at) },
                 ],
                 all,
@@ -80,12 +81,30 @@ export function backupPage({ backups }: Deps): ConsolePage {
               text('details'),
               facts([
                 [text('state'), badge(view, found.backup.status)],
-                [text('size'), bytes(found.backup.filesize)],
+                [text('backups.format'), found.backup.format],
+                [text('size'), found.backup.filesize && bytes(found.backup.filesize)],
+                [text('created'), when(found.backup.created_at)],
                 [text('backups.taken'), when(found.backup.taken)],
                 [text('backups.release'), found.backup.release],
                 [text('backups.instance'), found.backup.instance],
               ]),
             ),
+            ...(found.backup.log.length === 0
+              ? []
+              : [
+                  section(
+                    text('backups.log'),
+                    table(
+                      view,
+                      text('backups.log.caption'),
+                      [
+                        { label: text('time'), kind: 'time', value: (line) => when(line.created_at) },
+                        { label: text('details'), kind: 'wide', value: ({ msg }) => msg },
+                      ],
+                      found.backup.log,
+                    ),
+                  ),
+                ]),
             section(
               text('backups.contents'),
               html`<p>${parts.map((one) => html`<a href="${here({ path: one })}">${one}</a> `)}<a href="${here({ path: null })}">${text('all')}</a></p>`,

@@ -2,17 +2,22 @@ import type { BaseConfigService } from '../../config/service.ts'
 import type { DatamodelService } from '../../datamodel/service.ts'
 import type { EventService } from '../../events/service.ts'
 import type { FileService } from '../../files/service.ts'
-import type { BackupContents, ListedBackup } from '../../maintenance/service.ts'
+import type { BackupService } from '../../maintenance/service.ts'
+import type { MappingService } from '../../mappings/service.ts'
+import type { MessageService } from '../../messages/service.ts'
 import type { ObjecttypeService } from '../../objecttypes/service.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { Measure } from '../../platform/http/metrics.ts'
 import type { Db } from '../../platform/postgres/db.ts'
+import type { SlowStatements } from '../../platform/postgres/slow-statements.ts'
 import type { PluginService } from '../../plugins/service.ts'
 import type { PoolService, PoolSnapshot } from '../../pools/service.ts'
+import type { PublishService } from '../../publish/service.ts'
 import type { SearchIndex, SearchService } from '../../search/service.ts'
 import type { Sessions } from '../../signin/service.ts'
 import type { SystemService } from '../../system/service.ts'
 import type { TagService } from '../../tags/service.ts'
+import type { TaskService } from '../../tasks/service.ts'
 
 /** What the pages read, and what their buttons do. */
 export interface PageDeps {
@@ -31,15 +36,17 @@ export interface PageDeps {
   readonly sessions: Pick<Sessions, 'endSession'>
   readonly status: SystemService['status']
   readonly measures: readonly Measure[]
-  /** Runs all janitors of this process, in the background. */
+  /** Has all janitors of this process run in the background, as far as the settings let them. */
   readonly runJanitors: () => void
   readonly wakeIndex: () => void
-  readonly backups: Backups
-}
-
-/** Where backups are listed. Those that are made over the interface come in here, too. */
-export interface Backups {
-  list(): Promise<readonly ListedBackup[]>
-  /** Null: there is none of that name. */
-  read(name: string): Promise<BackupContents | null>
+  readonly backups: BackupService['inspection']
+  readonly tasks: Pick<TaskService, 'list' | 'read' | 'log' | 'cancel'>
+  readonly publish: Pick<PublishService, 'list'>
+  readonly mappings: Pick<MappingService, 'list' | 'read'>
+  readonly messages: Pick<MessageService, 'list'>
+  readonly slowStatements: {
+    /** Milliseconds from which a statement counts as slow; 0: none does. */
+    readonly from: number
+    readonly list: SlowStatements['list']
+  }
 }

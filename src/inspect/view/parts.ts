@@ -46,10 +46,9 @@ export function tiles(entries: readonly Tile[]): Html {
 const tones: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['indexed', 'done', 'ok', 'connected', 'on', 'live', 'idle'].map((name) => [name, 'good'])),
   ...Object.fromEntries(
-    ['failed', 'given_up', 'damaged', 'missing', 'not accessible', 'unreadable', 'deleted'].map((name) => [
-      name,
-      'bad',
-    ]),
+    ['failed', 'error', 'canceled', 'given_up', 'damaged', 'missing', 'not accessible', 'unreadable', 'deleted'].map(
+      (name) => [name, 'bad'],
+    ),
   ),
   ...Object.fromEntries(['waiting', 'running', 'due', 'queued', 'pending', 'processing'].map((name) => [name, 'busy'])),
 }

@@ -1,16 +1,21 @@
+import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { type Manifest, manifestEntry, parseManifest } from './archive.ts'
-import { openArchive } from './read.ts'
+import { entriesFrom } from './read.ts'
 
 /** A backup as a list shows it. */
 export interface ListedBackup {
-  /** Its file, without the folder. */
+  /** In addresses: the id of a stored one, the file of an archive without its folder. */
   readonly name: string
-  readonly kind: 'archive'
-  readonly filesize: number
+  /** `stored`: made over the interface; `archive`: of the command. */
+  readonly kind: 'stored' | 'archive'
+  readonly format: string
+  /** Bytes of the archive; null: there is none. */
+  readonly filesize: number | null
   readonly created_at: string
-  readonly status: 'done' | 'unreadable'
+  readonly status: 'running' | 'done' | 'error' | 'unreadable'
 }
 
 /** What is in one: of each table and location, without anything of the rows. */
@@ -20,8 +25,19 @@ export interface BackupEntry {
   readonly columns: number
 }
 
+/** A line of the log of a backup that was made over the interface. */
+export interface BackupLine {
+  readonly created_at: string
+  readonly msg: string
+}
+
 export interface BackupContents {
-  readonly backup: ListedBackup & { readonly release: string; readonly taken: string; readonly instance: string }
+  readonly backup: ListedBackup & {
+    readonly release: string
+    readonly taken: string
+    readonly instance: string
+    readonly log: readonly BackupLine[]
+  }
   readonly files: readonly BackupEntry[]
 }
 
@@ -31,30 +47,50 @@ const archiveName = /^[\w][\w.-]{0,199}\.tar\.zst$/
 /** Files that are looked at: a folder of backups has tens. */
 const mostListed = 1000
 
-/** The archives of `strongroom backup` in a folder, newest first; a folder that is not there has none. */
+/** The archives of `strongroom backup` in a folder; a folder that is not there has none. */
 export async function listArchives(folder: string): Promise<ListedBackup[]> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => archiveName.test(name)).slice(0, mostListed)
   const found = await Promise.all(names.map((name) => listed(folder, name)))
-  return found.filter((one) => one !== null).sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
+  return found.filter((one) => one !== null)
 }
 
 async function listed(folder: string, name: string): Promise<ListedBackup | null> {
   const there = await stat(join(folder, name)).catch(() => null)
   if (!there?.isFile()) return null
   const created_at = there.mtime.toISOString()
-  return { name, kind: 'archive', filesize: there.size, created_at, status: there.size === 0 ? 'unreadable' : 'done' }
+  return {
+    name,
+    kind: 'archive',
+    format: 'native',
+    filesize: there.size,
+    created_at,
+    status: there.size === 0 ? 'unreadable' : 'done',
+  }
 }
 
-/** What an archive says of itself, read from its beginning; null: there is no such, or it cannot be read. */
+/** What an archive says of itself; null: there is no such. */
 export async function readArchive(folder: string, name: string): Promise<BackupContents | null> {
   if (!archiveName.test(name)) return null
   const backup = await listed(folder, name)
-  if (!backup) return null
-  const manifest = await manifestIn(join(folder, name))
-  if (!manifest) return { backup: { ...backup, status: 'unreadable', release: '', taken: '', instance: '' }, files: [] }
-  const { release, taken, databaseName: instance } = manifest
-  return { backup: { ...backup, release, taken, instance }, files: entriesOf(manifest) }
+  return backup && contentsOf(backup, async () => createReadStream(join(folder, name)))
 }
+
+/** What an archive says of itself, read from its beginning; one that cannot be read says nothing. */
+export async function contentsOf(
+  backup: ListedBackup,
+  open: () => Promise<Readable>,
+  log: readonly BackupLine[] = [],
+): Promise<BackupContents> {
+  const manifest = await manifestIn(open)
+  if (!manifest) return withoutContents({ ...backup, status: 'unreadable' }, log)
+  const { release, taken, databaseName: instance } = manifest
+  return { backup: { ...backup, release, taken, instance, log }, files: entriesOf(manifest) }
+}
+
+export const withoutContents = (backup: ListedBackup, log: readonly BackupLine[]): BackupContents => ({
+  backup: { ...backup, release: '', taken: '', instance: '', log },
+  files: [],
+})
 
 function entriesOf({ tables, sequences, contents = [] }: Manifest): BackupEntry[] {
   return [
@@ -68,10 +104,11 @@ function entriesOf({ tables, sequences, contents = [] }: Manifest): BackupEntry[
   ]
 }
 
-async function manifestIn(file: string): Promise<Manifest | null> {
-  const { source, entries } = openArchive(file)
+async function manifestIn(open: () => Promise<Readable>): Promise<Manifest | null> {
+  const source = await open().catch(() => null)
+  if (!source) return null
   try {
-    for await (const { header, text } of entries) {
+    for await (const { header, text } of entriesFrom(source).entries) {
       return header.name === manifestEntry ? parseManifest(await text()) : null
     }
     return null

@@ -1,4 +1,5 @@
 import { createReadStream, type ReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { extract as tarExtract } from 'tar-stream'
@@ -21,13 +22,18 @@ export function openArchive(file: string): {
   read: Promise<void>
 } {
   const source = createReadStream(file)
+  return { source, ...entriesFrom(source) }
+}
+
+/** The same of an archive that does not lie in a file. Ends when the source is destroyed. */
+export function entriesFrom(source: Readable): { entries: AsyncGenerator<Part>; read: Promise<void> } {
   const archive = tarExtract()
   const read = pipeline(source, createZstdDecompress(), plainTar(longestText), archive).catch((error: unknown) => {
     throw meaningOf(error)
   })
   // Its failure is told by the loop over the entries, which waits for it.
   read.catch(() => {})
-  return { source, entries: entriesOf(archive), read }
+  return { entries: entriesOf(archive), read }
 }
 
 /** What unpacks says what it has stumbled over; the person at the terminal is told what that means. */

@@ -42,6 +42,13 @@ export async function contentTables(client: ClientBase): Promise<TableContent[]>
   return rows
 }
 
+/** How many rows each of the tables has. */
+export async function countRows(client: ClientBase, tables: readonly TableContent[]): Promise<number[]> {
+  const counts = tables.map((table, index) => `select ${index} as index, count(*)::int8 as rows from ${nameOf(table)}`)
+  const { rows } = await client.query<{ index: number; rows: number }>(`${counts.join(' union all ')} order by index`)
+  return rows.map((row) => row.rows)
+}
+
 /** All sequences and where they are; of an open snapshot those that it can have used are below. */
 export async function sequenceStates(client: ClientBase): Promise<SequenceState[]> {
   const { rows } = await client.query<Omit<SequenceState, 'value' | 'called'>>(

@@ -30,7 +30,7 @@ import {
   countContents,
   streamInto,
 } from './contents-out.ts'
-import { columnList, contentTables, nameOf, sequenceStates, type TableContent } from './tables.ts'
+import { columnList, contentTables, countRows, nameOf, sequenceStates, type TableContent } from './tables.ts'
 
 /** Bytes of rows in one entry of the archive; as much is held in memory. */
 const pieceSize = 1024 * 1024
@@ -212,12 +212,6 @@ function countLines(chunk: Buffer): number {
   let lines = 0
   for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++
   return lines
-}
-
-async function countRows(client: PoolClient, tables: readonly TableContent[]): Promise<number[]> {
-  const counts = tables.map((table, index) => `select ${index} as index, count(*)::int8 as rows from ${nameOf(table)}`)
-  const { rows } = await client.query<{ index: number; rows: number }>(`${counts.join(' union all ')} order by index`)
-  return rows.map((row) => row.rows)
 }
 
 async function column<T>(client: PoolClient, text: string): Promise<T[]> {

@@ -235,6 +235,17 @@ export async function findLinked(q: Queryable, targets: readonly number[]): Prom
   return rows.map(({ id }) => id)
 }
 
+/** Those of the objects below which live objects stand. */
+export async function findParents(q: Queryable, ids: readonly number[]): Promise<number[]> {
+  const { rows } = await q.query<{ id: number }>(
+    `select t.id from unnest($1::bigint[]) as t (id) where exists (
+       select from object o where o.parents <> '{}' and o.parents @> array[t.id] and o.deleted_at is null)`,
+    [ids],
+    'find-parents',
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** Objects that link to one of the sources, as far as the caller may know of that: all of them, and those that may be changed. */
 export async function countLinking(
   deps: ObjectDeps,

@@ -133,6 +133,8 @@ export interface Config extends LaneSettings {
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
+  /** Megabytes that are to be free on each disk with data; 0: any number will do. */
+  readonly leastFreeDisk: number
   /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null
   /** Bytes that stay free on the disk of the hotfolder. */

@@ -283,6 +283,13 @@ export const keys: { readonly [P in keyof Config]: Key<Config[P]> } = {
     [],
     'Absolute folders, besides the data folder, in which locations of files may lie.',
   ),
+  leastFreeDisk: key(
+    'svc.disk.leastFree',
+    'SVC_DISK_LEAST_FREE',
+    integer(0, 100_000_000),
+    2000,
+    'Megabytes (of 1,000,000 bytes) that are to be free on each disk with data of the service; when fewer are, `email.admin_emails` is told, once a day. 0: nobody is told.',
+  ),
   hotfolderPath: key(
     'svc.hotfolder.path',
     'SVC_HOTFOLDER_PATH',

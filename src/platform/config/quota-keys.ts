@@ -113,7 +113,7 @@ export const quotaKeys = {
     'SVC_QUOTA_MAILS',
     integer(1, 10_000_000),
     500,
-    'Recipients to whom one user may send mail by hand (`POST /system/sendmail`), or of shares of collections, within an hour, over all processes, all copies counted; a further mail is answered 429. Mails that the service itself sends are not counted.',
+    'Recipients to whom one user may send mail by hand (`POST /system/sendmail`), or of shares of collections, or have their tasks send, within an hour, over all processes, all copies counted; a further mail is answered 429, those of a task are left out. Other mails that the service itself sends are not counted.',
   ),
   quotaTasks: key(
     'svc.quotas.tasks',

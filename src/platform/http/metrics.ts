@@ -32,7 +32,7 @@ export function createMetrics({ db, http, measures }: MetricsOptions): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   observeRequests(http, registry)
-  for (const measure of measures) showMeasure(measure, registry)
+  // Looked at before those below, which ask the database.
   new Gauge({
     name: 'strongroom_db_connections',
     help: 'Database connections of this process by state; waiting: requests without one.',
@@ -45,6 +45,7 @@ export function createMetrics({ db, http, measures }: MetricsOptions): Metrics {
       this.set({ state: 'waiting' }, waitingCount)
     },
   })
+  for (const measure of measures) showMeasure(measure, registry)
   observeCaches(registry)
   return { contentType: registry.contentType, text: () => registry.metrics() }
 }

@@ -8,7 +8,7 @@ import type { Run, TaskModule } from './model.ts'
 import { type Change, changeEach, commentOf, deleting } from './save.ts'
 
 export interface ConsolidateDeps {
-  readonly objects: Pick<ObjectService, 'relink' | 'countLinking' | 'linking' | 'linked' | 'delete'>
+  readonly objects: Pick<ObjectService, 'relink' | 'countLinking' | 'linking' | 'linked' | 'parents' | 'delete'>
   readonly read: (actor: Actor, ids: readonly number[]) => Promise<TaskObject[]>
   readonly readable: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
@@ -123,7 +123,11 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
 
   async function deleteSources(run: Run, target: number): Promise<string> {
     const actor = await run.actor()
-    const sources = await usable(run, actor, target)
+    const all = await usable(run, actor, target)
+    // They would stand alone: where they belong to is for people to say.
+    const parents = new Set(await objects.parents(all.map(({ systemObjectId }) => systemObjectId)))
+    for (const id of parents) run.log('warning', `source ${id} stays: other objects stand below it`)
+    const sources = all.filter(({ systemObjectId }) => !parents.has(systemObjectId))
     if (isDryRun(run.task.params)) return ` ${sources.length} sources would be deleted.`
     const linked = new Set(await objects.linked(sources.map(({ systemObjectId }) => systemObjectId)))
     const free = sources.filter(({ systemObjectId }) => !linked.has(systemObjectId))

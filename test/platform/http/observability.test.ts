@@ -21,6 +21,8 @@ test('the backend port tells readiness and the metrics, requests by route patter
     assert.match(body, /route="none"/)
     assert.doesNotMatch(body, /12345|no\/such/)
     assert.match(body, /strongroom_db_connections\{state="idle"\} \d/)
+    // What the numbers themselves ask for is not counted.
+    assert.match(body, /strongroom_db_connections\{state="waiting"\} 0\n/)
     assert.match(body, /^strongroom_cache_bytes\{cache="sessions"\} [1-9]/m)
     for (const line of [
       'index_queue{reason="saved"} 0',

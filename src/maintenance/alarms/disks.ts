@@ -1,0 +1,25 @@
+import { stat, statfs } from 'node:fs/promises'
+
+/** A disk on which less is free than is to be. */
+export interface FullDisk {
+  /** A folder on it. */
+  readonly folder: string
+  /** Bytes. */
+  readonly free: number
+  readonly size: number
+}
+
+/** Those of the disks of the folders that have fewer free bytes, each once; a folder that is not there has none. */
+export async function fullDisks(folders: readonly string[], least: number): Promise<FullDisk[]> {
+  const seen = new Set<number>()
+  const found: FullDisk[] = []
+  for (const folder of folders) {
+    const [place, disk] = await Promise.all([stat(folder).catch(() => null), statfs(folder).catch(() => null)])
+    if (!place || !disk || seen.has(place.dev)) continue
+    seen.add(place.dev)
+    const [free, size] = [disk.bavail * disk.bsize, disk.blocks * disk.bsize]
+    // A file system without a size of its own is no disk.
+    if (size > 0 && free < least) found.push({ folder, free, size })
+  }
+  return found
+}

@@ -1,0 +1,118 @@
+/** Makes a backup that was asked for: beside the data of the process first, then in its location under its hash. */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileService } from '../files/service.ts'
+import type { Config } from '../platform/config/config.ts'
+import type { Db } from '../platform/postgres/db.ts'
+import type { Progress } from '../platform/process/progress.ts'
+import { backupFormats, type Made } from './formats.ts'
+import type { StoredBackup } from './store.ts'
+import * as store from './store.ts'
+
+export interface MakeDeps {
+  readonly db: Db
+  readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
+  /** Of archives on their way. */
+  readonly folder: string
+  /** Where backups are stored; null: nowhere. */
+  readonly place: FileService['backupPlace']
+  readonly storeOf: FileService['storeOf']
+  /** Tells administrators what they have to look at. */
+  readonly alarm: (subject: string, text: string) => Promise<void>
+}
+
+/** Milliseconds between two lines of the log that say how far it is. */
+const pace = 5000
+
+/** Answers where the archive lies. */
+export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<NonNullable<store.BackupEnd['place']>> {
+  const { db, config, folder, place, storeOf, alarm } = deps
+  const target = place()
+  if (!target) throw new Error('location_defaults.backups names no location that can be written to')
+  const format = backupFormats[backup.format]
+  if (!format) throw new Error(`this release makes no backups of the format ${backup.format}`)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await removeLeftovers(folder, backup.id)
+  const file = join(folder, `${temporaryName(backup.id)}${crypto.randomUUID()}`)
+  const progress = progressInto(db, backup.id)
+  try {
+    const without = backup.includeEvents ? [] : ['event']
+    const { lines, harmed } = await format.write({ db, config, file, without, progress, name: fileName(backup) })
+    for (const line of lines) await progress.line(line)
+    const stored = await storeFile(file, storeOf(target.id))
+    await progress.line(`stored in the location ${target.name}`)
+    await tellHarmed(alarm, backup.id, harmed)
+    return { locationId: target.id, ...stored }
+  } finally {
+    progress.stop()
+    await rm(file, { force: true })
+  }
+}
+
+/** How files begin that a backup has on the way to its location: archives of people in the same folder have other names. */
+const temporaryName = (id: number): string => `making-${id}-`
+
+/** Of attempts that were killed. */
+async function removeLeftovers(folder: string, id: number): Promise<void> {
+  for (const name of await readdir(folder))
+    if (name.startsWith(temporaryName(id))) await rm(join(folder, name), { force: true })
+}
+
+async function storeFile(file: string, there: ReturnType<FileService['storeOf']>) {
+  const hash = createHash('sha256')
+  const received = await there.receive(hashed(createReadStream(file), hash))
+  const sha256 = hash.digest('hex')
+  try {
+    await received.keep(sha256)
+  } catch (error) {
+    await received.discard().catch(() => {})
+    throw error
+  }
+  return { sha256, size: received.size }
+}
+
+async function tellHarmed(alarm: MakeDeps['alarm'], id: number, harmed: Made['harmed']): Promise<void> {
+  if (harmed.length === 0) return
+  const lines = harmed.map(({ location, count }) => `${location}: ${count}`)
+  await alarm('Contents of files are missing or damaged', `Backup ${id} found harmed contents. ${lines.join('; ')}`)
+}
+
+function progressInto(db: Db, id: number): Progress & { line(text: string): Promise<void> } {
+  let step = { label: '', total: 0, done: 0 }
+  let toldAt = Date.now()
+  let told: Promise<void> = Promise.resolve()
+  const line = (text: string): Promise<void> => {
+    told = told.then(() => store.noteLine(db, id, text)).catch(() => {})
+    return told
+  }
+  return {
+    line,
+    start(label, total) {
+      step = { label, total, done: 0 }
+      void line(`${label}: ${total}`)
+    },
+    advance(count) {
+      step.done += count
+      if (Date.now() < toldAt + pace) return
+      toldAt = Date.now()
+      void line(`${step.label}: ${step.done} of ${step.total}`)
+    },
+    stop() {},
+    say: (text) => void line(text),
+  }
+}
+
+/** What a backup is called where it is downloaded. */
+export function fileName({ id, createdAt, format }: Pick<StoredBackup, 'id' | 'createdAt' | 'format'>): string {
+  const moment = createdAt.toISOString().slice(0, 19).replaceAll(':', '-')
+  return `backup-${id}-${moment}.${backupFormats[format]?.extension ?? 'bin'}`
+}
+
+async function* hashed(source: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    hash.update(chunk)
+    yield chunk
+  }
+}

@@ -1,0 +1,40 @@
+/** Which of the backups that a schedule has made are kept: the last one of each of so many days, weeks and months. */
+
+export interface Retention {
+  readonly daily: number
+  readonly weekly: number
+  readonly monthly: number
+  /** Where days begin; empty: UTC. */
+  readonly timezone: string
+}
+
+export interface Dated {
+  readonly id: number
+  readonly createdAt: Date
+}
+
+/** Those that are kept, of any number in any order. The latest one always is, as long as any number is above 0. */
+export function keptBackups(backups: readonly Dated[], { daily, weekly, monthly, timezone }: Retention): Set<number> {
+  const latestFirst = backups.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id)
+  const dated = latestFirst.map(({ id, createdAt }) => {
+    const instant = Temporal.Instant.fromEpochMilliseconds(createdAt.getTime())
+    return { id, day: instant.toZonedDateTimeISO(timezone || 'UTC').toPlainDate() }
+  })
+  const rules: readonly [most: number, periodOf: (day: Temporal.PlainDate) => string][] = [
+    [daily, (day) => day.toString()],
+    [weekly, (day) => `${day.yearOfWeek} ${day.weekOfYear}`],
+    [monthly, (day) => day.toPlainYearMonth().toString()],
+  ]
+  const kept = new Set<number>()
+  for (const [most, periodOf] of rules) {
+    const periods = new Set<string>()
+    for (const { id, day } of dated) {
+      const period = periodOf(day)
+      if (periods.has(period)) continue
+      if (periods.size >= most) break
+      periods.add(period)
+      kept.add(id)
+    }
+  }
+  return kept
+}

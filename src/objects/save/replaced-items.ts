@@ -1,4 +1,5 @@
 /** Stored objects that nobody has sent, as callbacks have them saved: those of a transition that somebody runs. */
+import { mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { invalidValue } from '../content/values.ts'
 import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
 import { checkResult, completeItems } from './complete.ts'
@@ -19,16 +20,17 @@ export interface ReplacedItems {
 }
 
 /**
- * Gives each item a draft that says nothing, which callbacks can replace, and puts those that they have replaced in the places
- * of the others.
+ * Puts what callbacks have made of items in the places of these. Those that callbacks are shown have a draft that says nothing,
+ * which they can replace.
  */
 export async function replaceItems(
   context: SaveContext,
   items: readonly Item[],
   said: CallbackReplacements,
 ): Promise<{ readonly items: Item[]; readonly replaced: ReplacedItems | null }> {
-  const open = items.map((item): Item => ({ ...item, draft: emptyDraft(context, item) }))
-  const drafts = open.flatMap(({ draft, place }) => (draft && said.replaced.has(place) ? draft : []))
+  const withDraft = (item: Item): Item => ({ ...item, draft: emptyDraft(context, item) })
+  const open = context.locks ? [...items] : await mapYielding(items, withDraft, context.yielder)
+  const drafts = items.flatMap((item) => (said.replaced.has(item.place) ? emptyDraft(context, item) : []))
   if (drafts.length === 0) return { items: open, replaced: null }
   const replacing = withReplacements(payloadOf(context), drafts, said)
   const { items: own, linkers } = await prepareItems(context, replacing, { below: true })

@@ -41,6 +41,8 @@ export interface CallRequest {
   /** What `info` has besides. */
   readonly more?: Readonly<Record<string, unknown>>
   readonly signal: AbortSignal
+  /** Other places than those of callbacks and extensions. */
+  readonly places?: string
 }
 
 /** A call that has its place, its tokens and its folder. */
@@ -156,7 +158,8 @@ export function createCaller(options: CallerOptions) {
         () => waiting.abort(new CallbackFailed(`no place became free within ${limits.wait} seconds`)),
         1000 * limits.wait,
       )
-      const done = placesOf(request.plugin.name).run(
+      const { plugin, places: other } = request
+      const done = placesOf(other === undefined ? plugin.name : `${plugin.name} ${other}`).run(
         `u${request.actor.userId}`,
         () => {
           clearTimeout(timer)

@@ -7,6 +7,7 @@ import { fetched, picture, upload } from '../files/support.ts'
 import type { Client, Json } from '../support/client.ts'
 import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { archive, install, type PluginFiles, switched, uploadArchive } from './support.ts'
 
 let museum: Museum
@@ -253,6 +254,29 @@ test('what a program breaks breaks its rendition alone, and says why', async () 
   await behave({ make: `${copy}; fs.writeFileSync(from, 'gone')` })
   const kept = await record(await sent('kept.jpg', content))
   assert.deepEqual((await fetched(svc, kept.versions.original.url)).content, content)
+})
+
+test('a recipe that hangs keeps no rendition of the service waiting', async () => {
+  await behave({
+    make: `setInterval(() => { if (fs.existsSync(process.argv[2] + '/go')) { ${copy}; process.exit() } }, 20)`,
+  })
+  const content = await picture(1200, 800)
+  const { body } = await upload(svc, 'root', [{ name: 'waits.jpg', content }], { produce_versions: 'true' })
+  const id = body[0]._id
+  const done = async (): Promise<string[]> => {
+    const { rows } = await svc.db.query<{ name: string }>(
+      `select name from file_rendition where file_id = $1 and status = 'done' order by 1`,
+      [id],
+    )
+    return rows.map(({ name }) => name)
+  }
+  const own = ['full', 'huge', 'preview', 'small', 'zoom']
+  await until(async () => (await done()).filter((name) => own.includes(name)).length === own.length)
+  assert.ok(!(await done()).includes('extra'))
+  await writeFile(join(folder, 'go'), '')
+  await svc.drain()
+  assert.ok((await done()).includes('extra'))
+  await rm(join(folder, 'go'))
 })
 
 test('a resync follows plugins: renditions go with them, come with them, and are made anew when they change', async () => {

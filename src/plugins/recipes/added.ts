@@ -6,10 +6,12 @@ import type { Plugin, PluginSnapshot } from '../model.ts'
 
 /** What the plugins that are on make of files, in their order; one list for each state. */
 export function addedRenditions({ enabled }: PluginSnapshot): readonly AddedRendition[] {
-  return enabled.flatMap((plugin) =>
+  return enabled.flatMap((plugin, index) =>
     plugin.manifest.produce.renditions.map(({ rightsManagement, recipe, ...rendition }) => ({
       ...rendition,
       rights_management: rightsManagement,
+      // Behind all of the service, and those of each plugin by themselves: one that hangs keeps no other waiting.
+      priority: Math.min(50 + index, 100),
       program: recipeProgram(plugin, recipe),
     })),
   )

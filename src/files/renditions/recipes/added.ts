@@ -4,7 +4,7 @@ import type { OriginalType, Recipe, RecipeProgram, RenditionSettings } from '../
 import { CannotMake } from '../workshop/failure.ts'
 
 export interface AddedRendition
-  extends Pick<Recipe, 'name' | 'displayname' | 'source' | 'extensions' | 'rights_management' | 'group'> {
+  extends Pick<Recipe, 'name' | 'displayname' | 'source' | 'extensions' | 'rights_management' | 'group' | 'priority'> {
   readonly class: keyof RenditionSettings['classes']
   readonly program: RecipeProgram
 }
@@ -77,18 +77,19 @@ function recipeOf({ class: _, ...rendition }: AddedRendition): Recipe {
   return { ...plain, ...rendition, recipe: 'program' }
 }
 
-const plain: Omit<Recipe, 'name' | 'displayname' | 'source' | 'extensions' | 'rights_management' | 'group' | 'recipe'> =
-  {
-    format: 'auto',
-    size: 0,
-    resize_mode: 'max',
-    size_minimum: 0,
-    quality: 80,
-    strip: false,
-    colorprofile: 'keep',
-    watermark: false,
-    caption: false,
-    animated: false,
-    standard: false,
-    priority: 5,
-  }
+const plain: Omit<
+  Recipe,
+  'name' | 'displayname' | 'source' | 'extensions' | 'rights_management' | 'group' | 'priority' | 'recipe'
+> = {
+  format: 'auto',
+  size: 0,
+  resize_mode: 'max',
+  size_minimum: 0,
+  quality: 80,
+  strip: false,
+  colorprofile: 'keep',
+  watermark: false,
+  caption: false,
+  animated: false,
+  standard: false,
+}

@@ -29,7 +29,11 @@ export async function temporaryFolder(): Promise<{ path: string; remove: () => P
 }
 
 /** PostgreSQL as the service would start it itself, so that others can measure on the same one; then the service. */
-export async function openContext(source: string, say: (line: string) => void): Promise<Context> {
+export async function openContext(
+  source: string,
+  say: (line: string) => void,
+  env: Record<string, string> = {},
+): Promise<Context> {
   const folder = await temporaryFolder()
   const postgres = await startEmbeddedPostgres({
     dataDir: folder.path,
@@ -42,6 +46,7 @@ export async function openContext(source: string, say: (line: string) => void): 
     SVC_DB_DSN: postgres.dsn,
     SVC_PORT: '0',
     SVC_ROOT_PASSWORD: rootPassword,
+    ...env,
   }).catch(async (error: Error) => {
     await postgres.stop()
     throw error

@@ -23,6 +23,8 @@ export interface LoadOptions {
   connections: number
   seconds: number
   request: () => Request
+  /** Whether another one is to be sent; absent: as long as there is time. */
+  more?: () => boolean
   /** Looks at each answer's body; throws when it is not what was asked for. */
   check?: (body: Buffer) => void
 }
@@ -31,14 +33,21 @@ export interface LoadOptions {
  * Sends requests over `connections` that each wait for their answer. The process that runs this is not the one that
  * serves. Any answer but 200 ends the bench.
  */
-export async function load({ origin, connections, seconds, request, check }: LoadOptions): Promise<Load> {
+export async function load({
+  origin,
+  connections,
+  seconds,
+  request,
+  more = () => true,
+  check,
+}: LoadOptions): Promise<Load> {
   const pool = new Pool(origin, { connections, pipelining: 1 })
   const times: number[] = []
   const ofKinds = new Map<string, number[]>()
   const started = performance.now()
   const end = started + seconds * 1000
   const worker = async (): Promise<void> => {
-    while (performance.now() < end) {
+    while (performance.now() < end && more()) {
       const { method = 'GET', path, body, headers, kind } = request()
       const sent = performance.now()
       const answer = await pool.request({ method, path, body: body ?? null, headers: headers ?? {} })

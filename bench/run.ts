@@ -4,7 +4,7 @@
  *     --tate <folder>   the Tate collection (default ../shared/data/tate; else the sample of the package, multiplied)
  *     --large           also a million objects, and a million files; takes a quarter of an hour and some 10 GB in the temporary folder
  *     --copies <n>      how often the large run has the collection (default 15)
- *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, small, thesaurus, links, large
+ *     --only <names>    comma-separated: start, auth, rights, files, import, read, render, search, suggest, latency, save, cold, mixed, small, callbacks, thesaurus, links, large
  *     --minutes <n>     how long the mixed load lasts (default 1)
  *     --strict          the exit code is 1 when a figure is over its limit
  */
@@ -13,6 +13,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sampleFolder } from '../src/import/demo.ts'
 import { measureAuth } from './auth.ts'
+import { measureCallbacks } from './callbacks.ts'
 import { measureCold } from './cold.ts'
 import { type Context, openContext, temporaryFolder } from './context.ts'
 import { measureFileMillions } from './file-millions.ts'
@@ -61,6 +62,7 @@ const names = [
   'cold',
   'mixed',
   'small',
+  'callbacks',
   'thesaurus',
   'links',
   'large',
@@ -82,6 +84,7 @@ try {
   if (['import', 'read', 'render', 'search', 'suggest', 'latency', 'save', 'cold', 'mixed'].some(wants))
     rows.push(...(await onTheCollection(source.path)))
   if (wants('small')) rows.push(...(await step('5,000 objects', () => measureSmall(say))))
+  if (wants('callbacks')) rows.push(...(await step('callbacks', () => measureCallbacks(say))))
   if (wants('links')) rows.push(...(await step('links', () => measureLinks(source.path, 50_000, say))))
   if (wants('thesaurus')) rows.push(...(await step('thesaurus', () => measureThesaurus(source.path, 50_000, say))))
   if (values.large && wants('large'))

@@ -38,6 +38,7 @@ export async function composePlugins(
     tokens: signIn.callTokens,
     actorByReference: signIn.actorByReference,
     tableOf: (objecttype) => datamodel.current().objecttypes.get(objecttype),
+    settingOf: pluginSettings.settingOf,
     removeSettings: pluginSettings.remove,
     async actorOfSetting(plugin, section, parameter) {
       const userId = pluginSettings.userOf(plugin, section, parameter)
@@ -47,6 +48,7 @@ export async function composePlugins(
     apiUrl: () => ownAddress(address()) ?? config.externalUrl,
   })
   opened.defer(() => plugins.close())
+  files.useRecipes(plugins.recipes)
   return {
     plugins,
     /** Programs call back to where this process listens. */

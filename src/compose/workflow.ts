@@ -7,7 +7,7 @@ import {
   shareChecks,
 } from '../collections/service.ts'
 import { createBaseConfigAdministration } from '../config/administration.ts'
-import { createFileService } from '../files/service.ts'
+import { createFileService, withAdded } from '../files/service.ts'
 import { checkSheets } from '../formats/service.ts'
 import { checkTagsOfHarvest } from '../harvest/service.ts'
 import { manageBackups } from '../maintenance/service.ts'
@@ -71,6 +71,7 @@ export async function composeWorkflow(
   opened: AsyncDisposableStack,
 ) {
   const mappings = await createMappingService({ db, events, datamodel, paths: config.mappingPaths })
+  const withRecipes = withAdded<ReturnType<typeof baseConfig.get>>()
   const files = await createFileService({
     db,
     seal,
@@ -81,7 +82,7 @@ export async function composeWorkflow(
     log,
     config,
     memory,
-    settings: baseConfig.get,
+    settings: () => withRecipes(baseConfig.get(), keptPlugins.renditions()),
     alarm: mail.alarm,
     rights,
     usesOf: (from, caller, ids) => {

@@ -1,23 +1,5 @@
+import { columnTypes } from './column-types.ts'
 import type { ColumnType } from './model.ts'
-
-/** Column types of a snapshot; `files` is another name of `eas`, custom types are `custom:<plugin>.<type>`. */
-export const columnTypes = [
-  'text',
-  'text_oneline',
-  'string',
-  'text_l10n',
-  'text_l10n_oneline',
-  'number',
-  'integer.2',
-  'double',
-  'boolean',
-  'date',
-  'datetime',
-  'daterange',
-  'geo_json',
-  'eas',
-  'link',
-] as const satisfies readonly ColumnType[]
 
 const known = new Map<string, ColumnType>([...columnTypes.map((type) => [type, type] as const), ['files', 'eas']])
 const customType = /^custom:[a-z0-9][a-z0-9_.-]{0,200}$/i

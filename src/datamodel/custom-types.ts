@@ -3,22 +3,13 @@
  * what it holds is any JSON. The *members* of a type are those parts of a value that can be searched, each like a column of a
  * type of its own.
  */
+import { columnTypes } from './column-types.ts'
 
-export const memberTypes = [
-  'text',
-  'text_oneline',
-  'string',
-  'text_l10n',
-  'text_l10n_oneline',
-  'number',
-  'integer.2',
-  'double',
-  'boolean',
-  'date',
-  'datetime',
-  'geo_json',
-] as const
-export type MemberType = (typeof memberTypes)[number]
+/** What a member cannot be: parts of values link to nothing, and are no ranges. */
+const notMembers = ['daterange', 'eas', 'link'] as const
+export type MemberType = Exclude<(typeof columnTypes)[number], (typeof notMembers)[number]>
+
+export const memberTypes = columnTypes.filter((type): type is MemberType => !notMembers.some((not) => not === type))
 
 export interface CustomMember {
   readonly name: string

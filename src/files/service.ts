@@ -37,6 +37,7 @@ import { resealAddresses } from './remote/addresses.ts'
 import { remoteOpener } from './remote/open.ts'
 import { createRemoteStore } from './remote/remote-store.ts'
 import { metadataName } from './renditions/plan/describe.ts'
+import type { WithRecipes } from './renditions/recipes/added.ts'
 import { type Marking, noMarks, readMarks } from './renditions/recipes/marks.ts'
 import { checkProfiles, profileFor, profileNamed, withProfiles } from './renditions/recipes/profiles.ts'
 import { createRenditions, type RenditionConfig } from './renditions/service.ts'
@@ -67,6 +68,16 @@ export {
 export type { FileUse } from './records/access.ts'
 export { inspectFileDetails, inspectFiles, renditionStates } from './records/inspection.ts'
 export { userPictures } from './records/pictures.ts'
+export type { RecipeProgram } from './renditions/model.ts'
+export {
+  type AddedRendition,
+  type RecipePrograms,
+  type RecipeSource,
+  type Said,
+  type WithRecipes,
+  withAdded,
+} from './renditions/recipes/added.ts'
+export { CannotMake } from './renditions/workshop/failure.ts'
 export type { MetadataToWrite as FileMetadataToWrite, TagValue } from './renditions/workshop/tasks.ts'
 export type { Tag } from './renditions/workshop/technical.ts'
 export type { FileForIndex } from './shown/for-index.ts'
@@ -99,7 +110,7 @@ export interface FileOptions
       | 'quotaUploads'
       | 'quotaUploadBytes'
     >
-  readonly settings: () => Settings
+  readonly settings: () => WithRecipes<Settings>
   /** Tells administrators what they have to look at. */
   readonly alarm: (subject: string, text: string) => Promise<void>
   /** What renditions of files bear: watermarks and captions. */
@@ -328,6 +339,8 @@ export async function createFileService(options: FileOptions) {
     /** The version of a file that somebody wants to download, as addresses name it. */
     chosenVersion: createChosenVersion({ records, settings }),
     downloadWithin: delivery.downloadWithin,
+
+    useRecipes: renditions.useRecipes,
 
     /** Pictures that downloads may ask for by a name. */
     presets: () => settings().custom_version_presets.value.presets,

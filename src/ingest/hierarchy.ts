@@ -138,6 +138,7 @@ async function make(
 
 interface Settings {
   readonly hierarchy_linked_object?: { readonly field?: unknown } | null
+  readonly linked_pool_id?: number
   readonly linked_object_pools?: Readonly<Record<string, unknown>> | null
   readonly [name: string]: unknown
 }
@@ -175,7 +176,7 @@ export function resolveHierarchy(table: Table, settings: Settings): HierarchyLin
     throw badRequest(`${place}: the mask ${mask.name} does not let the name and the parent be written`, { field })
   }
   assertNoPools(settings, linkName)
-  const poolId = poolOf(settings, linkName)
+  const poolId = poolOf(settings, linkName) ?? (target.poolLink ? (settings.linked_pool_id ?? null) : null)
   if (target.poolLink !== (poolId !== null)) {
     const message = target.poolLink ? 'needs a pool' : 'has no pools'
     throw badRequest(`create_object.linked_object_pools.${linkName}: ${target.name} ${message}`, { field: linkName })

@@ -47,6 +47,8 @@ export interface Target {
   /** The nested table that has the column; null: the object type has it. */
   readonly rows: Table | null
   readonly poolId: number | null
+  /** Of objects that are made because files name them, where their types have pools; null: the same. */
+  readonly linkedPoolId: number | null
   readonly tagIds: readonly number[]
   /** The mapping of what files say of themselves; null: none. */
   readonly mapping: 'standard' | number | null

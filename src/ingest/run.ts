@@ -1,7 +1,7 @@
 /** Saves what files become: new objects in one save, changed ones in another. */
 import type { CollectionService } from '../collections/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
-import type { ObjectService, ReadService, SavedHead, SaveOptions, WithSave } from '../objects/service.ts'
+import { type ObjectService, type ReadService, type SavedHead, unattended, type WithSave } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Deadline } from '../platform/limits/deadline.ts'
@@ -24,6 +24,7 @@ interface MetadataQuery {
   readonly objecttype: string
   readonly mask: string
   readonly pool_id?: number
+  readonly linked_pool_id?: number
 }
 
 export interface GroupResult {
@@ -81,15 +82,13 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
       const uploads = ready.flatMap(({ group }, index) =>
         group.files.map((file) => ({ file, object: saved[index] as SavedHead, created: group.objectId === null })),
       )
+      const objectOf = new Map(ready.map(({ group }, index) => [group, (saved[index] as SavedHead).systemObjectId]))
       await noteUploads(tx, target.collectionId, uploads)
       await alsoInSave(tx, [...new Set(uploads.map(({ file }) => file))])
       await events.append(tx, [
         ...uploads.map(({ file, object }, index) => uploadEvent(actor, target, { file, object, index })),
         ...(profile === null ? [] : [mappingEvent(actor, target, ready, profile)]),
-        ...log.map((entry, index) => {
-          const saved = uploads.find(({ file }) => entry.group.files.includes(file))?.object.systemObjectId ?? 0
-          return logEvent(actor, target, entry, index, saved)
-        }),
+        ...log.map((entry, index) => logEvent(actor, target, entry, index, objectOf.get(entry.group) as number)),
         ...uploads
           .filter(({ file, created }) => folders.has(file.path) && linksFolder(target, created))
           .map(({ file }) => folderEvent(actor, target, file)),
@@ -145,12 +144,13 @@ export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, 
 
   /** New objects, with what their first files say of themselves. */
   async function creations(groups: readonly Group[]): Promise<{ fresh: Ready[]; profile: string | null }> {
-    const { mapping, table, mask, poolId } = target
+    const { mapping, table, mask, poolId, linkedPoolId } = target
     const query = {
       mapping: `${mapping}`,
       objecttype: table.name,
       mask: mask.name,
       ...(poolId === null ? {} : { pool_id: poolId }),
+      ...(linkedPoolId === null ? {} : { linked_pool_id: linkedPoolId }),
     }
     const profile = mapping === null || groups.length === 0 ? null : await deps.metadata.profile(actor, query)
     const firsts = groups.map(({ files }) => files[0]?.fileId as number)
@@ -229,21 +229,8 @@ function resultsOf(
 
 export const wouldAsk = 'A save of the object would ask a question; nobody can answer it.'
 
-/** As a client saves who has nobody to ask. */
-export const saveOptions: Omit<SaveOptions, 'partial' | 'dryRun'> = {
-  strict: true,
-  skipReverseNested: true,
-  skipBidirectionalUpdate: false,
-  skipIndex: false,
-  skipConstraints: false,
-  skipPlugins: false,
-  skipEvents: false,
-  revoke: true,
-  confirmTransition: 'ALL',
-  collection: undefined,
-  collectionPolicy: 'setinvalid',
-  reversePoolChangedMode: undefined,
-}
+/** A setting that would have no effect is refused. */
+export const saveOptions = { ...unattended, strict: true }
 
 function uploadEvent(
   actor: Actor,

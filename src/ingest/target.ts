@@ -10,6 +10,7 @@ interface Settings {
   readonly objecttype?: string
   readonly mask_id?: number
   readonly pool_id?: number
+  readonly linked_pool_id?: number
   readonly eas_field?: string
   readonly update_mode?: UpdateMode
   readonly update_policy?: UpdatePolicy
@@ -26,7 +27,6 @@ interface Settings {
 /** Settings that uploads cannot obey yet, as far as they ask for something. */
 const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) => boolean])[] = [
   ['mapping_recipe_configs', (value) => Object.keys(value as object).length > 0],
-  ['linked_pool_id', () => true],
 ]
 
 /**
@@ -64,6 +64,7 @@ export function resolveTarget({ collection, settings }: CollectionUploads, model
     column,
     rows: column.table === table ? null : column.table,
     poolId: given.pool_id ?? null,
+    linkedPoolId: given.linked_pool_id ?? null,
     tagIds: (given.tags ?? []).map(({ _id }) => _id),
     mapping: given.mapping === undefined || given.mapping === 'none' ? null : given.mapping,
     mode: given.update_mode ?? 'insert',

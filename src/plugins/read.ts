@@ -1,11 +1,13 @@
 import type { Logger } from 'pino'
 import type { EventTypeDefinition } from '../events/service.ts'
+import type { AddedRendition } from '../files/service.ts'
 import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import type { RightDefinition } from '../rights/service.ts'
 import { readManifest } from './manifest/manifest.ts'
 import type { Manifest } from './manifest/model.ts'
 import type { Plugin, PluginSnapshot, StoredPlugin } from './model.ts'
 import { inOrder } from './order.ts'
+import { addedRenditions } from './recipes/added.ts'
 import { loadPlugins } from './store.ts'
 
 /** Messages of this topic mean: plugins changed, read them again. */
@@ -22,6 +24,7 @@ export async function openPlugins({
   readonly log: Logger
 }) {
   const listeners = new Set<(now: PluginSnapshot) => void>()
+  let renditions: { readonly of: PluginSnapshot; readonly list: readonly AddedRendition[] } | null = null
   const snapshot = await snapshots.open<StoredPlugin[], PluginSnapshot>({
     name: 'plugins',
     topics: [pluginTopic],
@@ -56,6 +59,13 @@ export async function openPlugins({
           .get()
           .enabled.flatMap(({ name, manifest }) => [...manifest.transitions.keys()].map((one) => `${name}:${one}`)),
       ),
+
+    /** Renditions of the plugins that are on; one list for each state. */
+    renditions(): readonly AddedRendition[] {
+      const now = snapshot.get()
+      if (renditions?.of !== now) renditions = { of: now, list: addedRenditions(now) }
+      return renditions.list
+    },
 
     /** A type of events that an enabled plugin declares. */
     eventType(name: string): EventTypeDefinition | undefined {

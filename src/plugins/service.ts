@@ -26,6 +26,7 @@ import type { Manifest, Program } from './manifest/model.ts'
 import type { Plugin, PluginSnapshot } from './model.ts'
 import { createFolders, type PluginFolder } from './packages/folders.ts'
 import type { KeptPlugins } from './read.ts'
+import { createRecipePrograms } from './recipes/recipes.ts'
 import { renderList } from './render.ts'
 import { type CallerOptions, createCaller } from './run/call.ts'
 import { createKeptProcesses } from './run/keep.ts'
@@ -76,6 +77,8 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly actorByReference: (reference: string) => Promise<Actor | null>
   /** The object type of that name, as it is now. */
   readonly tableOf: TableOf
+  /** What a setting of a plugin says. */
+  readonly settingOf: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
   /** The user that a setting of a plugin names; null: none is set, or none that may act. */
   readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
@@ -173,6 +176,7 @@ export async function createPluginService(options: PluginOptions) {
     db,
     systemActor: options.systemActor,
     paused: () => settings.readOnly || !options.mayUpdate(),
+    setting: (plugin, section, parameter) => options.settingOf(plugin, section, parameter),
     log,
   })
   const browser = createBrowserFiles({ plugins: plugins.get, folderOf })
@@ -213,6 +217,9 @@ export async function createPluginService(options: PluginOptions) {
 
   return {
     manage,
+
+    /** Runs recipes for files. */
+    recipes: createRecipePrograms({ plugins: plugins.get, caller, services, systemActor: options.systemActor }),
     browser,
     uploadProgram,
 

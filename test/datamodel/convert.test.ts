@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { columnTypes } from '../../src/datamodel/columns.ts'
+import { columnTypes } from '../../src/datamodel/column-types.ts'
 import { conversionOf } from '../../src/datamodel/commit/convert.ts'
 
 test('which type changes lose nothing', () => {

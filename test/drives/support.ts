@@ -43,8 +43,10 @@ export async function startDrives(options: Options = {}, more: Record<string, ob
         .as(login)
         .post('/collection', { collection: { displayname: { 'en-US': `Drop ${count++}` }, create_object } })
       assert.equal(status, 200, JSON.stringify(body))
-      const url = (type: string): string =>
-        base + new URL(body._hotfolder_upload_urls.find((one: Json) => one.type === type).url).pathname
+      const url = (type: string): string => {
+        const address = body._hotfolder_upload_urls.find((one: Json) => one.type === type)
+        return address ? base + new URL(address.url).pathname : ''
+      }
       return {
         id: body.collection._id,
         uuid: body.collection.uuid,
@@ -59,7 +61,7 @@ export async function startDrives(options: Options = {}, more: Record<string, ob
 export interface Collected {
   readonly id: number
   readonly uuid: string
-  /** Addresses with a slash at the end. */
+  /** Addresses with a slash at the end; empty where the share is switched off. */
   readonly drive: string
   readonly hotfolder: string
   readonly body: Json

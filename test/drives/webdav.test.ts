@@ -2,63 +2,33 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { createClient, type WebDAVClient } from 'webdav'
 import { picture } from '../files/support.ts'
-import { seedPeople, toUser, wireGrant } from '../rights/people.ts'
+import { toUser, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
-import { commitModel, defineModel, standardPool } from '../support/seed/model.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { ask, hrefs, setShares, startDrives } from './support.ts'
 
 suite('WebDAV', () => {
   let svc: TestService
-  let pool: number
   let ids: Record<string, number>
+  let drives: Awaited<ReturnType<typeof startDrives>>
+  let pool: number
   let base: string
   const root = () => svc.as('root')
 
   before(async () => {
-    svc = await startService()
-    await commitModel(
-      svc,
-      defineModel({
-        photo: {
-          columns: { title: 'text_oneline', image: 'eas' },
-          flags: { pool_link: true, has_tags: true },
-        },
-      }),
-    )
-    const people = await seedPeople(svc)
-    ids = people.ids
-    const rights = 'bag_read read link mask create write delete asset_upload asset_show asset_download'
-    const made = await root().post('/pool', [
-      {
-        pool: { _id_parent: await standardPool(svc), name: { 'en-US': 'Open' } },
-        _acl: [wireGrant(toUser(ids.editor as number), rights)],
-      },
-    ])
-    assert.equal(made.status, 200, JSON.stringify(made.body))
-    pool = made.body[0].pool._id
-    base = await svc.listen()
+    drives = await startDrives()
+    ;({ svc, ids, pool, base } = drives)
     await setDrives(true)
   })
   after(() => svc[Symbol.asyncDispose]())
 
-  async function setDrives(on: boolean): Promise<void> {
-    const { status, body } = await root().post('/config', { system: { config: { webdav: { read_write_access: on } } } })
-    assert.equal(status, 200, JSON.stringify(body))
-  }
+  const setDrives = (on: boolean): Promise<void> => setShares(svc, { read_write_access: on })
 
-  let count = 0
   async function drive(
     settings: object = {},
   ): Promise<{ id: number; url: string; client: WebDAVClient; collection: Json }> {
-    const create_object = { objecttype: 'photo', eas_field: 'image', pool_id: pool, ...settings }
-    const { status, body } = await svc
-      .as('editor')
-      .post('/collection', { collection: { displayname: { 'en-US': `Drive ${count++}` }, create_object } })
-    assert.equal(status, 200, JSON.stringify(body))
-    const [address] = body._hotfolder_upload_urls
-    assert.equal(address.type, 'webdav')
-    const url = base + new URL(address.url).pathname
-    return { id: body.collection._id, url, client: createClient(url), collection: body }
+    const { id, drive: url, body } = await drives.collection(settings)
+    return { id, url, client: createClient(url), collection: body }
   }
 
   test('a client uploads, lists, reads, overwrites and deletes files', async () => {
@@ -80,31 +50,6 @@ suite('WebDAV', () => {
     const after = await svc.as('editor').get(`/collection/objects/${id}`)
     assert.equal(after.body.count, 0)
   })
-
-  interface Dav {
-    readonly status: number
-    readonly headers: Headers
-    readonly text: string
-  }
-
-  async function ask(
-    url: string,
-    method: string,
-    headers: Record<string, string> = {},
-    body?: string | Buffer,
-  ): Promise<Dav> {
-    const answer = await fetch(url, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: new Uint8Array(Buffer.from(body)) }),
-    })
-    return { status: answer.status, headers: answer.headers, text: await answer.text() }
-  }
-
-  const hrefs = (xml: string): string[] =>
-    [...xml.matchAll(/<D:response><D:href>([^<]*)</g)].map(([, href = '']) =>
-      decodeURIComponent(href.replace(/\/$/, '').split('/').at(-1) ?? ''),
-    )
 
   const lockBody =
     '<?xml version="1.0"?><d:lockinfo xmlns:d="DAV:"><d:lockscope><d:exclusive/></d:lockscope><d:locktype><d:write/></d:locktype><d:owner>Ada &amp; Ben</d:owner></d:lockinfo>'

@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test'
 import { picture, type Sent, upload } from '../files/support.ts'
 import { tagged } from '../mappings/exiftool.ts'
 import { type Archive, mapping, startArchive } from '../mappings/support.ts'
+import { createPool } from '../pools/support.ts'
 import type { Json } from '../support/client.ts'
 
 suite('uploads with a mapping', () => {
@@ -73,5 +74,36 @@ suite('uploads with a mapping', () => {
     const [two] = await sent([await photo('b.jpg', 'The lake')], none)
     assert.deepEqual([two?.headline, two?.city, two?.title], [undefined, undefined, undefined])
     assert.deepEqual(await profiles(none), [])
+  })
+
+  test('objects that are made because files name them lie in the linked pool, else in that of the others', async () => {
+    const other = (await createPool(root(), { name: { 'en-US': 'Topics' } }))._id
+    const own = await mapping(archive.svc, [
+      { name: 'keywords', native: [{ field: 'photo._nested:photo__topics.topic.topic.name' }] },
+    ])
+    const poolsOf = async (settings: object): Promise<Json[]> => {
+      const [made] = await sent([await photo('c.jpg', 'The lake')], await collection({ mapping: own, ...settings }))
+      assert.equal(made?._pool.pool._id, archive.pool)
+      return made?.['_nested:photo__topics'].map(({ topic }: Json) => topic)
+    }
+    const poolOf = async ({ _system_object_id: id }: Json): Promise<number> =>
+      (await root().get(`/db/topic/_all_fields/system_object_id/${id}`, { format: 'long' })).body[0].topic._pool.pool
+        ._id
+    const topics = await poolsOf({ linked_pool: { pool: { _id: other } } })
+    assert.deepEqual(await Promise.all(topics.map(poolOf)), [other, other])
+    // What is there already is linked to, wherever it lies.
+    assert.deepEqual(
+      (await poolsOf({})).map(({ _system_object_id }) => _system_object_id).toSorted(),
+      topics.map(({ _system_object_id }) => _system_object_id).toSorted(),
+    )
+    const gone = await createPool(root(), { name: { 'en-US': 'Gone' } })
+    const left = await collection({ mapping: own, linked_pool_id: gone._id })
+    const removed = await root().delete(`/pool/${gone._id}`)
+    assert.equal(removed.status, 200, JSON.stringify(removed.body))
+    const answer = await upload(archive.svc, 'root', [await photo('d.jpg', 'x')], { collection: left })
+    assert.deepEqual(
+      [answer.status, answer.body.code, answer.body.parameters.path],
+      [400, 'PoolNotFound', 'linked_pool_id'],
+    )
   })
 })

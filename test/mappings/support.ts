@@ -28,6 +28,7 @@ export async function startArchive(options: TestServiceOptions = {}): Promise<Ar
       },
       term: { columns: { label: 'text_l10n_oneline', code: 'string' } },
       person: { columns: { name: 'text_oneline', role: 'text_oneline' } },
+      topic: { columns: { name: 'text_oneline' }, flags: { pool_link: true } },
       photo: {
         columns: {
           title: 'text_l10n',
@@ -49,6 +50,7 @@ export async function startArchive(options: TestServiceOptions = {}): Promise<Ar
           keywords: { columns: { keyword: 'link:keyword', remark: 'text_oneline' } },
           persons: { columns: { name: 'text_oneline' } },
           terms: { columns: { term: 'link:term' } },
+          topics: { columns: { topic: 'link:topic' } },
         },
         flags: { pool_link: true, has_tags: true },
       },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { SaveCallback } from '../../src/objects/service.ts'
 import type { Json } from '../support/client.ts'
 import { commitModel, defineModel, standardPool } from '../support/seed/model.ts'
 import { inPool, payload } from '../support/seed/museum.ts'
@@ -52,10 +53,11 @@ function keep<T>(field: T): T {
 }
 
 let svc: TestService
+let callbacks: readonly SaveCallback[] = []
 let here: number
 let there: number
 before(async () => {
-  svc = await startService()
+  svc = await startService({ saveCallbacks: () => callbacks })
   await commitModel(svc, model())
   here = await standardPool(svc)
   const pools = (await root().get('/pool')).body
@@ -147,6 +149,53 @@ test('DB-011 reverse_pool_changed_mode decides, whatever the mask says', async (
   }
   const other = await root().post('/db/record', (await moving('record__ask')).body, { reverse_pool_changed_mode: 'x' })
   assert.equal(other.status, 400)
+})
+
+test('a transition that somebody runs asks nobody about dependent objects: a callback moves what has none', async () => {
+  const { body } = await root().post('/transitions', [
+    { type: 'process', trigger: 'manual', actions: [], displayname: { 'en-US': 'Move' } },
+  ])
+  const [alone, above] = await save([
+    record({ title: 'alone' }),
+    record({ title: 'above', '_reverse_nested:page:record': [payload('page', { text: 'one' })] }),
+  ])
+  const run = (...objects: Json[]) =>
+    root().post(
+      `/transitions/${body[0]._id}/run`,
+      objects.map(({ _system_object_id }) => ({ _system_object_id })),
+    )
+  const lies = async ({ record: { _id } }: Json): Promise<number[]> => {
+    const { record: stored } = (await root().get(`/db/record/_all_fields/${_id}`)).body[0]
+    return [stored._pool.pool._id, stored._version]
+  }
+  callbacks = [
+    {
+      name: 'mover',
+      kinds: ['transition'],
+      call: async ({ objects }) =>
+        objects.map(({ key, object }) => ({
+          key,
+          object: { ...object, record: { ...(object.record as object), ...inPool(there) } },
+        })),
+    },
+  ]
+  try {
+    const refused = await run(alone as Json, above as Json)
+    assert.deepEqual(
+      [refused.status, refused.body.code, refused.body.parameters.name],
+      [400, 'InvalidValue', '1.record._pool'],
+    )
+    assert.deepEqual(await Promise.all([alone, above].map((one) => lies(one as Json))), [
+      [here, 1],
+      [here, 1],
+    ])
+    const moved = await run(alone as Json)
+    assert.equal(moved.status, 200, JSON.stringify(moved.body))
+    assert.deepEqual(await lies(alone as Json), [there, 2])
+  } finally {
+    callbacks = []
+    await root().post('/transitions', [])
+  }
 })
 
 test('a mask requires comments', async () => {

@@ -266,6 +266,8 @@ test('an update has the same id, name and kind, and another archive takes its pl
 
 test('what cannot be a plugin is refused by its place, and nothing of it stays', async () => {
   const entry = { exec: { service: 'node', commands: [{ prog: 'node' }] } }
+  const body = { type: 'body' }
+  const stays = { service: 'node', keep: true, commands: [{ prog: 'node', stdin: body, stdout: body }] }
   const callback = (program: object) => ({ callbacks: { db_pre_save: { steps: [], callbacks: { a: program } } } })
   const wrong: [string | object, RegExp][] = [
     ['plugin: [', /line 1/],
@@ -291,6 +293,10 @@ test('what cannot be a plugin is refused by its place, and nothing of it stays',
     ],
     [{ plugin: { name: 'wrong' }, ...callback({ ...entry, plugin_user: {} }) }, /plugin_user must be/],
     [{ plugin: { name: 'wrong' }, ...callback({ exec: { ...entry.exec, keep: true } }) }, /keep must be left out/],
+    [
+      { plugin: { name: 'wrong' }, extensions: { a: { exec: stays } } },
+      /extensions\.a\.exec\.keep must be left out: only/,
+    ],
     [
       {
         plugin: { name: 'wrong' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Answer, Client, Json } from '../support/client.ts'
-import { type Museum, payload, startMuseum } from '../support/seed/museum.ts'
+import { inPool, type Museum, payload, startMuseum } from '../support/seed/museum.ts'
 import { until } from '../support/until.ts'
 import { callbackManifest, install, nodeScript, remove } from './support.ts'
 
@@ -164,4 +164,23 @@ test('keep: true, a program stays and answers a line with a line', async () => {
   // Removed with their plugin.
   assert.equal(pids.length, 2)
   await until(async () => !pids.some(runs))
+})
+
+test('numbers that no double holds come back from a program that stays as it has written them', async () => {
+  const big = '12345678901234567890'
+  const stays = `
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { objects } = JSON.parse(line)
+      for (const object of objects) object.work.vocabulary = { _uuid: 'big', count: 1 }
+      console.log(JSON.stringify({ objects }).replace('"count":1', '"count":${big}'))
+    })`
+  await with_({ 'run.js': stays }, { objecttypes: ['work'], exec: exec({ keep: true })() }, async () => {
+    const { status, body } = await root.post('/db/work', [payload('work', inPool(museum.pool))])
+    assert.equal(status, 200, JSON.stringify(body))
+    const { payload: text } = await museum.svc.inject({
+      url: `/api/v1/db/work/_all_fields/${body[0].work._id}`,
+      headers: { authorization: `Bearer ${await root.token()}` },
+    })
+    assert.ok(text.includes(`"count":${big}`), text)
+  })
 })

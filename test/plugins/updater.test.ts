@@ -33,6 +33,7 @@ before(async () => {
   await install(museum.svc, name, {
     'manifest.yml': JSON.stringify({
       plugin: { name },
+      base_config: [{ name: 'every', parameters: { days: { type: 'int', min: 0, default: 3 } } }],
       custom_types: {
         term: {
           mapping: { conceptName: { type: 'text' }, rank: { type: 'number' } },
@@ -47,7 +48,7 @@ before(async () => {
                 },
               ],
             },
-            ...{ timeout: 60, batch_size: 2, expires_days: 3 },
+            ...{ timeout: 60, batch_size: 2, expires_days: 3, interval_base_config: 'every.days' },
           },
         },
       },
@@ -252,4 +253,109 @@ test('EVENT-015 a run that fails is logged with why, and what was done stays', a
   await behave('say({ state: {}, log: ["not now"] })')
   await museum.svc.app.tidy(later(4))
   assert.deepEqual(await actions(), ['start_update', 'update', 'end_update'])
+})
+
+test('a setting of the plugin says after how many days values are asked for; with 0 none are', async () => {
+  const days = async (count: number): Promise<void> => {
+    const answer = await root.post(`/config/plugin/${name}/config/every/days`, count)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  await save({ _uuid: 'usual', conceptName: 'usual' })
+  await save({ _uuid: 'own', conceptName: 'own', _expires_at: later(20).toISOString() })
+  await behave('say({ payload: [] })')
+  const asked = async (after: number): Promise<string[]> => {
+    await rm(join(folder, 'told'), { force: true })
+    await museum.svc.app.tidy(later(after))
+    return (await told()).flatMap(({ objects = [] }) => objects.map(({ identifier }: Json) => identifier))
+  }
+  await days(0)
+  assert.deepEqual(await asked(100), [])
+  await days(10)
+  assert.deepEqual(await asked(9), [], 'longer than the manifest says')
+  await days(1)
+  assert.deepEqual(await asked(0.5), [])
+  // One that says when it is over keeps its time.
+  assert.deepEqual(await asked(2), ['usual'])
+  assert.deepEqual(await asked(2.5), [], 'asked for a moment ago')
+  assert.deepEqual(await asked(21), ['usual', 'own'])
+  await days(3)
+})
+
+test('identifiers that are passed on, and values that are merged with others, leave every object with its own', async () => {
+  const [a, b, c] = [
+    await save({ _uuid: 'a', conceptName: 'A' }),
+    await save({ _uuid: 'b', conceptName: 'B' }),
+    await save({ _uuid: 'c', conceptName: 'C', _expires_at: later(50).toISOString() }),
+  ]
+  const shown = async (...objects: Json[]): Promise<string[]> => {
+    const all = await Promise.all(objects.map(stored))
+    return all.map(({ vocabulary: { _uuid, conceptName } }) => `${_uuid} ${conceptName}`)
+  }
+  await behave(`
+    if (payload.action !== 'update') return say({})
+    const next = { a: 'b', b: 'd' }
+    say({ payload: payload.objects.map(({ identifier, data }) => ({ identifier, data: { ...data, _uuid: next[identifier] } })) })`)
+  await museum.svc.app.tidy(later(4))
+  assert.deepEqual(await shown(a as Json, b as Json, c as Json), ['b A', 'd B', 'c C'])
+  // The value that another one turns out to be has taken over what was said of that, in all objects.
+  await behave(`
+    if (payload.action !== 'update') return say({})
+    say({ payload: payload.objects.filter(({ identifier }) => identifier === 'd')
+      .map(({ identifier }) => ({ identifier, data: { _uuid: 'c', conceptName: 'C and D' } })) })`)
+  await museum.svc.app.tidy(later(10))
+  assert.deepEqual(await shown(a as Json, b as Json, c as Json), ['b A', 'c C and D', 'c C and D'])
+})
+
+test('of two values of one save with one identifier the first one counts', async () => {
+  const block = (conceptName: string) =>
+    payload('work', { ...inPool(museum.pool), vocabulary: { _uuid: 'twice', conceptName } })
+  const answer = await root.post('/db/work', [block('first'), block('second')], { format: 'full' })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const both = [
+    { _uuid: 'twice', conceptName: 'first' },
+    { _uuid: 'twice', conceptName: 'first' },
+  ]
+  assert.deepEqual(
+    answer.body.map(({ work }: Json) => work.vocabulary),
+    both,
+  )
+  assert.deepEqual(await Promise.all(answer.body.map(async (object: Json) => (await stored(object)).vocabulary)), both)
+})
+
+test('values that no object has any more go after a day, unless a save takes them over just then', async () => {
+  const [gone, taken] = [
+    await save({ _uuid: 'gone', conceptName: 'x' }),
+    await save({ _uuid: 'taken', conceptName: 'y' }),
+  ]
+  await save({ _uuid: 'kept', conceptName: 'z' })
+  for (const object of [gone, taken] as Json[]) {
+    const block = { _id: object.work._id, _version: 1, vocabulary: null }
+    const answer = await root.patch('/db/work', [payload('work', block)])
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  const left = async (): Promise<string[]> => {
+    const { rows } = await museum.svc.db.query<{ uuid: string }>('select uuid from custom_datum order by 1')
+    return rows.map(({ uuid }) => uuid)
+  }
+  await behave('say({})')
+  await museum.svc.app.tidy(new Date())
+  assert.deepEqual(await left(), ['gone', 'kept', 'taken'], 'not before')
+  await museum.svc.db.query(`update custom_datum set created_at = now() - interval '2 days'`)
+  // As a save does it: it holds the value, and its object has it when it is written.
+  const saving = await museum.svc.db.connect()
+  try {
+    await saving.query('begin')
+    await saving.query(`select from custom_datum where uuid = 'taken' for share`)
+    await museum.svc.app.tidy(new Date())
+    assert.deepEqual(await left(), ['kept', 'taken'])
+    await saving.query(
+      `insert into custom_datum_use (system_object_id, type, written, uuid) values ($1, $2, 'taken', 'taken')`,
+      [(taken as Json)._system_object_id, `${name}.term`],
+    )
+    await saving.query('commit')
+  } finally {
+    saving.release()
+  }
+  await museum.svc.app.tidy(new Date())
+  assert.deepEqual(await left(), ['kept', 'taken'])
 })

@@ -280,7 +280,7 @@ test('what links to the sources links to the target, and the sources go', async 
 })
 
 test('a source with objects below it stays until these have another parent', async () => {
-  const place = (name: string, parent?: number) =>
+  const place = (name: string, parent?: number): Json =>
     payload('place', { name: { 'en-US': name }, code: name, ...(parent ? { _id_parent: parent } : {}) })
   const [target, empty, full] = await ok(
     root.post(

@@ -2,6 +2,7 @@ import type { BaseConfig } from '../../config/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type FileVersion, original, originalOf, type StoredFile } from '../model.ts'
+import type { WithRecipes } from '../renditions/recipes/added.ts'
 import type { Records } from '../shown/service.ts'
 
 /** A version by its name, or the first one of a group of recipes that is there. */
@@ -9,7 +10,7 @@ export type WantedVersion = { readonly name: string } | { readonly group: string
 
 export interface ChosenVersionDeps {
   readonly records: Pick<Records, 'known'>
-  readonly settings: () => Pick<BaseConfig, 'produce_config'>
+  readonly settings: () => WithRecipes<Pick<BaseConfig, 'produce_config'>>
 }
 
 /**

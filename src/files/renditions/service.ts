@@ -34,6 +34,7 @@ import {
   startResync,
 } from './plan/resync.ts'
 import { findPrograms } from './programs/programs.ts'
+import { noPrograms, type RecipePrograms } from './recipes/added.ts'
 import { createPrecedence } from './recipes/precedence.ts'
 import { localPath } from './sources/sources.ts'
 import { createWorkFolders } from './sources/work-folders.ts'
@@ -56,7 +57,7 @@ export type RenditionConfig = Pick<
 >
 
 export interface RenditionOptions
-  extends Omit<DescribeDeps, 'workers' | 'programs' | 'folders' | 'schedule' | 'listeners'> {
+  extends Omit<DescribeDeps, 'workers' | 'programs' | 'folders' | 'schedule' | 'listeners' | 'recipePrograms'> {
   readonly jobs: Jobs
   readonly log: Logger
   readonly config: RenditionConfig
@@ -109,13 +110,19 @@ export async function createRenditions(options: RenditionOptions) {
   const fairPriority = createFairPriority()
   const scheduleIn = (tx: Tx, scheduled: Parameters<typeof schedule>[2]) => schedule(tx, jobs, scheduled)
   const listeners = createRenditionListeners()
-  const tools = { programs, folders, schedule: scheduleIn, listeners }
+  let own = noPrograms
+  const recipePrograms: RecipePrograms = {
+    saying: (type) => own.saying(type),
+    make: (...given) => own.make(...given),
+    say: (...given) => own.say(...given),
+  }
+  const tools = { programs, folders, schedule: scheduleIn, listeners, recipePrograms }
   const describeIn = (tx: Tx, files: Parameters<typeof scheduleMetadata>[2]) => scheduleMetadata(tx, jobs, files)
   const produce = createProduce({ ...options, ...tools, workers })
   const preview = createProduce({ ...options, ...tools, workers: viewers })
   const firstOnes = createProduce({ ...options, ...tools, workers: viewers, looksLater: true })
   const describe = createDescribe({ ...options, ...tools, workers })
-  const looking = { db, settings, marking, schedule: scheduleIn, scheduleMetadata: describeIn }
+  const looking = { db, settings, marking, recipePrograms, schedule: scheduleIn, scheduleMetadata: describeIn }
 
   const first = createFirstRenditions({
     db,
@@ -147,6 +154,11 @@ export async function createRenditions(options: RenditionOptions) {
   return {
     folders,
     viewers,
+
+    /** Runs recipes by these from now on: they are built later. */
+    useRecipes(programs: RecipePrograms): void {
+      own = programs
+    },
 
     /** Renditions of new files, in the transaction that makes these. */
     plan: (tx: Tx, wishes: readonly RenditionRequest[]): Promise<void> =>

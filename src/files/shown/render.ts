@@ -186,9 +186,12 @@ function lastChange(file: StoredFile): Date {
 }
 
 export function technicalMetadata(version: FileVersion): Wire {
+  const { said, ...own } = version.metadata
+  const { technical } = (said ?? {}) as { readonly technical?: Wire }
   return {
-    ...version.metadata,
-    ...printed(version.metadata),
+    ...technical,
+    ...own,
+    ...printed(own),
     filesize: version.size,
     file_type_extension: version.extension,
     mime_type: version.mimeType,

@@ -12,6 +12,7 @@ import { cleanFileName } from '../records/file-name.ts'
 import { similarTo } from '../records/similar.ts'
 import * as store from '../records/store.ts'
 import { readTags } from '../renditions/make/store.ts'
+import type { WithRecipes } from '../renditions/recipes/added.ts'
 import { isFree } from '../renditions/recipes/recipes.ts'
 import type { Tag } from '../renditions/workshop/technical.ts'
 import { createAlike } from './alike.ts'
@@ -20,7 +21,7 @@ import { type FileFormat, type FileInObject, renderFile, seesOriginal, type Wire
 
 export interface RecordOptions {
   readonly db: Db
-  readonly settings: () => Pick<BaseConfig, 'produce_config' | 'file_url_expire' | 'deep_link_access'>
+  readonly settings: () => WithRecipes<Pick<BaseConfig, 'produce_config' | 'file_url_expire' | 'deep_link_access'>>
   readonly addresses: Addresses
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** Objects that have the files, by file, as far as the caller may see them. */

@@ -1,9 +1,7 @@
-import type { BaseConfig } from '../../config/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { coversFile, type RightItem } from '../../rights/service.ts'
 import type { FileType } from '../records/file-type.ts'
-
-export type UploadSettings = BaseConfig['produce_config']['value']
+import type { RenditionSettings } from '../renditions/model.ts'
 
 /** What somebody may upload: by grants of `asset_upload`, and by what the instance takes at all. */
 export interface UploadPermission {
@@ -16,7 +14,7 @@ export interface UploadPermission {
 }
 
 /** @throws {AppError} `RightRequired` when the caller may upload nothing. */
-export function uploadPermission(grants: readonly RightItem[], settings: UploadSettings): UploadPermission {
+export function uploadPermission(grants: readonly RightItem[], settings: RenditionSettings): UploadPermission {
   if (grants.length === 0) throw new AppError('RightRequired', { right: 'asset_upload' })
   const fitting = (type: FileType) => grants.filter((grant) => coversFile(grant, type))
   const anyOwn = [settings.uploadmaxfilesize, ...Object.values(settings.classes).map((one) => one.uploadmaxfilesize)]
@@ -46,7 +44,7 @@ export function uploadPermission(grants: readonly RightItem[], settings: UploadS
   }
 }
 
-function enabled(settings: UploadSettings, { class: kind, extension }: FileType): boolean {
+function enabled(settings: RenditionSettings, { class: kind, extension }: FileType): boolean {
   return kind === 'unknown' || (settings.classes[kind].uploadenabledextensions as readonly string[]).includes(extension)
 }
 

@@ -13,6 +13,7 @@ import type { StoredFile } from '../model.ts'
 import { findByReference } from '../records/store.ts'
 import type { OpenRemote } from '../remote/open.ts'
 import type { RenditionRequest } from '../renditions/plan/plan.ts'
+import type { WithRecipes } from '../renditions/recipes/added.ts'
 import type { WorkFolders } from '../renditions/sources/work-folders.ts'
 import type { Workers } from '../renditions/workshop/workers.ts'
 import type { Wire } from '../shown/render.ts'
@@ -30,7 +31,7 @@ import { type UploadOptions, upload } from './upload.ts'
 export interface UploadsOptions {
   readonly db: Db
   readonly events: EventLog
-  readonly settings: () => Pick<BaseConfig, 'produce_config' | 'colorprofiles'>
+  readonly settings: () => WithRecipes<Pick<BaseConfig, 'produce_config' | 'colorprofiles'>>
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   readonly locations: Locations
   readonly records: Records

@@ -39,11 +39,17 @@ export interface MappingQuery {
   readonly mapping_recipe_configs?: string | undefined
 }
 
+/** An upload says more. */
+interface UploadQuery extends MappingQuery {
+  /** Where objects go that are made because files name them; absent: into the same pool. */
+  readonly linked_pool_id?: number
+}
+
 /** `_mapped_metadata` of files; of those without metadata, or that the mapping is not for, there is none. */
 export type MapMetadata = (
   actor: Actor | null,
   ids: readonly number[],
-  query: MappingQuery,
+  query: UploadQuery,
 ) => Promise<ReadonlyMap<number, object>>
 
 export interface MetadataImport {
@@ -60,6 +66,8 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     const use = await chosenMapping(deps, actor, query)
     if (!use) return new Map()
     const { mapping, table, mask, pool } = use
+    const linkedPool = query.linked_pool_id ?? pool
+    if (linkedPool !== null && linkedPool !== pool) await requirePool(deps, actor, linkedPool, 'linked_pool_id')
     const metadata = await deps.metadata(actor, ids)
     const targets = targetsOf(deps, mapping, table, mask)
     const languages = deps.languages()
@@ -79,8 +87,8 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
     }
     await resolveLinks(links, {
       find: (wanted) => deps.find(actor, wanted),
-      maskOf: (target) => deps.maskOf(target, target.poolLink ? pool : null),
-      pool,
+      maskOf: (target) => deps.maskOf(target, target.poolLink ? linkedPool : null),
+      pool: linkedPool,
     })
     for (const end of ends) end()
     return objects
@@ -127,7 +135,7 @@ interface Chosen {
 async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery): Promise<Chosen | null> {
   const model = deps.datamodel.current()
   const pool = query.pool_id ?? null
-  if (pool !== null) await requirePool(deps, actor, pool)
+  if (pool !== null) await requirePool(deps, actor, pool, 'pool_id')
   const named = query.mapping === 'standard' ? null : await deps.mappings.find(deps.db, Number(query.mapping))
   const table = tableOf(model, query, named)
   const mask = maskOf(deps, table, query.mask, pool)
@@ -145,10 +153,10 @@ async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery
   return { mapping, table, mask, pool }
 }
 
-async function requirePool({ rights, pools }: ImportDeps, actor: Actor, id: number): Promise<void> {
+async function requirePool({ rights, pools }: ImportDeps, actor: Actor, id: number, path: string): Promise<void> {
   const caller = await rights.forActor(actor)
   if (pools.snapshot().has(id) && (caller.root || caller.knowsPool(id))) return
-  throw new AppError('PoolNotFound', { path: 'pool_id', _id: id })
+  throw new AppError('PoolNotFound', { path, _id: id })
 }
 
 function tableOf(model: Model, { objecttype }: MappingQuery, mapping: Mapping | null): Table {

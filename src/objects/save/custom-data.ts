@@ -13,19 +13,21 @@ const nameOf = (type: string, uuid: string): string => `${type}\n${uuid}`
 
 /**
  * Values of plugins' types are stored once for each identifier: whatever is sent with one that is known stands for what is
- * stored. One without an identifier gets it here. A constant number of statements.
+ * stored, or for the first one of the save. One without an identifier gets it here. One statement.
  */
 export async function adoptCustomData(context: SaveContext, items: readonly Item[]): Promise<void> {
   const { model, tx, locks, yielder } = context
   const types = model.customTypes
   const own = items.filter(({ draft, table }) => draft && holdsCustomData(table, types))
-  const wanted = new Map<string, { type: string; uuid: string }>()
+  const wanted = new Map<string, { readonly type: string; readonly uuid: string; readonly data: CustomData }>()
   for (const item of own) {
     if (yielder.due()) await yielder.yield()
     item.content = mapCustomData(item.table, item.content, types, (type, data) => {
       const named = identified(data)
       const uuid = uuidOf(named) ?? ''
-      wanted.set(nameOf(type, uuid), { type, uuid })
+      const first = wanted.get(nameOf(type, uuid))
+      if (first) return first.data
+      wanted.set(nameOf(type, uuid), { type, uuid, data: named })
       return named
     })
   }

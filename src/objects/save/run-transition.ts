@@ -4,26 +4,28 @@ import { currentDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import { createYielder, eachYielding } from '../../platform/process/cooperative-yield.ts'
 import type { RunRequest, RunResult } from '../../transitions/service.ts'
+import type { CallbackReplacements } from './callbacks/replace.ts'
 import { type CallbackOutcome, type Change, runCallbacks } from './callbacks/run-callbacks.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
 import { exists, guarded } from './disclosure.ts'
 import { finishChange } from './finish-change.ts'
 import { guardBefore, guardOf, type Item, itemOf } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
+import { type ReplacedItems, replaceItems } from './replaced-items.ts'
 import { assertMay } from './rules/rights.ts'
 import { inTransaction } from './transaction.ts'
 import { lockObjects } from './write/store.ts'
 
 /**
  * Runs one transition for stored objects, all or nothing. It is a save that sends no content: what is written are the
- * tags and owners that the transition (and the automatic ones after it) change; an object that it leaves as it is
- * gets no new version.
+ * tags and owners that the transition (and the automatic ones after it) change, and what callbacks make of the objects when
+ * somebody runs it; an object that all of them leave as it is gets no new version.
  */
 export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
   const deadline = currentDeadline()
   const objects = run.objects.length
-  const look: Change['look'] = async (context, _said, consider) => {
-    const items = await prepare(context, run)
+  const look: Change['look'] = async (context, said, consider) => {
+    const { items } = await prepare(context, run, said)
     await consider(items)
     return items
   }
@@ -49,19 +51,22 @@ async function runInTransaction(
   callbackOutcome: CallbackOutcome,
 ): Promise<RunResult> {
   const model = deps.datamodel.current()
-  const { context, items } = await onCurrentModel(deps, tx, model, async (current) => {
+  const { context, items, replaced } = await onCurrentModel(deps, tx, model, async (current) => {
     const rights = await deps.rights.forActor(actor)
     const yielder = createYielder()
     const context = newContext({ deps, tx, model, current, locks: true, actor, rights, yielder })
-    return { context, items: await prepare(context, run) }
+    return { context, ...(await prepare(context, run, callbackOutcome)) }
   })
+  const own = [...items]
   const tasks = await finishChange(context, items, {
     ...run,
     callbackOutcome,
+    ...(replaced ? { check: () => replaced.check(items) } : {}),
     ask: (confirmation) => confirmation?.tasks ?? [],
   })
   if (tasks.length > 0) return { kind: 'confirm', tasks }
-  const objects = items.map((item) => ({
+  await replaced?.settle()
+  const objects = own.map((item) => ({
     systemObjectId: item.systemObjectId,
     version: (item.current?.version ?? 0) + (item.changed ? 1 : 0),
     changed: item.changed,
@@ -69,11 +74,25 @@ async function runInTransaction(
   return { kind: 'done', objects }
 }
 
+interface Prepared {
+  readonly items: Item[]
+  /** What callbacks have made of some of them; null: nothing. */
+  readonly replaced: ReplacedItems | null
+}
+
+async function prepare(context: SaveContext, run: RunRequest, said: CallbackReplacements): Promise<Prepared> {
+  const items = await storedItems(context, run)
+  // Nobody waits for what an event sets off, who could be told that it may not be.
+  if (run.trigger.kind === 'event') return { items, replaced: null }
+  const { replaced, items: all } = await replaceItems(context, items, said)
+  return { items: all, replaced }
+}
+
 /**
  * The objects in order, each once, in the version that the caller has seen, and all of them to be written by it. What is in
  * the trash, or not to be known, counts as gone.
  */
-async function prepare(context: SaveContext, run: RunRequest): Promise<Item[]> {
+async function storedItems(context: SaveContext, run: RunRequest): Promise<Item[]> {
   const { rights } = context
   const byEvent = run.trigger.kind === 'event'
   const ids = new Set(run.objects.map((object) => object.systemObjectId))

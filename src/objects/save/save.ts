@@ -4,16 +4,15 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
-import { createYielder, mapYielding, type Yielder } from '../../platform/process/cooperative-yield.ts'
+import { createYielder, mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { confirmTask, confirmTasks, type Task } from '../../platform/values/tasks.ts'
 import { invalidValue } from '../content/values.ts'
 import type { Known } from '../render/run.ts'
-import { rowsOf, type StoredObject } from '../stored/content.ts'
 import type { SaveCallback } from './callbacks/model.ts'
 import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
 import { type CallbackOutcome, nothingSaid, runCallbacks } from './callbacks/run-callbacks.ts'
+import { type Completed, checkResult, completeItems, followers } from './complete.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
-import { adoptCustomData } from './custom-data.ts'
 import { finishChange } from './finish-change.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
@@ -23,19 +22,9 @@ import { type Ignored, ignoredParts } from './request/ignored.ts'
 import { madeByLinks } from './request/made-links.ts'
 import { maxBatch, parsePayload } from './request/payload.ts'
 import { syncBidirectional } from './rules/bidirectional.ts'
-import { assertConstraints } from './rules/constraints.ts'
-import { checkFiles } from './rules/files.ts'
-import { assertNoCycles } from './rules/hierarchy.ts'
-import {
-  type Attached,
-  attachedObjects,
-  markUnchanged,
-  movePools,
-  type PoolMove,
-  poolMoves,
-  reconcileReverse,
-} from './rules/reverse.ts'
-import { assertAccess, assertIntroducedLinks, assertSaveRights, losesAccess } from './rules/rights.ts'
+import { checkConstraints } from './rules/constraints.ts'
+import { movePools, type PoolMove, poolMoves } from './rules/reverse.ts'
+import { assertAccess, losesAccess } from './rules/rights.ts'
 import { type Shares, settleShares, sharesOf, sharesTask } from './shares.ts'
 import { applySystemFields } from './system-fields.ts'
 import { storedUuids } from './write/store.ts'
@@ -136,15 +125,11 @@ export async function saveObjects(
   })
 }
 
-interface Prepared {
+interface Prepared extends Completed {
   readonly items: Item[]
   /** Those that the client sent at the top level. */
   readonly sent: readonly Item[]
   readonly ignored: Ignored
-  /** Reverse objects that stay where they are, by the object that they are attached to. */
-  readonly kept: ReadonlyMap<Item, readonly StoredObject[]>
-  /** Those that were attached before; null: that does not matter. */
-  readonly attached: readonly Attached[] | null
 }
 
 /**
@@ -168,13 +153,7 @@ async function prepare(
   // It compares with what is stored, so it comes after the rights.
   const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)
-  await assertIntroducedLinks(context, items)
-  await checkFiles(context, items)
-  await adoptCustomData(context, items)
-  const attached = options.skipReverseNested ? null : await attachedObjects(context, linkers)
-  const kept = attached ? await reconcileReverse(context, items, attached) : new Map()
-  await markUnchanged(items, yielder)
-  return { items, sent, ignored, kept, attached }
+  return { items, sent, ignored, ...(await completeItems(context, items, linkers, options)) }
 }
 
 async function save(context: SaveContext, request: SaveRequest, callbackOutcome: CallbackOutcome): Promise<SaveResult> {
@@ -187,14 +166,11 @@ async function save(context: SaveContext, request: SaveRequest, callbackOutcome:
     callbackOutcome,
     confirmTransition: options.confirmTransition,
     async check() {
-      const { move, ask } = followers(await poolMoves(items, kept, yielder), options)
-      undecided = ask
-      if (!options.skipBidirectionalUpdate) await syncBidirectional(context, items)
-      assertComments(items)
-      if (!options.skipConstraints) await checkConstraints(items, yielder)
-      await assertNoCycles(context, items)
-      movePools(items, move)
-      await assertSaveRights(context, items, callbackOutcome.replaced)
+      const content = async (): Promise<void> => {
+        assertComments(items)
+        if (!options.skipConstraints) await checkConstraints(items, yielder)
+      }
+      undecided = await checkResult(context, items, { ...options, kept, content, replaced: callbackOutcome.replaced })
     },
     async ask(confirmation) {
       shares = await sharesOf(context, items, sent, options)
@@ -243,33 +219,6 @@ function assertComments(items: readonly Item[]): void {
   }
 }
 
-async function checkConstraints(items: readonly Item[], yielder: Yielder): Promise<void> {
-  for (const item of items) {
-    if (yielder.due()) await yielder.yield()
-    if (!item.changed || item.mode === 'delete') continue
-    assertConstraints(item)
-    assertRowUuids(item.table, item, item.content)
-  }
-}
-
-/** A row's uuid names it within its object, so it may stand there once (DB-006 lets it be skipped). */
-function assertRowUuids(table: Table, item: Item, content: Item['content'], seen = new Set<string>()): void {
-  for (const nested of table.nested) {
-    for (const [index, row] of rowsOf(content, nested).entries()) {
-      if (seen.has(row._u)) {
-        const name = `${item.place}.${item.table.name}.${nested.wireKey}.${index}._uuid`
-        throw new AppError(
-          'ConstraintViolation',
-          { name, objecttype: item.table.name, field: '_uuid', rule: 'unique_row', value: row._u },
-          { message: `${name}: another row of the object has this _uuid` },
-        )
-      }
-      seen.add(row._u)
-      assertRowUuids(nested, item, row, seen)
-    }
-  }
-}
-
 /** Puts those that the client has created into the collection that it names. */
 async function collect(
   { deps, tx, actor }: SaveContext,
@@ -283,16 +232,6 @@ async function collect(
     ? []
     : sent.flatMap((item) => (item.mode === 'create' && !without.has(item) ? item.systemObjectId : []))
   await deps.collections.add(tx, actor, collection, created, 'collection')
-}
-
-/** Which reverse objects follow their master into its new pool, by the parameter or by the mode of the mask. */
-function followers(moves: readonly PoolMove[], options: SaveOptions): { move: PoolMove[]; ask: PoolMove[] } {
-  const mode = (move: PoolMove) =>
-    options.reversePoolChangedMode ?? `reverse_pool_changed_${move.item.mask.reversePoolChanged}`
-  return {
-    move: moves.filter((move) => mode(move) === 'reverse_pool_changed_always'),
-    ask: moves.filter((move) => mode(move) === 'reverse_pool_changed_ask'),
-  }
 }
 
 async function confirmations(

@@ -19,6 +19,12 @@ export interface UpdatedDatum {
   readonly data: CustomData
 }
 
+/** Those whose time is over at that moment; those that say no time of their own so many days earlier. */
+interface Due {
+  readonly at: Date
+  readonly earlier: number
+}
+
 export interface CustomDataDeps {
   readonly db: Db
   readonly datamodel: { current(): Model; assertCurrent(tx: Tx, model: Model): Promise<void> }
@@ -33,20 +39,20 @@ export type CustomDataUpkeep = ReturnType<typeof createCustomDataUpkeep>
 export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataDeps) {
   return {
     /** How many values of the type are to be asked for. */
-    async due(type: string, at: Date): Promise<number> {
+    async due(type: string, { at, earlier }: Due): Promise<number> {
       const { rows } = await db.query<{ n: number }>(
-        'select count(*)::int as n from custom_datum where type = $1 and expires_at <= $2',
-        [type, at],
+        `select count(*)::int as n from custom_datum d where ${isDue}`,
+        [type, at, earlier],
         'custom-data-due',
       )
       return rows[0]?.n ?? 0
     },
 
     /** Those that have waited longest. */
-    async next(type: string, at: Date, most: number): Promise<readonly CustomDatum[]> {
+    async next(type: string, { at, earlier }: Due, most: number): Promise<readonly CustomDatum[]> {
       const { rows } = await db.query<CustomDatum>(
-        'select uuid, data from custom_datum where type = $1 and expires_at <= $2 order by expires_at, uuid limit $3',
-        [type, at, most],
+        `select uuid, data from custom_datum d where ${isDue} order by expires_at, uuid limit $4`,
+        [type, at, earlier, most],
         'custom-data-next',
       )
       return rows
@@ -88,9 +94,11 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
         )
         await tx.query(markUses, [type, JSON.stringify(own)], 'custom-data-mark')
         const renamed = own.filter(({ uuid, to }) => to !== uuid)
+        // A name that one gives up may be the name that another one gets.
+        const names = new Set(own.map(({ to }) => to))
         await tx.query(
           'delete from custom_datum where type = $1 and uuid = any($2)',
-          [type, renamed.map(({ uuid }) => uuid)],
+          [type, renamed.flatMap(({ uuid }) => (names.has(uuid) ? [] : uuid))],
           'custom-data-merge',
         )
         return {
@@ -149,14 +157,22 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       })
     },
 
-    /** Values that no object has any more. */
+    /** Removes values that are in the latest version of no object. A save that takes one over at this moment keeps it. */
     async removeUnused(type: string): Promise<void> {
-      await db.query(
-        `delete from custom_datum d where type = $1 and created_at < now() - interval '1 day'
-           and not exists (select from custom_datum_use u where u.type = d.type and u.uuid = d.uuid)`,
-        [type],
-        'custom-data-unused',
-      )
+      await db.transaction(async (tx) => {
+        const { rows } = await tx.query<{ uuid: string }>(
+          `select uuid from custom_datum d where type = $1 and created_at < now() - interval '1 day' and ${unused}
+           for update skip locked`,
+          [type],
+          'custom-data-unused',
+        )
+        // What was saved between the look and the lock is seen by another statement.
+        await tx.query(
+          `delete from custom_datum d where type = $1 and uuid = any($2) and ${unused}`,
+          [type, rows.map(({ uuid }) => uuid)],
+          'custom-data-remove-unused',
+        )
+      })
     },
 
     /** Takes the run of a type, for so many seconds; false: another process has it. */
@@ -188,6 +204,12 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
   }
 }
 
+/** Both conditions, since the first one alone finds its way by the index. */
+const isDue = `type = $1 and expires_at <= $2::timestamptz + greatest($3::int, 0) * interval '1 day'
+  and expires_at <= $2::timestamptz + case when data ? '_expires_at' then 0 else $3::int end * interval '1 day'`
+
+const unused = 'not exists (select from custom_datum_use u where u.type = d.type and u.uuid = d.uuid)'
+
 const rowsOf = `jsonb_to_recordset($2::jsonb) as n (uuid text, "to" text, data jsonb, expires timestamptz, stale boolean)`
 
 const dueAgain = `$4::timestamptz + $5 * interval '1 day'`
@@ -202,8 +224,10 @@ const writeData = `with n as (select distinct on ("to") * from ${rowsOf} order b
   update custom_datum d set expires_at = ${dueAgain}
   where d.type = $1 and d.uuid = any($3) and not exists (select from n where n."to" = d.uuid)`
 
-const markUses = `update custom_datum_use u set uuid = n."to", stale = true from ${rowsOf}
-  where n.stale and u.type = $1 and u.uuid = n.uuid`
+/** Copies of a value that another one is merged with are older as well: it has taken over what is said of that one. */
+const markUses = `with n as (select uuid, "to" from ${rowsOf} where stale)
+  update custom_datum_use u set uuid = coalesce((select n."to" from n where n.uuid = u.uuid), u.uuid), stale = true
+  where u.type = $1 and u.uuid in (select uuid from n union all select "to" from n)`
 
 /** The row of the object is written anew as well: what is kept of it in memory is known by that. */
 const writeCopies = `with n as (select * from jsonb_to_recordset($1::jsonb) as t (s bigint, v int, c jsonb)),

@@ -1,6 +1,5 @@
 import type { Table } from '../../datamodel/model.ts'
 import { CallbackFailed, type PendingObject, type Replacement } from '../../objects/service.ts'
-import { JsonReader } from '../../platform/http/body/json-reader.ts'
 import { createYielder, mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { isObject } from '../manifest/reader.ts'
 import { withEmptyTexts, withoutEmptyTexts } from './empty-texts.ts'
@@ -29,25 +28,6 @@ function inBlock(object: Wire, tableOf: TableOf, map: typeof withEmptyTexts): Wi
   const table = typeof name === 'string' ? tableOf(name) : undefined
   const block = table && object[table.name]
   return table && isObject(block) ? { ...object, [table.name]: map(table, block) } : object
-}
-
-/** What a callback may answer: as many values and as deep as a save. */
-const limits = { values: 1_000_000, depth: 100, keyBytes: 1000, stringBytes: 16 * 1024 * 1024 }
-const sliceBytes = 64 * 1024
-
-/** The JSON of an answer, read a piece at a time; undefined where it is none. */
-export async function readAnswer(bytes: Buffer): Promise<unknown> {
-  const yielder = createYielder()
-  try {
-    const reader = new JsonReader(limits, { exact: true })
-    for (let at = 0; at < bytes.length; at += sliceBytes) {
-      if (yielder.due()) await yielder.yield()
-      reader.write(bytes.subarray(at, at + sliceBytes))
-    }
-    return reader.end()
-  } catch {
-    return undefined
-  }
 }
 
 /** The objects of an answer by their hashes. @throws {Error} in words that go on from the name of the callback. */

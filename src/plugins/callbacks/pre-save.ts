@@ -7,13 +7,13 @@ import {
 } from '../../objects/service.ts'
 import type { Program } from '../manifest/model.ts'
 import type { Plugin } from '../model.ts'
-import { refusalError, refusalIn } from '../run/answer.ts'
+import { readAnswer, refusalError, refusalIn } from '../run/answer.ts'
 import type { Call, Caller } from '../run/call.ts'
 import { collect, execute } from '../run/execute.ts'
 import type { KeptProcesses } from '../run/keep.ts'
 import type { Services } from '../run/programs.ts'
 import { signalOf } from './caller-signal.ts'
-import { payloadOf, readAnswer, replacementsIn, type TableOf } from './payload.ts'
+import { payloadOf, replacementsIn, type TableOf } from './payload.ts'
 
 export interface PreSaveOptions {
   readonly caller: Caller

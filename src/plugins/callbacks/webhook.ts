@@ -1,11 +1,11 @@
 import { CallbackFailed, type PendingChange, type Replacement } from '../../objects/service.ts'
 import { createShares, type Shares } from '../../platform/limits/shares.ts'
 import type { WebhookService } from '../../webhooks/service.ts'
-import { refusalError, refusalIn } from '../run/answer.ts'
+import { readAnswer, refusalError, refusalIn } from '../run/answer.ts'
 import { type CallerOptions, mostWaiting } from '../run/call.ts'
 import { whoOf } from '../run/info.ts'
 import { signalOf } from './caller-signal.ts'
-import { payloadOf, readAnswer, replacementsIn, type TableOf } from './payload.ts'
+import { payloadOf, replacementsIn, type TableOf } from './payload.ts'
 
 export interface WebhookOptions extends Pick<CallerOptions, 'tokens' | 'apiUrl' | 'externalUrl'> {
   readonly webhooks: Pick<WebhookService, 'ask' | 'wantsToken'>

@@ -164,8 +164,9 @@ export function createPluginManagement(options: ManageOptions) {
     onFailure: (error) => log.warn({ err: error }, 'plugins could not be looked at for updates'),
   })
 
-  function find(id: number): Plugin {
-    const plugin = [...plugins.get().byName.values()].find((one) => one.id === id)
+  /** As it is now: another process may have installed or switched it a moment ago. */
+  async function find(id: number): Promise<Plugin> {
+    const plugin = [...(await plugins.renewed()).byName.values()].find((one) => one.id === id)
     if (!plugin) throw new AppError('PluginNotFound', { id })
     return plugin
   }
@@ -231,7 +232,7 @@ export function createPluginManagement(options: ManageOptions) {
     /** Switches a plugin on or off, or puts another archive in the place of its own. */
     async update(actor: Actor, id: number, input: PluginInput): Promise<ManagedPlugin> {
       requireRight(actor, managePlugins)
-      const plugin = find(id)
+      const plugin = await find(id)
       assertReadOnlyFields(plugin, input)
       const url = input.url != null && input.url !== plugin.url ? checkedUrl(input.url) : null
       const fileId = input.zip_file != null && input.zip_file._id !== plugin.zipFile ? input.zip_file._id : null
@@ -244,10 +245,9 @@ export function createPluginManagement(options: ManageOptions) {
         const source = fileId !== null ? ({ kind: 'zip', fileId } as const) : ({ kind: 'url', url: url ?? '' } as const)
         const { arrived, etag } = await receiveFrom(actor, source)
         await replace(actor, id, arrived, { ...settings, zipFile: fileId, etag })
-        await plugins.renewed()
       }
       const enabled = input.enabled ?? plugin.enabled
-      if (enabled && !plugin.enabled) await assertRuns(find(id))
+      if (enabled && !plugin.enabled) await assertRuns(await find(id))
       if (enabled !== plugin.enabled || Object.keys(settings).length > 0) {
         await db.transaction(async (tx) => {
           if (!(await store.lockPlugin(tx, id))) throw new AppError('PluginNotFound', { id })
@@ -261,7 +261,7 @@ export function createPluginManagement(options: ManageOptions) {
     /** Removes a plugin with its settings. One in a folder of the configuration can be switched off only. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, managePlugins)
-      const plugin = find(id)
+      const plugin = await find(id)
       if (plugin.type === 'disk' && plugin.path !== null && onDisk(plugin.path)) {
         throw badRequest('The plugin lies in a folder of the configuration: switch it off, or take it away there.', {
           id,

@@ -1,6 +1,6 @@
 import { type CustomMember, memberTypes } from '../../datamodel/service.ts'
-import type { AddedType, Updater } from './model.ts'
-import { readProgram, shortest } from './programs.ts'
+import type { AddedType, ConfigSection, Updater } from './model.ts'
+import { readSetting, readSingleProgram, shortest } from './programs.ts'
 import type { Place } from './reader.ts'
 
 /** Records that an updater is given at a time, at most and where nothing is said. */
@@ -35,12 +35,25 @@ function readMember([name, entry]: [string, Place]): CustomMember[] {
 }
 
 function readUpdater(update: Place): Updater {
-  const program = readProgram(update, 'timeout', 'batch_size', 'expires_days')
+  const program = readSingleProgram(update, 'timeout', 'batch_size', 'expires_days', 'interval_base_config')
+  const interval = update.at('interval_base_config')
   return {
     program: { ...program, seconds: program.seconds ?? shortest(update.at('timeout').seconds()) },
     batchSize: Math.min(mostAtOnce, positive(update.at('batch_size'), mostAtOnce)),
     expiresDays: positive(update.at('expires_days'), usualDays),
+    interval: interval.absent ? null : { ...readSetting(interval), path: interval.path },
   }
+}
+
+/** A setting that is no number of days says nothing: its place. */
+export function wrongIntervals(types: Iterable<AddedType>, baseConfig: readonly ConfigSection[]): string[] {
+  return Array.from(types).flatMap(({ update }) => {
+    if (!update?.interval) return []
+    const { section, parameter, path } = update.interval
+    const parameters = baseConfig.find(({ name }) => name === section)?.parameters ?? {}
+    const definition = Object.hasOwn(parameters, parameter) ? parameters[parameter] : undefined
+    return definition?.type === 'int' ? [] : [path]
+  })
 }
 
 function positive(place: Place, usual: number): number {

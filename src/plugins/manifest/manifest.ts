@@ -1,15 +1,13 @@
 import { addedParameterTypes, type ParameterType } from '../../rights/service.ts'
-import { readCustomType } from './custom-types.ts'
+import { readProduce } from './cookbooks.ts'
+import { readCustomType, wrongIntervals } from './custom-types.ts'
 import type { AddedRight, ConfigSection, Manifest, Program, Step } from './model.ts'
-import { readProgram } from './programs.ts'
+import { readProgram, readSingleProgram } from './programs.ts'
 import { Place, wrongManifest } from './reader.ts'
 
 /** Names of plugins, as addresses and the base configuration have them. */
 const namePattern = /^[a-z][a-z0-9_-]*[a-z0-9]$/
 const longestName = 100
-
-/** Parts that are kept for what is to come, and told of. */
-const notYet = ['fas_config']
 
 /**
  * What a manifest says, checked. Parts that have no effect here are kept and named in `unsupported`, so that plugins of other
@@ -18,11 +16,7 @@ const notYet = ['fas_config']
 export function readManifest(raw: Record<string, unknown>): Manifest {
   const ignored = new Set<string>()
   const root = new Place(raw, '', ignored)
-  root.knows('plugin', 'base_url_prefix', 'dependencies', 'extensions', 'callbacks', ...upcoming, ...effective)
-  for (const part of notYet) {
-    root.at(part).object()
-    if (!root.at(part).absent) ignored.add(part)
-  }
+  root.knows('plugin', 'base_url_prefix', 'dependencies', 'extensions', 'callbacks', ...effective)
   const plugin = root.at('plugin')
   if (plugin.absent) throw plugin.wrong('there: it names the plugin')
   plugin.knows(
@@ -37,6 +31,9 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
   for (const part of ['url', 'css', 'html']) {
     if (!webfrontend.at(part).absent) assertInside(webfrontend.at(part))
   }
+  const customTypes = new Map(root.at('custom_types').members(100).map(readCustomType))
+  const baseConfig = readBaseConfig(root.at('base_config'))
+  for (const path of wrongIntervals(customTypes.values(), baseConfig)) ignored.add(path)
   const { displayname, info } = { displayname: plugin.at('displayname').texts(), info: plugin.at('info').texts() }
   return {
     name,
@@ -58,16 +55,16 @@ export function readManifest(raw: Record<string, unknown>): Manifest {
     exportTransports: new Map(callbacks.at('export_transport').members(200).map(readExportProgram)),
     collectionUpload: root.at('collection_upload').object(),
     uploads: readUploads(root.at('collection_upload')),
-    baseConfig: readBaseConfig(root.at('base_config')),
-    customTypes: new Map(root.at('custom_types').members(100).map(readCustomType)),
+    baseConfig,
+    customTypes,
     systemRights: root.at('system_rights').items(200).map(readRight),
     events: new Map(root.at('custom_events').members(200).map(readEvent)),
+    produce: readProduce(root.at('fas_config'), name),
     unsupported: [...ignored],
   }
 }
 
-const upcoming = notYet
-const effective = ['collection_upload', 'base_config', 'system_rights', 'custom_types', 'custom_events']
+const effective = ['collection_upload', 'base_config', 'system_rights', 'custom_types', 'custom_events', 'fas_config']
 
 function readName(place: Place): string {
   const name = place.text(longestName)
@@ -101,7 +98,7 @@ function readExtension([name, entry]: [string, Place]) {
   if (contentType !== null && !/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?charset=[\w-]+)?$/.test(contentType)) {
     throw entry.at('content_type').wrong('a content type such as text/html; charset=utf-8')
   }
-  return [name, { ...readProgram(entry, 'content_type'), contentType }] as const
+  return [name, { ...readSingleProgram(entry, 'content_type'), contentType }] as const
 }
 
 function programsOf(callbacks: Place) {

@@ -1,6 +1,7 @@
 /**
  * A *manifest* says what a plugin is and what it adds; its *programs* are how callbacks and extensions are run. A *program*
- * is a row of *commands* in one empty folder.
+ * is a row of *commands* in one empty folder. A *recipe* is a program that makes one file of another (a rendition), or that says
+ * something of it (the class `_metadata`); *cookbooks* name recipes.
  */
 
 import type { CustomMember } from '../../datamodel/service.ts'
@@ -73,6 +74,74 @@ export interface Updater {
   readonly batchSize: number
   /** Days after which a record is asked for again. */
   readonly expiresDays: number
+  /** The setting of the plugin that says another number of days; 0: none are asked for. `path`: where the manifest names it. */
+  readonly interval: { readonly section: string; readonly parameter: string; readonly path: string } | null
+}
+
+/** Classes of files that renditions are made of. */
+export type RecipeClass = 'audio' | 'image' | 'office' | 'video'
+
+/** The class of recipes that say something of files. */
+export const ofMetadata = '_metadata'
+
+/** An argument of a recipe's command. */
+export type RecipeArgument =
+  | string
+  /** The path of the file that it works on, under that name; null: one of the service. */
+  | { readonly kind: 'source'; readonly name: string | null }
+  /** The path of a file that it writes. */
+  | { readonly kind: 'target'; readonly name: string }
+
+export interface RecipeCommand extends Pick<Command, 'prog' | 'seconds'> {
+  readonly args: readonly RecipeArgument[]
+  /** The file that takes what it says; null: nothing does. */
+  readonly output: string | null
+}
+
+export interface Recipe {
+  /** Where it stands in the manifest. */
+  readonly path: string
+  readonly class: RecipeClass | typeof ofMetadata
+  /** Of the files that it takes; none: all of the class. */
+  readonly extensions: readonly string[]
+  readonly params: readonly string[]
+  readonly service: string
+  readonly seconds: number | null
+  /** Of what it makes; null: as its file is called. */
+  readonly extension: string | null
+  readonly commands: readonly RecipeCommand[]
+  /** Files that it writes of what it has found. */
+  readonly metadata: readonly { readonly file: string; readonly fulltext: boolean }[]
+}
+
+/** A recipe as it is used. */
+export interface UsedRecipe extends Omit<Recipe, 'params'> {
+  /** `<plugin>:<cookbook>:<recipe>` */
+  readonly name: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+export interface AddedRendition {
+  readonly class: RecipeClass
+  readonly name: string
+  readonly displayname: Texts
+  /** Another rendition that it is made of; empty: the original. */
+  readonly source: string
+  readonly extensions: readonly string[]
+  readonly rightsManagement: boolean
+  readonly group: string
+  readonly recipe: UsedRecipe
+}
+
+export interface AddedMetadata {
+  readonly extensions: readonly string[]
+  readonly recipe: UsedRecipe
+}
+
+/** What a plugin makes of files. */
+export interface Produce {
+  readonly renditions: readonly AddedRendition[]
+  readonly metadata: readonly AddedMetadata[]
 }
 
 export interface Manifest {
@@ -105,6 +174,8 @@ export interface Manifest {
   readonly customTypes: ReadonlyMap<string, AddedType>
   /** Types of events, and whether these name who wrote them. */
   readonly events: ReadonlyMap<string, { readonly user: boolean }>
+  /** What it makes of files. */
+  readonly produce: Produce
   /** What of it has no effect here, by its place. */
   readonly unsupported: readonly string[]
 }

@@ -4,6 +4,13 @@ import type { Place } from './reader.ts'
 /** No program has more time than this, whatever its manifest says. */
 export const longestSeconds = 3600
 
+/** The same of what is not asked over and over by one process. */
+export function readSingleProgram(entry: Place, ...further: string[]): Program {
+  const program = readProgram(entry, ...further)
+  if (program.keep) throw entry.at('exec').at('keep').wrong('left out: only callbacks are asked over and over')
+  return program
+}
+
 /** What stands at a callback or an extension: `exec`, and for whom it acts. */
 export function readProgram(entry: Place, ...further: string[]): Program {
   entry.knows('exec', 'plugin_user', ...further)
@@ -65,15 +72,19 @@ function readPluginUser(user: Place): PluginUser | null {
   const optional = user.at('optional').flag()
   const reference = user.at('reference').textOr(null, 300)
   if (reference !== null) return { kind: 'reference', reference, optional }
-  const setting = user.at('base_config').textOr(null, 300)
-  if (setting === null) {
+  if (user.at('base_config').absent) {
     if (!optional) throw user.wrong('an object with base_config, reference or optional: true')
     return { kind: 'caller' }
   }
-  // Names of sections may have dots, those of parameters have none.
+  return { kind: 'config', ...readSetting(user.at('base_config')) }
+}
+
+/** The name of a setting of the plugin. Names of sections may have dots, those of parameters have none. */
+export function readSetting(place: Place): { readonly section: string; readonly parameter: string } {
+  const setting = place.text(300)
   const dot = setting.lastIndexOf('.')
-  if (dot < 1 || dot === setting.length - 1) throw user.at('base_config').wrong('<section>.<parameter>')
-  return { kind: 'config', section: setting.slice(0, dot), parameter: setting.slice(dot + 1) }
+  if (dot < 1 || dot === setting.length - 1) throw place.wrong('<section>.<parameter>')
+  return { section: setting.slice(0, dot), parameter: setting.slice(dot + 1) }
 }
 
 export function shortest(seconds: number | null): number | null {

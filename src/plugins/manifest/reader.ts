@@ -99,6 +99,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+export const manifestName = 'manifest.yml'
+
+/** `name`: a file that the manifest names, where it is about that. */
 export function wrongManifest(message: string, parameters: Record<string, unknown> = {}): AppError {
-  return badRequest(`manifest.yml: ${message}`, { name: 'manifest.yml', ...parameters })
+  const { name = manifestName } = parameters
+  return badRequest(`${name}: ${message}`, { name, ...parameters })
 }

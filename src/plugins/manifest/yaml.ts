@@ -1,6 +1,7 @@
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import type { AppError } from '../../platform/errors.ts'
 import { assertStorable } from '../../platform/values/text.ts'
-import { isObject, wrongManifest } from './reader.ts'
+import { isObject, manifestName, wrongManifest } from './reader.ts'
 
 /** Bytes of a manifest: the longest known has a sixth of it, and nobody else is served while one is read. */
 export const longestManifest = 64 * 1024
@@ -12,10 +13,12 @@ const mostMarks = 100
 /** Names and values in it once aliases are resolved. */
 const mostValues = 20_000
 
-/** A manifest as JSON. @throws {AppError} that names the line. */
-export function readYaml(bytes: Buffer): Record<string, unknown> {
+/** A manifest, or a file that it names, as JSON. @throws {AppError} that names the file and the line. */
+export function readYaml(bytes: Buffer, name = manifestName): Record<string, unknown> {
+  const wrong = (message: string, parameters: Record<string, unknown> = {}): AppError =>
+    wrongManifest(message, { ...parameters, name })
   if (bytes.length > longestManifest) {
-    throw wrongManifest(`it is longer than ${longestManifest} bytes`, { most: longestManifest })
+    throw wrong(`it is longer than ${longestManifest} bytes`, { most: longestManifest })
   }
   let value: unknown
   try {
@@ -26,15 +29,15 @@ export function readYaml(bytes: Buffer): Record<string, unknown> {
     const [error] = document.errors
     if (error) {
       const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 }
-      throw wrongManifest(`line ${line}, column ${col}: ${firstLine(error.message)}`, { line, column: col })
+      throw wrong(`line ${line}, column ${col}: ${firstLine(error.message)}`, { line, column: col })
     }
     keepVersion(document.contents)
     value = document.toJS({ maxAliasCount: mostAliases })
   } catch (error) {
     if (error instanceof Error && error.name === 'AppError') throw error
-    throw wrongManifest(`it cannot be read: ${firstLine(error instanceof Error ? error.message : String(error))}`)
+    throw wrong(`it cannot be read: ${firstLine(error instanceof Error ? error.message : String(error))}`)
   }
-  if (!isObject(value)) throw wrongManifest('it must be an object')
+  if (!isObject(value)) throw wrong('it must be an object')
   assertSmall(value)
   assertStorable(value, 'manifest')
   // Dates and the like become what they are in JSON.

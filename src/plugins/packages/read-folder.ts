@@ -2,14 +2,12 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { readManifest } from '../manifest/manifest.ts'
 import type { Manifest } from '../manifest/model.ts'
-import { isObject, wrongManifest } from '../manifest/reader.ts'
+import { isObject, manifestName, wrongManifest } from '../manifest/reader.ts'
 import { longestManifest, readYaml } from '../manifest/yaml.ts'
-
-export const manifestName = 'manifest.yml'
 
 /** What lies in the folder of a plugin. */
 export interface FolderContent {
-  /** The manifest as it was written. */
+  /** The manifest as it was written, with the files that `fas_config` names in their places. */
   readonly raw: Record<string, unknown>
   readonly manifest: Manifest
   readonly buildInfo: BuildInfo
@@ -23,8 +21,37 @@ const longestBuildInfo = 64 * 1024
 export async function readPluginFolder(folder: string): Promise<FolderContent> {
   const bytes = await readBounded(join(folder, manifestName), longestManifest)
   if (!bytes) throw wrongManifest('the folder of the plugin has none')
-  const raw = readYaml(bytes)
+  const raw = await withRecipes(readYaml(bytes), folder)
   return { raw, manifest: readManifest(raw), buildInfo: await readBuildInfo(folder) }
+}
+
+const mostCookbooks = 50
+
+/** Recipes stand in files of their own, which are read with the manifest: all processes know them from the database. */
+async function withRecipes(raw: Record<string, unknown>, folder: string): Promise<Record<string, unknown>> {
+  const { fas_config: fas } = raw
+  if (!isObject(fas)) return raw
+  const read = async (path: unknown, place: string): Promise<Record<string, unknown>> => {
+    const found = typeof path === 'string' ? await fileWithin(folder, path) : null
+    if (!found) throw wrongManifest(`${place} must be the path of a file of the plugin`, { path: place })
+    return readYaml((await readBounded(found.path, longestManifest)) ?? Buffer.alloc(0), String(path))
+  }
+  const { produce_config: produce, cookbooks, ...rest } = fas
+  const books = cookbooks ?? []
+  if (!Array.isArray(books) || books.length > mostCookbooks) {
+    const message = `fas_config.cookbooks must be a list of at most ${mostCookbooks} files`
+    throw wrongManifest(message, { path: 'fas_config.cookbooks' })
+  }
+  const contents: Record<string, unknown>[] = []
+  for (const [index, book] of books.entries()) contents.push(await read(book, `fas_config.cookbooks.${index}`))
+  return {
+    ...raw,
+    fas_config: {
+      ...rest,
+      ...(produce == null ? {} : { produce_config: await read(produce, 'fas_config.produce_config') }),
+      cookbooks: contents,
+    },
+  }
 }
 
 /** How it was built, as far as that can be read: nothing depends on it. */

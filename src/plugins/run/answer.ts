@@ -1,4 +1,6 @@
 import { AppError, type ForeignRefusal } from '../../platform/errors.ts'
+import { JsonReader } from '../../platform/http/body/json-reader.ts'
+import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { isObject } from '../manifest/reader.ts'
 
 /** What a plugin says to refuse something. */
@@ -46,6 +48,25 @@ export function refusalError({ foreign, message, parameters }: Refusal): AppErro
 export function parsedJson(bytes: Buffer | string): unknown {
   try {
     return JSON.parse(typeof bytes === 'string' ? bytes : bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** What a callback may answer: as many values and as deep as a save. */
+const limits = { values: 1_000_000, depth: 100, keyBytes: 1000, stringBytes: 16 * 1024 * 1024 }
+const sliceBytes = 64 * 1024
+
+/** The JSON of an answer, read a piece at a time; undefined where it is none. */
+export async function readAnswer(bytes: Buffer): Promise<unknown> {
+  const yielder = createYielder()
+  try {
+    const reader = new JsonReader(limits, { exact: true })
+    for (let at = 0; at < bytes.length; at += sliceBytes) {
+      if (yielder.due()) await yielder.yield()
+      reader.write(bytes.subarray(at, at + sliceBytes))
+    }
+    return reader.end()
   } catch {
     return undefined
   }

@@ -43,6 +43,8 @@ export interface CallRequest {
   /** What must not stand in the log, besides the tokens. */
   readonly secrets?: readonly string[]
   readonly signal: AbortSignal
+  /** Other places than those of callbacks and extensions. */
+  readonly places?: string
 }
 
 /** There is no place among the calls of the plugin: it may be asked again later. */
@@ -161,7 +163,8 @@ export function createCaller(options: CallerOptions) {
         () => waiting.abort(new NoPlace(`no place became free within ${limits.wait} seconds`)),
         1000 * limits.wait,
       )
-      const done = placesOf(request.plugin.name).run(
+      const { plugin, places: other } = request
+      const done = placesOf(other === undefined ? plugin.name : `${plugin.name} ${other}`).run(
         `u${request.actor.userId}`,
         () => {
           clearTimeout(timer)

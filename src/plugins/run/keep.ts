@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { endForeign, startForeign } from '../../platform/process/foreign/start.ts'
 import { watchForeign } from '../../platform/process/foreign/watch.ts'
-import { parsedJson } from './answer.ts'
+import { readAnswer } from './answer.ts'
 import type { ProcessLimits } from './process.ts'
 
 /**
@@ -117,7 +117,7 @@ export function createKeptProcesses() {
   }
 
   async function ask(kept: Kept, call: KeptCall): Promise<KeptAnswer> {
-    const { promise, resolve } = Promise.withResolvers<{ answer: unknown } | { reason: string }>()
+    const { promise, resolve } = Promise.withResolvers<{ line: Buffer } | { reason: string }>()
     kept.said = []
     kept.size = 0
     kept.errors = ''
@@ -137,19 +137,19 @@ export function createKeptProcesses() {
       if (!last?.includes(10)) return
       const text = Buffer.concat(kept.said)
       const end = text.indexOf(10)
-      const body = parsedJson(text.subarray(0, end))
       if (end !== text.length - 1) return fail('said more than one line')
-      if (body === undefined) return fail('said something that is no JSON')
-      resolve({ answer: body })
+      resolve({ line: text.subarray(0, end) })
     }
     unref(kept, false)
     kept.child.stdin?.write(Buffer.concat([call.input, Buffer.from('\n')]))
     try {
       const outcome = await promise
       const { errors } = kept
-      return 'answer' in outcome
-        ? { kind: 'answer', body: outcome.answer, errors }
-        : { kind: 'failed', reason: outcome.reason, errors }
+      if ('reason' in outcome) return { kind: 'failed', reason: outcome.reason, errors }
+      const body = await readAnswer(outcome.line)
+      if (body !== undefined) return { kind: 'answer', body, errors }
+      endForeign(kept.child)
+      return { kind: 'failed', reason: 'said something that is no JSON', errors }
     } finally {
       kept.onSaid = null
       forgetWatch()

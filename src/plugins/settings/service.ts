@@ -140,6 +140,12 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
       return { config: Object.fromEntries(config) }
     },
 
+    /** What a setting says, its default where nothing is set. */
+    settingOf(plugin: Plugin, sectionName: string, parameter: string): unknown {
+      const section = plugin.manifest.baseConfig.find(({ name }) => name === sectionName)
+      return section && (sectionField(section.parameters).show(stored(plugin, section)) as Section)[parameter]
+    },
+
     /** The user that a setting names; null: none. */
     userOf(plugin: Plugin, sectionName: string, parameter: string): number | null {
       const section = plugin.manifest.baseConfig.find(({ name }) => name === sectionName)

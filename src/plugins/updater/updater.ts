@@ -14,8 +14,8 @@ import { readUpdaterAnswer, type UpdaterAnswer, type UpdaterQuestion } from './p
 
 /** What of the objects an updater needs (objects/upkeep/custom-data.ts). */
 export interface CustomDataStore {
-  due(type: string, at: Date): Promise<number>
-  next(type: string, at: Date, most: number): Promise<readonly StoredDatum[]>
+  due(type: string, when: Due): Promise<number>
+  next(type: string, when: Due, most: number): Promise<readonly StoredDatum[]>
   apply(
     type: string,
     given: readonly StoredDatum[],
@@ -27,6 +27,12 @@ export interface CustomDataStore {
   begin(type: string, seconds: number, total: number): Promise<boolean>
   goOn(type: string, seconds: number, done: number): Promise<void>
   end(type: string): Promise<void>
+}
+
+/** Which values are due: those whose time is over at that moment; those that say no time of their own so many days earlier. */
+export interface Due {
+  readonly at: Date
+  readonly earlier: number
 }
 
 interface StoredDatum {
@@ -43,6 +49,8 @@ export interface UpdaterOptions {
   readonly db: Parameters<EventLog['append']>[0]
   readonly systemActor: () => Promise<Actor>
   readonly paused: () => boolean
+  /** What a setting of a plugin says. */
+  readonly setting: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly log: Logger
 }
 
@@ -64,7 +72,7 @@ interface Run {
 }
 
 export function createUpdaters(options: UpdaterOptions) {
-  const { plugins, caller, say, data, events, db, systemActor, paused, log } = options
+  const { plugins, caller, say, data, events, db, systemActor, paused, setting, log } = options
 
   async function ask(run: Run, question: Omit<UpdaterQuestion, 'state'>): Promise<UpdaterAnswer> {
     const { plugin, update } = run
@@ -91,17 +99,23 @@ export function createUpdaters(options: UpdaterOptions) {
     return (program.seconds ?? 60) * program.commands.length + afterwards
   }
 
+  /** Days after which values are asked for again; 0: the settings of the plugin say that none are. */
+  function daysOf(plugin: Plugin, { interval, expiresDays }: Updater): number {
+    const said = interval ? setting(plugin, interval.section, interval.parameter) : null
+    return typeof said === 'number' && Number.isSafeInteger(said) && said >= 0 && said <= 36_500 ? said : expiresDays
+  }
+
   async function refreshAll(run: Run, stopped: () => boolean): Promise<void> {
     while (!stopped() && (await data.refresh(run.type)) > 0) await data.goOn(run.type, holdOf(run), doneOf(run))
   }
 
-  async function steps(run: Run, at: Date, stopped: () => boolean): Promise<void> {
+  async function steps(run: Run, when: Due, stopped: () => boolean): Promise<void> {
     // What an earlier run has left.
     await refreshAll(run, stopped)
     if (run.stats.total === 0) return
     await ask(run, { action: 'start_update' })
     for (let offset = 0; !stopped(); ) {
-      const given = await data.next(run.type, at, run.update.batchSize)
+      const given = await data.next(run.type, when, run.update.batchSize)
       if (given.length === 0) break
       const objects = given.map(({ uuid, data: stored }) => ({ identifier: uuid, data: shown(stored, uuid) }))
       const answer = await ask(run, { action: 'update', objects, batch_info: { offset, total: run.stats.total } })
@@ -112,7 +126,7 @@ export function createUpdaters(options: UpdaterOptions) {
           throw new CallbackFailed('its payload names a value that it was not given, or twice')
         return { uuid: identifier, data: said }
       })
-      const outcome = await data.apply(run.type, given, updated, { at, days: run.update.expiresDays })
+      const outcome = await data.apply(run.type, given, updated, { at: when.at, days: run.update.expiresDays })
       run.stats.updated += outcome.updated
       run.stats.de_duplicated += outcome.merged
       offset += given.length
@@ -124,11 +138,14 @@ export function createUpdaters(options: UpdaterOptions) {
 
   async function runOf(plugin: Plugin, name: string, update: Updater, stopped: () => boolean, at: Date): Promise<void> {
     const type = `${plugin.name}.${name}`
-    const total = await data.due(type, at)
+    const days = daysOf(plugin, update)
+    if (days === 0) return
+    const when = { at, earlier: update.expiresDays - days }
+    const total = await data.due(type, when)
     const run: Run = { plugin, type, update, log: [], stats: { total, updated: 0, de_duplicated: 0 }, state: undefined }
     if (!(await data.begin(type, holdOf(run), total))) return
     try {
-      await steps(run, at, stopped)
+      await steps(run, when, stopped)
       await data.removeUnused(type)
       if (total > 0) await note(run, null)
     } catch (error) {

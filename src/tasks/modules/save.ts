@@ -1,5 +1,5 @@
 /** Changes the objects of a batch through the services of objects: all together, or, where some cannot be changed, the others. */
-import type { ObjectService, SaveOptions, TaskObject } from '../../objects/service.ts'
+import { type ObjectService, type TaskObject, unattended } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
 import { noDeadline } from '../../platform/limits/deadline.ts'
@@ -77,7 +77,7 @@ export function saving(
   actor: Actor,
   { dryRun }: { readonly dryRun: boolean },
 ): (table: string) => Change {
-  const options = { ...saveOptions, dryRun, format: 'short' as const, awaitIndex: 0 }
+  const options = { ...unattended, partial: true, strict: false, dryRun, format: 'short' as const, awaitIndex: 0 }
   return (table) => async (parts, within) => {
     const body = parts.map(({ payload }) => payload)
     const noted = (tx: Tx) => within(tx, parts.length)
@@ -85,22 +85,6 @@ export function saving(
     if (saved.kind === 'confirm') throw new AppError('ConstraintViolation', {}, { message: question })
     return parts.length
   }
-}
-
-const saveOptions: Omit<SaveOptions, 'dryRun'> = {
-  partial: true,
-  strict: false,
-  skipReverseNested: true,
-  skipBidirectionalUpdate: false,
-  skipIndex: false,
-  skipConstraints: false,
-  skipPlugins: false,
-  skipEvents: false,
-  revoke: true,
-  confirmTransition: 'ALL',
-  collection: undefined,
-  collectionPolicy: 'setinvalid',
-  reversePoolChangedMode: undefined,
 }
 
 export type TaskDeletePolicy = 'setnull' | 'remove' | 'purge' | 'undelete'

@@ -1,15 +1,17 @@
-import { writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../../../platform/postgres/db.ts'
 import type { BlobStore } from '../../blobs/blob-store.ts'
 import { BlobMissing } from '../../blobs/blob-store.ts'
 import { classOf } from '../../classes.ts'
 import { type FileVersion, originalOf, type StoredFile } from '../../model.ts'
-import type { Recipe } from '../model.ts'
+import { fileTypeOf } from '../../records/file-type.ts'
+import type { Recipe, RecipeProgram } from '../model.ts'
 import type { MediaFacts } from '../programs/ffmpeg.ts'
+import type { RecipePrograms } from '../recipes/added.ts'
 import { drawnMarks, isUnmarked, type KnownMarks, marksForWorkshop, marksOn } from '../recipes/marks.ts'
 import { profileFor } from '../recipes/profiles.ts'
-import { localPath, type Material, openMaterial, ownFolder, type SourceTools } from '../sources/sources.ts'
+import { isDirect, localPath, type Material, openMaterial, ownFolder, type SourceTools } from '../sources/sources.ts'
 import { CannotMake } from '../workshop/failure.ts'
 import { type Basics, isInline, type PictureRecipe, type PicturesTask } from '../workshop/tasks.ts'
 import { shape } from '../workshop/technical.ts'
@@ -21,6 +23,7 @@ export interface MakeTools extends SourceTools {
   readonly storeOf: (locationId: number) => BlobStore
   readonly db: Db
   readonly looksLater: boolean
+  readonly recipePrograms: Pick<RecipePrograms, 'make'>
   /** Told the part of a rendition that is made, 0 to 1, of those that take long. */
   readonly onProgress: (name: string, part: number) => void
 }
@@ -202,14 +205,43 @@ function pictureRecipe(recipe: Recipe): Omit<PictureRecipe, 'colorprofile'> {
     caption: ___,
     colorprofile: ____,
     group: _____,
+    program: ______,
     ...rest
   } = recipe
   return { ...rest, recipe: kind === 'pyramid' ? 'pyramid' : 'image' }
 }
 
+/** What programs make that are installed beside the service; what that is, is said by its content. */
+async function makeByProgram(tools: MakeTools, material: Material, program: RecipeProgram): Promise<Output> {
+  const { workers, recipePrograms, signal, who } = tools
+  const source = { path: await material.path(), extension: material.extension }
+  const folder = await ownFolder(tools)
+  const path = await recipePrograms.make(program, source, folder, signal)
+  const { extension, class: kind, mimeType } = await fileTypeOf(path, await headOf(path))
+  if (kind === 'unknown' && classOf(extension) !== 'unknown') {
+    throw new CannotMake('unreadable', `${program.name}: what its program has written is no ${extension}`)
+  }
+  if (kind !== 'image' || !isDirect(extension)) return { path, extension, mimeType, metadata: {} }
+  const look = { kind: 'pictures', source: { path, extension }, folder, recipes: [], inspect: 'head' } as const
+  const { basics } = await workers.run(look, signal, who)
+  const { width, height } = basics ?? {}
+  const metadata = typeof width === 'number' && typeof height === 'number' ? dimensions(width, height) : {}
+  return { path, extension, mimeType, metadata }
+}
+
+/** Bytes by which a file is known for what it is. */
+const headBytes = 4100
+
+async function headOf(path: string): Promise<Buffer> {
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes)
+  return buffer.subarray(0, bytesRead)
+}
+
 /** What programs of the machine make. */
 async function convert(tools: MakeTools, material: Material, recipe: Recipe): Promise<Outcome> {
   try {
+    if (recipe.program) return { recipe, output: await makeByProgram(tools, material, recipe.program) }
     if (recipe.recipe === 'pdf') {
       const path = await material.pdf()
       return { recipe, output: { path, extension: 'pdf', mimeType: 'application/pdf', metadata: {} } }

@@ -11,6 +11,7 @@ import { originalOf, type StoredFile, whoOf } from '../../model.ts'
 import * as records from '../../records/store.ts'
 import type { Recipe, RenditionSettings, Scheduled } from '../model.ts'
 import type { Programs } from '../programs/programs.ts'
+import type { RecipePrograms } from '../recipes/added.ts'
 import { bearsMarks, type KnownMarks, type Marking, noMarks, readMarks } from '../recipes/marks.ts'
 import { recipeHash, recipesFor, turnsOf } from '../recipes/recipes.ts'
 import type { WorkFolders } from '../sources/work-folders.ts'
@@ -39,6 +40,7 @@ export interface ProduceDeps {
   readonly programs: Programs
   readonly folders: WorkFolders
   readonly listeners: RenditionListeners
+  readonly recipePrograms: RecipePrograms
 }
 
 /** Renditions of one file, all that wait and whose recipes have this priority. */
@@ -90,6 +92,7 @@ export function createProduce(deps: ProduceDeps) {
       all,
       db: deps.db,
       looksLater: deps.looksLater === true,
+      recipePrograms: deps.recipePrograms,
     }
     const { outcomes, basics, perceptualHash } = await makeAll({ ...tools, onProgress: progress.note }, file, fresh)
     await progress.settled()

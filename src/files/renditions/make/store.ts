@@ -253,6 +253,10 @@ export async function putText(
   )
 }
 
+export async function dropText(tx: Tx, fileId: number): Promise<void> {
+  await tx.query('delete from file_text where file_id = $1', [fileId], 'drop-file-text')
+}
+
 /** What a picture looks like; null: it was looked at, and shows too little. */
 export async function putPerceptualHash(
   tx: Tx,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { EventActor } from '../../../events/service.ts'
 import type { JobContext } from '../../../jobs/service.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
@@ -7,12 +8,15 @@ import { type FileVersion, originalOf, type StoredFile, whoOf } from '../../mode
 import * as records from '../../records/store.ts'
 import { mostAttempts, type ProduceDeps } from '../make/produce.ts'
 import * as store from '../make/store.ts'
+import type { OriginalType } from '../model.ts'
+import type { RecipePrograms } from '../recipes/added.ts'
 import { localPath } from '../sources/sources.ts'
 import { CannotMake } from '../workshop/failure.ts'
 import type { ResultOf, TextTask } from '../workshop/tasks.ts'
 import { checkedTags, type Tag, technicalOf } from '../workshop/technical.ts'
 import { hasText } from '../workshop/text-types.ts'
 import { missingLook } from './perceptual-hash.ts'
+import { nothingSaid, type SaidOfFile, sayAll } from './said.ts'
 
 /** The reading of a file's own metadata, among its renditions. */
 export const metadataName = ':metadata'
@@ -20,7 +24,15 @@ export const metadataName = ':metadata'
 export const metadataJob = 'files.metadata'
 
 /** Changes when the same file would tell something else. */
-export const metadataHash = 'tags-5'
+const ownHash = 'tags-5'
+
+/** The same with what is read of such originals by programs that are installed beside the service. */
+export function metadataHash(programs: Pick<RecipePrograms, 'saying'>, type: OriginalType): string {
+  const added = programs.saying(type)
+  if (added.length === 0) return ownHash
+  const prints = added.map(({ name, params, fingerprint }) => [name, params, fingerprint])
+  return `${ownHash} ${createHash('sha256').update(JSON.stringify(prints)).digest('hex').slice(0, 24)}`
+}
 
 /** Characters of a text that are kept. */
 const mostText = 1_000_000
@@ -28,6 +40,8 @@ const mostText = 1_000_000
 interface Told {
   readonly tags: readonly Tag[] | null
   readonly text: ResultOf<TextTask> | null
+  /** What others say of it. */
+  readonly said: SaidOfFile
   /** Why one of them is missing. */
   readonly problems: readonly CannotMake[]
 }
@@ -39,7 +53,7 @@ export interface DescribeDeps extends ProduceDeps {
 
 /** Reads what a file says of itself and what is written in it, and keeps it. What cannot be read says why, once. */
 export function createDescribe(deps: DescribeDeps) {
-  const { db, events, locations, folders, changed, uploader } = deps
+  const { db, events, locations, folders, changed, uploader, recipePrograms } = deps
   return async function describe(
     { fileId }: { readonly fileId: number },
     { attempt, signal }: JobContext,
@@ -49,23 +63,32 @@ export function createDescribe(deps: DescribeDeps) {
     const begun = await store.beginRenditions(db, fileId, { names: [metadataName], again: attempt > 1 })
     if (begun.size === 0) return
     const original = originalOf(file)
+    const hash = metadataHash(recipePrograms, original)
     const who = whoOf(file)
     const about = { actor: await uploader(db, file), basetype: 'file', objectId: fileId } as const
     const tired = (begun.get(metadataName) ?? 0) > mostAttempts
     await using folder = await folders.make()
     const told = tired
-      ? { tags: null, text: null, problems: [new CannotMake('unreadable', 'the service ended each time')] }
+      ? {
+          tags: null,
+          text: null,
+          said: nothingSaid,
+          problems: [new CannotMake('unreadable', 'the service ended each time')],
+        }
       : await readAll(deps, who, original, locations.storeOf(original.locationId), folder.path, signal)
-    const { tags, text, problems } = told
+    const { said, problems } = told
+    const { tags, text } = together(told)
     const look = tired ? undefined : await missingLook(deps, file, folder.path, signal)
     // What is missing here may come; a broken file stays as it is.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
-    const done = tags !== null && problem?.kind !== 'unavailable'
+    const lacking = said.unsaid.find(({ problem: one }) => one.kind === 'unavailable')?.problem
+    const ended = endOf(tags !== null, problem?.kind === 'unavailable' ? problem : (lacking ?? problem))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, fileId, original.sha256))) return
       // What others have found out meanwhile stays.
       const known = await store.lockMetadata(tx, fileId)
       const technical = {
+        ...noted(said, known),
         ...(tags ? technicalOf(tags, known) : {}),
         ...(text?.pages ? { pages: text.pages, page_sizes: text.sizes } : {}),
         ...(look?.blurhash === undefined || known.blurhash !== undefined ? {} : { blurhash: look.blurhash }),
@@ -73,26 +96,73 @@ export function createDescribe(deps: DescribeDeps) {
       if (tags || text || look) await store.addMetadata(tx, fileId, technical)
       if (tags) await store.putTags(tx, fileId, tags)
       if (text) await store.putText(tx, fileId, text)
+      // Only others had one to tell, and do not any more.
+      else if (known.said !== undefined) await store.dropText(tx, fileId)
       if (look) await store.putPerceptualHash(tx, fileId, original.sha256, look.perceptualHash)
-      const status = done ? 'done' : problem?.kind === 'unavailable' ? 'not_produced' : 'failed'
-      const ended = { name: metadataName, recipeHash: metadataHash, madeOf: original.sha256 }
-      const reason = problem?.message ?? null
-      await store.endRenditions(tx, fileId, [{ ...ended, status, reason, needs: problem?.needs ?? null }])
+      await store.endRenditions(tx, fileId, [
+        { name: metadataName, recipeHash: hash, madeOf: original.sha256, ...ended },
+      ])
       await changed(tx, [fileId])
       if (tags) {
         const metadata = { tags: tags.length, technical, ...(text ? { characters: text.text.length } : {}) }
         await events.append(tx, [{ ...about, type: 'FILE_METADATA', info: { metadata } }])
       }
       if (problem) {
-        const receipt = { status, reason }
+        const receipt = { status: ended.status, reason: problem.message }
         await events.append(tx, [{ ...about, type: 'FILE_METADATA_ERROR', info: { recipe: 'metadata', receipt } }])
       }
+      if (said.unsaid.length > 0)
+        await events.append(
+          tx,
+          said.unsaid.map((one) => ({ ...about, ...unsaidEvent(one) })),
+        )
     })
   }
 }
 
+/** A program that is missing here may come, so the file is then read once more; a broken file stays as it is. */
+function endOf(read: boolean, problem: CannotMake | undefined): Pick<store.Ended, 'status' | 'reason' | 'needs'> {
+  const unavailable = problem?.kind === 'unavailable'
+  const status = unavailable ? 'not_produced' : read ? 'done' : 'failed'
+  return { status, reason: problem?.message ?? null, needs: problem?.needs ?? null }
+}
+
+function unsaidEvent({ recipe, problem, body }: SaidOfFile['unsaid'][number]) {
+  const receipt = { status: statusOf(problem), reason: problem.message }
+  const info = { recipe, receipt, ...(body === null ? {} : { body }) }
+  return { type: 'FILE_METADATA_ERROR', info } as const
+}
+
+function statusOf(problem: CannotMake): 'not_produced' | 'failed' {
+  return problem.kind === 'unavailable' ? 'not_produced' : 'failed'
+}
+
+/** Tags and text of the file and of those who say something of it. */
+function together({ tags, text, said }: Told): Pick<Told, 'tags' | 'text'> {
+  const all = [...(text ? [text.text] : []), ...said.texts].join('\n').replaceAll('\0', '').toWellFormed()
+  return {
+    tags: said.tags.length === 0 ? tags : [...(tags ?? []), ...said.tags],
+    text:
+      said.texts.length === 0
+        ? text
+        : {
+            pages: null,
+            sizes: [],
+            ...text,
+            text: all.slice(0, mostText).toWellFormed(),
+            cut: text?.cut === true || all.length > mostText,
+          },
+  }
+}
+
+/** What others have said, kept apart from what the file says of itself, so that it goes with them. */
+function noted({ technical, texts }: SaidOfFile, known: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const nothing = Object.keys(technical).length === 0 && texts.length === 0
+  return nothing && known.said === undefined ? {} : { said: nothing ? null : { technical } }
+}
+
 async function readAll(
-  { workers }: ProduceDeps,
+  { workers, recipePrograms }: ProduceDeps,
   who: string,
   original: FileVersion,
   blobs: BlobStore,
@@ -114,7 +184,7 @@ async function readAll(
       throw cause instanceof BlobMissing ? new CannotMake('unreadable', 'its content is missing', { cause }) : cause
     }),
   )
-  if (path === null) return { tags: null, text: null, problems }
+  if (path === null) return { tags: null, text: null, said: nothingSaid, problems }
   const { extension } = original
   const source = { path, extension }
   const found = await trying(async () => {
@@ -125,5 +195,6 @@ async function readAll(
   const text = hasText(extension)
     ? await trying(() => workers.run({ kind: 'text', source, most: mostText }, signal, who))
     : null
-  return { tags: found, text, problems }
+  const said = await sayAll(recipePrograms, original, source, signal)
+  return { tags: found, text, said, problems }
 }

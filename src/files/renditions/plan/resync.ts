@@ -3,6 +3,7 @@ import type { Db, Queryable, Tx } from '../../../platform/postgres/db.ts'
 import type { RenditionStatus } from '../../records/rendition.ts'
 import * as store from '../make/store.ts'
 import type { Recipe, RenditionSettings, Scheduled } from '../model.ts'
+import type { RecipePrograms } from '../recipes/added.ts'
 import { bearsMarks, isUnmarked, type KnownMarks, type Marking, noMarks, readMarks } from '../recipes/marks.ts'
 import { recipeHash, recipesFor } from '../recipes/recipes.ts'
 import { metadataHash, metadataName } from './describe.ts'
@@ -25,6 +26,7 @@ export interface ResyncDeps {
   readonly db: Db
   readonly settings: () => RenditionSettings
   readonly marking: Marking
+  readonly recipePrograms: Pick<RecipePrograms, 'saying'>
   readonly schedule: (tx: Tx, scheduled: readonly Scheduled[]) => Promise<void>
   readonly scheduleMetadata: (
     tx: Tx,
@@ -138,7 +140,11 @@ interface Found {
   readonly described: readonly { readonly fileId: number; readonly priority: number }[]
 }
 
-async function findStale({ settings, marking }: ResyncDeps, tx: Tx, files: readonly Looked[]): Promise<Found> {
+async function findStale(
+  { settings, marking, recipePrograms }: ResyncDeps,
+  tx: Tx,
+  files: readonly Looked[],
+): Promise<Found> {
   const marks = await readMarks(
     marking,
     tx,
@@ -152,7 +158,7 @@ async function findStale({ settings, marking }: ResyncDeps, tx: Tx, files: reado
     const own = marks.get(file.fileId) ?? noMarks
     scheduled.push(...scheduledFor(file, all, priority, (recipe) => isStale(file, recipe, all, own)))
     const tags = file.renditions.find(({ name }) => name === metadataName)
-    if (file.class !== 'unknown' && !isCurrent(tags, metadataHash, file.sha256)) {
+    if (file.class !== 'unknown' && !isCurrent(tags, metadataHash(recipePrograms, file), file.sha256)) {
       described.push({ fileId: file.fileId, priority })
     }
     for (const { name } of file.renditions) {

@@ -9,6 +9,7 @@ import type { Recipe, RenditionSettings } from '../model.ts'
 import { localPath, type WorkFolder } from '../sources/sources.ts'
 import { CannotMake } from '../workshop/failure.ts'
 import type { ColourProfile } from '../workshop/tasks.ts'
+import type { WithRecipes } from './added.ts'
 import { clashOf } from './colours.ts'
 
 type ProfileConfig = Pick<BaseConfig, 'produce_config' | 'colorprofiles'>
@@ -29,7 +30,7 @@ const known: Readonly<Record<string, 'srgb' | 'p3' | 'cmyk'>> = {
 const settingsOf = new WeakMap<object, RenditionSettings>()
 
 /** Recipes with own profiles named by their file, as `#17`: another file makes renditions stale, another name does not. */
-export function withProfiles({ produce_config, colorprofiles }: ProfileConfig): RenditionSettings {
+export function withProfiles({ produce_config, colorprofiles }: WithRecipes<ProfileConfig>): RenditionSettings {
   const { value } = produce_config
   if (colorprofiles.profiles.length === 0) return value
   const found = settingsOf.get(colorprofiles)

@@ -28,7 +28,8 @@ export function turnsOf(recipes: readonly Recipe[], original: OriginalType): Rea
   }
   if (isDirect(original.extension)) return turns
   const together = recipes
-    .filter(({ source, recipe }) => source === '' && (recipe === 'image' || isDocument(original.extension)))
+    .filter(({ source, recipe }) => source === '' && recipe !== 'program')
+    .filter(({ recipe }) => recipe === 'image' || isDocument(original.extension))
     .map(({ name }) => name)
   const first = Math.min(...together.map((name) => turns.get(name) ?? 0))
   for (const name of together) turns.set(name, first)

@@ -219,13 +219,14 @@ export function assertAsSeen(
     const version = seen.versions.get(systemObjectId)
     if (version === current.version || (version === undefined && replaced.size > 0)) continue
     // Others than those that were sent the caller may not know of.
-    const where = draft ? { name: `${place}.${table.name}._version` } : {}
-    const convention = draft ? deps.conventionOf(actor) : 'stored'
+    const sent = draft !== null && !draft.unsent
+    const where = sent ? { name: `${place}.${table.name}._version` } : {}
+    const convention = sent ? deps.conventionOf(actor) : 'stored'
     const got = version === undefined ? null : expectedVersion(version, convention)
     throw new AppError(
       'VersionMismatch',
       { ...where, got, expected: expectedVersion(current.version, convention) },
-      { message: `${draft ? place : 'An object of this change'} was changed while callbacks were asked.` },
+      { message: `${sent ? place : 'An object of this change'} was changed while callbacks were asked.` },
     )
   }
 }
@@ -297,7 +298,7 @@ async function answerOf(
 }
 
 function isReplaceable(kind: ChangeKind, { draft, mode }: Item): boolean {
-  return kind === 'save' && draft !== null && (mode === 'create' || mode === 'update')
+  return (kind === 'save' || kind === 'transition') && draft !== null && (mode === 'create' || mode === 'update')
 }
 
 /** What was said before with the answer, which must be one that can be read. */

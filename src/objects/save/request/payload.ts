@@ -65,6 +65,8 @@ export interface Draft {
   readonly shownAs?: string | undefined
   /** Reverse-nested objects by field: only fields that the payload has. */
   readonly reverse: ReadonlyMap<ReverseField, readonly Draft[]>
+  /** Nobody has sent it: it stands for a stored object that callbacks may change, and refusals tell nothing of its values. */
+  readonly unsent?: boolean
   /** The object that this one is reverse-nested under. */
   readonly up: { readonly draft: Draft; readonly field: ReverseField } | null
   /** The link to that object, when the payload repeats it: it must name that one. */

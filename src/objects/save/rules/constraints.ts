@@ -1,5 +1,6 @@
 import type { Column, MaskField, Table } from '../../../datamodel/model.ts'
 import { AppError } from '../../../platform/errors.ts'
+import type { Yielder } from '../../../platform/process/cooperative-yield.ts'
 import { parseDate } from '../../../platform/values/dates.ts'
 import { isRecord, printable } from '../../content/values.ts'
 import { showingMasks } from '../../masks/access.ts'
@@ -58,7 +59,7 @@ export function assertConstraints({ table, mask, content, place, draft }: Item):
   if (!violation) return
   const { column, rule, expected, value } = violation
   const name = `${place}.${table.name}.${violation.place}`
-  const known = draft !== null && showingMasks(table).column(column).has(mask)
+  const known = draft !== null && !draft.unsent && showingMasks(table).column(column).has(mask)
   throw new AppError(
     'ConstraintViolation',
     {
@@ -159,4 +160,32 @@ function compareBound(value: unknown, bound: unknown, side: 'from' | 'to'): numb
   if (!date || !limit) return null
   const difference = date[side] - limit[side]
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+/** What is to be written keeps the constraints of the datamodel. @throws {AppError} `ConstraintViolation` */
+export async function checkConstraints(items: readonly Item[], yielder: Yielder): Promise<void> {
+  for (const item of items) {
+    if (yielder.due()) await yielder.yield()
+    if (!item.changed || item.mode === 'delete') continue
+    assertConstraints(item)
+    assertRowUuids(item.table, item, item.content)
+  }
+}
+
+/** A row's uuid names it within its object, so it may stand there once (DB-006 lets it be skipped). */
+function assertRowUuids(table: Table, item: Item, content: Item['content'], seen = new Set<string>()): void {
+  for (const nested of table.nested) {
+    for (const [index, row] of rowsOf(content, nested).entries()) {
+      if (seen.has(row._u)) {
+        const name = `${item.place}.${item.table.name}.${nested.wireKey}.${index}._uuid`
+        throw new AppError(
+          'ConstraintViolation',
+          { name, objecttype: item.table.name, field: '_uuid', rule: 'unique_row', value: row._u },
+          { message: `${name}: another row of the object has this _uuid` },
+        )
+      }
+      seen.add(row._u)
+      assertRowUuids(nested, item, row, seen)
+    }
+  }
 }

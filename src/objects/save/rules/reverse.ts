@@ -90,18 +90,23 @@ export function isReverse(model: Model, column: number | null): boolean {
 export async function markUnchanged(items: readonly Item[], yielder: Yielder): Promise<void> {
   const mark = (item: Item): void => {
     const { current } = item
-    if (!item.up || !current || item.mode !== 'update') return
-    item.changed =
-      item.comment !== null ||
-      item.poolId !== current.poolId ||
-      item.ownerUser !== current.ownerUser ||
-      item.ownerGroup !== current.ownerGroup ||
-      !sameContent(item.tags, current.tags) ||
-      grantsChanged(item) ||
-      !sameContent(item.parents, current.parents) ||
-      !sameContent(item.content, current.content)
+    if (item.up && current && item.mode === 'update') item.changed = differs(item, current)
   }
   await eachYielding(items, mark, yielder)
+}
+
+/** Whether an object comes to something else than is stored of it. */
+export function differs(item: Item, stored: StoredObject): boolean {
+  return (
+    item.comment !== null ||
+    item.poolId !== stored.poolId ||
+    item.ownerUser !== stored.ownerUser ||
+    item.ownerGroup !== stored.ownerGroup ||
+    !sameContent(item.tags, stored.tags) ||
+    grantsChanged(item) ||
+    !sameContent(item.parents, stored.parents) ||
+    !sameContent(item.content, stored.content)
+  )
 }
 
 /** What a pool change asks for: how many reverse objects could follow, and by which mode. */

@@ -1,0 +1,108 @@
+/** What programs that are installed beside the service say of a file, beside what it says of itself. */
+import { AppError } from '../../../platform/errors.ts'
+import { assertStorable } from '../../../platform/values/text.ts'
+import type { OriginalType, RecipeProgram } from '../model.ts'
+import type { RecipePrograms, RecipeSource } from '../recipes/added.ts'
+import { CannotMake } from '../workshop/failure.ts'
+import { type Tag, tagsOf } from '../workshop/technical.ts'
+
+/** A program that has said nothing that could be kept. */
+interface Unsaid {
+  readonly recipe: string
+  readonly problem: CannotMake
+  /** What it has written in place of JSON; null: nothing. */
+  readonly body: string | null
+}
+
+export interface SaidOfFile {
+  readonly tags: readonly Tag[]
+  readonly texts: readonly string[]
+  readonly technical: Readonly<Record<string, unknown>>
+  readonly unsaid: readonly Unsaid[]
+}
+
+export const nothingSaid: SaidOfFile = { tags: [], texts: [], technical: {}, unsaid: [] }
+
+/** Characters of a body that are kept in the log, and of all technical metadata. */
+const longestBody = 2000
+const longestTechnical = 100_000
+/** Members of members, in the names of tags. */
+const deepest = 8
+const mostMembers = 2000
+
+interface Saying {
+  readonly tags: Tag[]
+  readonly texts: string[]
+  technical: Record<string, unknown>
+  readonly unsaid: Unsaid[]
+}
+
+/** Runs those for originals of the type, one after the other. One that fails does not keep the others from it. */
+export async function sayAll(
+  programs: RecipePrograms,
+  type: OriginalType,
+  source: RecipeSource,
+  signal: AbortSignal,
+): Promise<SaidOfFile> {
+  const said: Saying = { tags: [], texts: [], technical: {}, unsaid: [] }
+  for (const program of programs.saying(type)) {
+    try {
+      const { values, texts } = await programs.say(program, source, signal)
+      said.texts.push(...texts)
+      for (const { text, value } of values) take(said, program, text, value)
+    } catch (problem) {
+      if (!(problem instanceof CannotMake)) throw problem
+      said.unsaid.push({ recipe: program.name, problem, body: null })
+    }
+  }
+  return said
+}
+
+function take(said: Saying, { name }: RecipeProgram, text: string, value: unknown): void {
+  if (!isRecord(value)) {
+    const problem = new CannotMake('unreadable', 'it has written no JSON object')
+    const body = text.slice(0, longestBody).replaceAll('\0', '').toWellFormed()
+    said.unsaid.push({ recipe: name, problem, body })
+    return
+  }
+  try {
+    assertStorable(value, 'its answer')
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    said.unsaid.push({ recipe: name, problem: new CannotMake('unreadable', error.message), body: null })
+    return
+  }
+  const { _fulltext: fulltext, _technical_metadata: technical, ...groups } = value
+  said.texts.push(...textsIn(fulltext))
+  if (isRecord(technical) && JSON.stringify(technical).length <= longestTechnical) {
+    said.technical = { ...said.technical, ...technical }
+  }
+  said.tags.push(...tagsOf(Object.fromEntries(membersOf(groups).take(mostMembers))))
+}
+
+/** By group and name, as the tool for tags gives them. */
+function* membersOf(groups: Record<string, unknown>): Generator<[string, unknown]> {
+  for (const [group, members] of Object.entries(groups)) {
+    if (!isRecord(members)) continue
+    for (const [name, value] of membersIn(members, '', deepest)) yield [`${group}:${name}`, value]
+  }
+}
+
+/** Objects in objects are one member each, named by their way. */
+function* membersIn(object: Record<string, unknown>, way: string, depth: number): Generator<[string, unknown]> {
+  for (const [key, value] of Object.entries(object)) {
+    const name = `${way}${key}`
+    if (isRecord(value) && depth > 1) yield* membersIn(value, `${name}.`, depth - 1)
+    else if (value !== null) yield [name, value]
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  const list = Array.isArray(value) ? value : isRecord(value) ? Object.values(value).flat() : []
+  return list.filter((one) => typeof one === 'string')
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

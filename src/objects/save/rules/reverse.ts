@@ -85,14 +85,15 @@ export function isReverse(model: Model, column: number | null): boolean {
 
 /**
  * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new
- * version.
+ * version. Nor is there one of an object in which edits found nothing to change.
  */
 export async function markUnchanged(items: readonly Item[], yielder: Yielder): Promise<void> {
   const mark = (item: Item): void => {
     const { current } = item
-    if (!item.up || !current || item.mode !== 'update') return
+    const edits = item.draft?.edits ?? null
+    if (!(item.up || edits) || !current || item.mode !== 'update') return
     item.changed =
-      item.comment !== null ||
+      (item.comment !== null && edits === null) ||
       item.poolId !== current.poolId ||
       item.ownerUser !== current.ownerUser ||
       item.ownerGroup !== current.ownerGroup ||

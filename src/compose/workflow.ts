@@ -227,6 +227,10 @@ export async function composeWorkflow(
       ...shared,
       baseConfig,
       plugins: pluginSettings.sections,
+      files: (tx, actor) => ({
+        hold: (section, held) => files.holdForSection(tx, actor, section, held),
+        contents: (ids, mostBytes) => files.contentsOfSettings(tx, ids, mostBytes),
+      }),
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
         if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))

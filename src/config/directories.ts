@@ -3,7 +3,7 @@ import { isInstalled } from '../platform/process/optional-packages.ts'
 import type { Secret } from '../platform/secrets/sealed-texts.ts'
 import { attributeTemplate, partsOf } from '../platform/values/attribute-templates.ts'
 import { certificateTexts } from '../platform/values/certificate-texts.ts'
-import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import { address, bool, form, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -254,7 +254,10 @@ const providerMembers = {
   valid_hours: validHours,
 }
 
-const notYet = 'the sign-in page has a button for each provider'
+function samlLdap() {
+  const { connections, bindusername, bindpassword, groupbasedn, groupfilter } = ldapMembers
+  return form({ connections, bindusername, bindpassword, groupbasedn, groupfilter })
+}
 
 export const samlMembers = {
   ...providerMembers,
@@ -271,9 +274,14 @@ export const samlMembers = {
   ),
   /** Each attempt is logged, step by step. */
   debug: bool(false),
-  loginlink_internal: waiting(localized(), notYet),
-  loginpreferred: waiting(bool(false), notYet),
-  loginredirect: waiting(bool(false), notYet),
+  /** What stands above the form for accounts of this instance. */
+  loginlink_internal: localized(),
+  /** Its button stands above that form. */
+  loginpreferred: bool(false),
+  /** Who comes to the sign-in page goes on to it at once, unless the client asks for another way (`auth_method=native`). */
+  loginredirect: bool(false),
+  /** Where groups of its users are looked up: at their directory, by what the provider says of them. */
+  ldap: waiting(samlLdap(), 'groups come from what the provider says; `groupmapping` names the attributes'),
   entry_js: waiting(text(''), 'programs of the configuration are not run; templates replace and join values'),
 }
 

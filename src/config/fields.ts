@@ -32,6 +32,20 @@ export interface Field<Value> {
   readonly row?: Field<unknown>
   /** Of texts that may be or have a secret: what is shown of one that does, else null. They are stored sealed. */
   readonly hide?: (text: string) => string | null
+  /** Of files whose content is kept with the setting (taken-files.ts). */
+  readonly taking?: Taking
+}
+
+/** A file as it was uploaded. */
+export interface TakenContent {
+  readonly extension: string
+  readonly bytes: Buffer
+}
+
+/** What is made of a file to be kept, or why it is none for the setting. */
+export interface Taking {
+  readonly mostBytes: number
+  readonly take: (content: TakenContent) => { readonly kept: string } | { readonly expected: string }
 }
 
 export type ValueOf<F> = F extends Field<infer Value> ? Value : never
@@ -346,7 +360,11 @@ export function waiting<Value>(field: Field<Value>, reason: string): Field<Value
     more: { ...field.more, refused: reason },
     check(wire, path, stored) {
       const kept = field.check(wire, path, stored)
-      if (isDeepStrictEqual(kept, field.default) || isDeepStrictEqual(kept, stored)) return kept
+      // Of forms what was said is kept, be it the default or not.
+      const isUnset = field.members
+        ? isDeepStrictEqual(field.show(kept), field.show({}))
+        : isDeepStrictEqual(kept, field.default)
+      if (isUnset || isDeepStrictEqual(kept, stored)) return kept
       throw badRequest(`${path} has no effect yet: ${reason}`, { path, reason })
     },
   }

@@ -3,7 +3,8 @@ import { isInstalled } from '../platform/process/optional-packages.ts'
 import type { Secret } from '../platform/secrets/sealed-texts.ts'
 import { attributeTemplate, partsOf } from '../platform/values/attribute-templates.ts'
 import { certificateTexts } from '../platform/values/certificate-texts.ts'
-import { address, bool, form, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import { unavailableForm } from './unavailable.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -254,11 +255,6 @@ const providerMembers = {
   valid_hours: validHours,
 }
 
-function samlLdap() {
-  const { connections, bindusername, bindpassword, groupbasedn, groupfilter } = ldapMembers
-  return form({ connections, bindusername, bindpassword, groupbasedn, groupfilter })
-}
-
 export const samlMembers = {
   ...providerMembers,
   /** Name of this service at its providers; none: the address of its metadata. */
@@ -281,7 +277,7 @@ export const samlMembers = {
   /** Who comes to the sign-in page goes on to it at once, unless the client asks for another way (`auth_method=native`). */
   loginredirect: bool(false),
   /** Where groups of its users are looked up: at their directory, by what the provider says of them. */
-  ldap: waiting(samlLdap(), 'groups come from what the provider says; `groupmapping` names the attributes'),
+  ldap: unavailableForm('groups come from what the provider says; `groupmapping` names the attributes'),
   entry_js: waiting(text(''), 'programs of the configuration are not run; templates replace and join values'),
 }
 

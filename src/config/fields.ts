@@ -360,11 +360,7 @@ export function waiting<Value>(field: Field<Value>, reason: string): Field<Value
     more: { ...field.more, refused: reason },
     check(wire, path, stored) {
       const kept = field.check(wire, path, stored)
-      // Of forms what was said is kept, be it the default or not.
-      const isUnset = field.members
-        ? isDeepStrictEqual(field.show(kept), field.show({}))
-        : isDeepStrictEqual(kept, field.default)
-      if (isUnset || isDeepStrictEqual(kept, stored)) return kept
+      if (isDeepStrictEqual(kept, field.default) || isDeepStrictEqual(kept, stored)) return kept
       throw badRequest(`${path} has no effect yet: ${reason}`, { path, reason })
     },
   }

@@ -607,8 +607,7 @@ test('who is disabled, or belongs to this instance, does not get in; an unreadab
 test('the button of the provider stands first, and the own form has a name, when that is configured', async () => {
   await configure()
   const page = async () => (await new TestVisitor(svc).authorize({ auth_method: 'auto,native' })).body
-  const order = (body: string) =>
-    [/class="way"/, /<form /, /Accounts of the museum/].map((part) => body.search(part))
+  const order = (body: string) => [/class="way"/, /<form /, /Accounts of the museum/].map((part) => body.search(part))
   const [button, form] = order(await page()) as [number, number]
   assert.ok(form > 0 && button > form)
   await configure({ loginpreferred: true, loginlink_internal: { 'en-US': 'Accounts of the museum' } })

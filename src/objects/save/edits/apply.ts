@@ -11,7 +11,7 @@ import type { NamedRef } from '../request/refs.ts'
 import { assertMay, noTarget } from '../rules/rights.ts'
 import { giveTags, tagOf } from '../system-fields.ts'
 import type { Edits, GrantEdit } from './model.ts'
-import { edited, type Growth, soughtLinks } from './rows.ts'
+import { edited, soughtLinks, type Taken } from './rows.ts'
 
 interface Edited {
   readonly item: Item
@@ -29,11 +29,11 @@ export async function applyEdits(
 ): Promise<void> {
   const all = items.flatMap((item): Edited[] => (item.draft?.edits ? [{ item, edits: item.draft.edits }] : []))
   if (all.length === 0) return
-  const growth: Growth = { characters: 0 }
+  const taken: Taken = { characters: 0, comparisons: 0 }
   const apply = ({ item, edits }: Edited): void => {
     assertRead(context, item, edits)
     assertSought(context, item, edits)
-    for (const edit of edits.fields) item.content = edited(item.content, edit, growth)
+    for (const edit of edits.fields) item.content = edited(item.content, edit, taken)
     editTags(context, item, edits, skipConstraints)
   }
   await eachYielding(all, apply, context.yielder)

@@ -86,4 +86,10 @@ export const editLimits = {
   growth: 50_000_000,
   /** Characters of a text that has grown. */
   grown: 1_000_000,
+  /** Places of a text that are looked at. */
+  places: 500_000,
+  /** Comparisons of rows with what is looked for, by one operation in one object. */
+  comparisons: 1_000_000,
+  /** The same for all objects of a request. */
+  allComparisons: 100_000_000,
 } as const

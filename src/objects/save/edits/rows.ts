@@ -5,23 +5,26 @@ import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
 import { type AddRows, type ChangeRows, editLimits, type FieldEdit, type ReplaceText, type RowMatch } from './model.ts'
 import { placesOf, replacedAt } from './texts.ts'
 
-/** Characters that texts have grown by, over all objects of a request. */
-export interface Growth {
+/** What edits have taken so far, over all objects of a request. */
+export interface Taken {
+  /** Characters that texts have grown by. */
   characters: number
+  /** Comparisons of rows. */
+  comparisons: number
 }
 
 /**
  * The content with an edit; nothing of what was there is changed in place.
  * @throws {AppError} `FieldNotWritable` for rows that can only be added or removed; `InvalidValue` for texts that grow too long.
  */
-export function edited(content: Content, edit: FieldEdit, growth: Growth): Content {
+export function edited(content: Content, edit: FieldEdit, taken: Taken): Content {
   if (edit.kind !== 'replace_text') {
     const change = (rows: readonly ContentRow[], field: NestedField): readonly ContentRow[] =>
-      'rows' in edit ? added(rows, field, edit) : changed(rows, field, edit)
+      'rows' in edit ? added(rows, field, edit, taken) : changed(rows, field, edit, taken)
     return atRows(content, edit.path, edit.place, change)
   }
-  if (edit.path.length === 0) return withText(content, edit, growth)
-  return atRows(content, edit.path, edit.place, (rows) => rows.map((row) => withText(row, edit, growth) as ContentRow))
+  if (edit.path.length === 0) return withText(content, edit, taken)
+  return atRows(content, edit.path, edit.place, (rows) => rows.map((row) => withText(row, edit, taken) as ContentRow))
 }
 
 /** Changes the rows at the end of a path of nested tables. */
@@ -41,21 +44,39 @@ function atRows(
   return after.length === 0 ? rest : { ...rest, [field.table.key]: after }
 }
 
-function added(before: readonly ContentRow[], field: NestedField, edit: AddRows): readonly ContentRow[] {
+function added(before: readonly ContentRow[], field: NestedField, edit: AddRows, taken: Taken): readonly ContentRow[] {
   const writer = rowWriterOf(field)
+  if (edit.unlessPresent) count(before.length * edit.rows.length, edit.place, taken)
   const rows = edit.rows
     .filter((values) => !edit.unlessPresent || !before.some((row) => hasValues(row, values)))
     .map((values) => Object.assign(writer.merge(values, null, edit.place), { _u: crypto.randomUUID() }) as ContentRow)
   return edit.kind === 'append' ? [...before, ...rows] : [...rows, ...before]
 }
 
-function changed(before: readonly ContentRow[], field: NestedField, edit: ChangeRows): readonly ContentRow[] {
+function changed(
+  before: readonly ContentRow[],
+  field: NestedField,
+  edit: ChangeRows,
+  taken: Taken,
+): readonly ContentRow[] {
   const { fields, matches, place } = edit
+  count(before.length * matches.length, place, taken)
   const fits = (row: ContentRow): boolean => matches.some((match) => isMatch(row, match))
   if (fields === null) return before.filter((row) => !fits(row))
   const writer = rowWriterOf(field)
   return before.map((row) =>
     fits(row) ? (Object.assign(writer.merge(copy(fields), row, place, true), { _u: row._u }) as ContentRow) : row,
+  )
+}
+
+/** @throws {AppError} for rows of so many objects that to compare them would keep everybody waiting. */
+function count(comparisons: number, place: string, taken: Taken): void {
+  taken.comparisons += comparisons
+  if (comparisons <= editLimits.comparisons && taken.comparisons <= editLimits.allComparisons) return
+  throw invalidValue(
+    `${place}.values`,
+    `${taken.comparisons} comparisons`,
+    'fewer rows to compare with those that are stored',
   )
 }
 
@@ -75,20 +96,20 @@ function copy<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copy(member)])) as T
 }
 
-function withText(content: Content, edit: ReplaceText, growth: Growth): Content {
+function withText(content: Content, edit: ReplaceText, taken: Taken): Content {
   const { key } = edit.column
   const stored = content[key]
-  const next = typeof stored === 'string' ? replaced(stored, edit, growth) : withTexts(stored, edit, growth)
+  const next = typeof stored === 'string' ? replaced(stored, edit, taken) : withTexts(stored, edit, taken)
   if (next === stored) return content
   const { [key]: _, ...rest } = content
   return next === '' || next === undefined ? rest : { ...rest, [key]: next }
 }
 
-function withTexts(stored: unknown, edit: ReplaceText, growth: Growth): unknown {
+function withTexts(stored: unknown, edit: ReplaceText, taken: Taken): unknown {
   if (!isRecord(stored)) return stored
   const texts = Object.entries(stored).map(([language, text]): [string, unknown] =>
     typeof text === 'string' && (edit.languages?.includes(language) ?? true)
-      ? [language, replaced(text, edit, growth)]
+      ? [language, replaced(text, edit, taken)]
       : [language, text],
   )
   if (texts.every(([language, text]) => text === stored[language])) return stored
@@ -96,13 +117,16 @@ function withTexts(stored: unknown, edit: ReplaceText, growth: Growth): unknown 
   return left.length === 0 ? undefined : Object.fromEntries(left)
 }
 
-function replaced(text: string, edit: ReplaceText, growth: Growth): string {
-  const places = placesOf(text, edit)
+function replaced(text: string, edit: ReplaceText, taken: Taken): string {
+  const places = placesOf(text, edit, editLimits.places)
+  if (places === null) {
+    throw invalidValue(`${edit.place}.search`, edit.search, `what stands at most ${editLimits.places} times in a text`)
+  }
   if (places.length === 0) return text
   const more = places.length * (edit.text.length - edit.search.length)
-  growth.characters += Math.max(0, more)
+  taken.characters += Math.max(0, more)
   const length = text.length + more
-  if (more > 0 && (length > editLimits.grown || growth.characters > editLimits.growth)) {
+  if (more > 0 && (length > editLimits.grown || taken.characters > editLimits.growth)) {
     throw invalidValue(edit.place, `${length} characters`, 'texts that grow less')
   }
   return replacedAt(text, places, edit)

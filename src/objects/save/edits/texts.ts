@@ -3,16 +3,17 @@ import type { ReplaceText } from './model.ts'
 type Replacing = Pick<ReplaceText, 'search' | 'text' | 'wholeWords' | 'matchCase'>
 
 /**
- * Where a text has what is looked for, from the left, without overlaps. Linear but for texts that nearly match everywhere: no
+ * Where a text has what is looked for, from the left, without overlaps; null: there are more than `most` places to look at. No
  * pattern is made of what is sent.
  */
-export function placesOf(text: string, { search, wholeWords, matchCase }: Replacing): number[] {
+export function placesOf(text: string, { search, wholeWords, matchCase }: Replacing, most: number): number[] | null {
   const [within, sought] = matchCase ? [text, search] : [folded(text), folded(search)]
   const places: number[] = []
   let from = 0
-  for (;;) {
+  for (let looked = 0; ; looked++) {
     const at = within.indexOf(sought, from)
     if (at === -1) return places
+    if (looked === most) return null
     const whole = !wholeWords || (isEdge(text, at) && isEdge(text, at + sought.length))
     if (whole) places.push(at)
     from = at + (whole ? sought.length : 1)

@@ -105,6 +105,40 @@ export const moreSeeds: Record<string, readonly Seed[]> = {
       },
     },
   ],
+  changeObjects: [
+    {
+      make: async (scene) => {
+        const made = [await addWork(scene), await addWork(scene)]
+        const material = '_nested:work__material'
+        const rows = [
+          { op: 'append', field: material, values: [{ name: 'chalk', amount: 2 }], unless_present: true },
+          { op: 'replace', field: material, values: [{ name: 'oil' }], with: { amount: 3 } },
+          { op: 'remove', field: material, values: [{ origin: link('place', scene.world.objects.europe ?? 0) }] },
+        ]
+        const block = { _id: made.map(({ work }) => work._id) }
+        return {
+          path: { objecttype: 'work' },
+          query: scene.fresh() % 2 === 0 ? { dry_run: '1' } : {},
+          body: [payload('work', block, { _operations: rows })],
+        }
+      },
+    },
+    {
+      make: async (scene) => {
+        const made = await addWork(scene)
+        const text = { search: 'snow', with: 'rain', whole_words: true, match_case: false, languages: ['en-US'] }
+        const operations = [
+          { op: 'replace_text', field: 'title', ...text },
+          { op: 'remove', field: '_tags', values: [{ _id: scene.world.tags.draft }] },
+          { op: 'append', field: '_acl', values: [{ who: { _owner: true }, rights: { read: {} } }] },
+        ]
+        return {
+          path: { objecttype: 'work' },
+          body: [payload('work', { _id: made.work._id, _version: 1 }, { _operations: operations })],
+        }
+      },
+    },
+  ],
   deleteObjects: [
     {
       make: async (scene) => {

@@ -35,9 +35,14 @@ export interface Access {
   mayList(right: ListRight, object: Guarded | null): boolean
   /** Whether there is any object at all with which the list may be changed so. */
   mayListSome(right: ListRight): boolean
+  /** Whether the caller is told where files are uploaded that become objects of a type, in a mask. */
+  mayUpload(into: UploadTarget): boolean
   /** As `_generated_rights` shows them. */
   readonly rights: GeneratedRights
 }
+
+/** What uploads make; null: settings that name nothing. */
+export type UploadTarget = { readonly objecttypeId: number; readonly maskId: number; readonly standard: boolean } | null
 
 /** Ancestors, and the collection itself, by id. */
 export type Chains = ReadonlyMap<number, Ancestor>
@@ -106,6 +111,8 @@ export function accessTo(
     pinOk: whole || pinOk,
     mayList: (right, object) => whole || grants.some(fits(right, object)),
     mayListSome: (right) => whole || grants.some(({ rights }) => rights[right] !== undefined),
+    mayUpload: (into) =>
+      whole || (grants.some(({ rights }) => rights.link) && grants.some((grant) => uploadFits(grant, into))),
     rights: whole ? everything(owns) : merged(grants),
   }
 }
@@ -118,6 +125,7 @@ const nothing: Access = {
   pinOk: false,
   mayList: () => false,
   mayListSome: () => false,
+  mayUpload: () => false,
   rights: {},
 }
 
@@ -128,8 +136,18 @@ function listFits({ rights, tagfilter }: StoredGrant, right: ListRight, object: 
   return tagsFit(tagfilter, object.tags) && typeFits(item, object.objecttypeId) && poolFits(item, object.poolId)
 }
 
+/** Both limits hold within one grant. */
+function uploadFits({ rights, tagfilter }: StoredGrant, into: UploadTarget): boolean {
+  const item = rights.create_in_collection
+  if (!item || tagfilter) return false
+  if (!into) return !item.objecttype_ids && !item.mask_ids
+  const masks = item.mask_ids?.[String(into.objecttypeId)]
+  const inMask = !masks || masks.includes(into.maskId) || (into.standard && masks.includes('standard'))
+  return typeFits(item, into.objecttypeId) && inMask
+}
+
 function everything(owns: boolean): GeneratedRights {
-  const names = [...containerRights, ...listRights, ...(owns ? ['owner'] : [])]
+  const names = [...containerRights, ...listRights, 'create_in_collection', ...(owns ? ['owner'] : [])]
   return Object.fromEntries(names.map((name) => [name, {}]))
 }
 

@@ -15,7 +15,7 @@ import { type CallerRights, parseWho, type RightsService } from '../rights/servi
 import type { KeptTags } from '../tags/service.ts'
 import { type Access, accessTo, type Chains, notFound, requireCollection } from './access.ts'
 import { readCreateObject } from './create-object.ts'
-import { checkedAcls } from './grants.ts'
+import { checkedAcls, givesActing } from './grants.ts'
 import { assertStoredVersion, type Draft, identify, ownTop } from './identify.ts'
 import type { Collection, CollectionFields } from './model.ts'
 import { type CollectionInput, mostLevels } from './schema.ts'
@@ -385,5 +385,9 @@ function requireContentRights(works: readonly Work[], written: readonly SavedCol
     const before = current ?? { ...initial, uuid: next.uuid }
     const given = giving.find(([field]) => !isDeepStrictEqual(next[field], before[field]))
     if (given) requireCollection(accesses(holder), 'bag_acl', holder, `${place}.${given[1]}`)
+    // Whoever may grant is not the owner, and must not become it by a grant.
+    if (!accesses(holder).whole && givesActing(next.acl, before.acl)) {
+      throw new AppError('RightRequired', { right: 'owner', collection: holder, path: `${place}._acl` })
+    }
   }
 }

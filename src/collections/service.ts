@@ -13,7 +13,7 @@ import { assertStorable } from '../platform/values/text.ts'
 import type { KeptPools } from '../pools/service.ts'
 import type { RightsService, ShareOptions } from '../rights/service.ts'
 import type { KeptTags } from '../tags/service.ts'
-import { type Access, accessTo, notFound, requireCollection } from './access.ts'
+import { type Access, accessTo, notFound, requireCollection, type UploadTarget } from './access.ts'
 import { requireList } from './entries/rights.ts'
 import { createListService, type FoundEntry, type ListDeps } from './entries/service.ts'
 import { collectionEvent } from './events.ts'
@@ -117,7 +117,11 @@ export function createCollectionService(deps: CollectionDeps) {
         actor.languages,
       ),
     )
-    const open = collections.filter((one) => mayUpload(access(one)) && compiledOf(one, chains))
+    const model = deps.datamodel.current()
+    const open = collections.filter((one) => {
+      const settings = compiledOf(one, chains)
+      return settings && access(one).mayUpload(uploadTarget(settings, model))
+    })
     const addresses = open.map(
       async (one) => [one.id, await deps.uploadAddresses(one.id, one.uploadGeneration)] as const,
     )
@@ -431,9 +435,13 @@ export function createCollectionService(deps: CollectionDeps) {
   }
 }
 
-/** Whether a caller is told where to upload: who may make objects there and add them (decision 41). */
-function mayUpload(access: Access): boolean {
-  return access.whole || (access.mayListSome('link') && access.rights.create_in_collection !== undefined)
+/** What uploads by these settings make (decision 41: who may make objects there and add them is told where). */
+function uploadTarget({ objecttype, mask_id }: CreateObject, model: Model): UploadTarget {
+  const table = typeof objecttype === 'string' ? model.objecttypes.get(objecttype) : undefined
+  if (!table) return null
+  const preferred = table.preferredMask.id
+  const maskId = typeof mask_id === 'number' ? mask_id : preferred
+  return { objecttypeId: table.id, maskId, standard: maskId === preferred }
 }
 
 /** The address says which one is changed. */

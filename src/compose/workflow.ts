@@ -231,6 +231,10 @@ export async function composeWorkflow(
       ...shared,
       baseConfig,
       plugins: pluginSettings.sections,
+      files: (tx, actor) => ({
+        hold: (section, held) => files.holdForSection(tx, actor, section, held),
+        contents: (ids, mostBytes) => files.contentsOfSettings(tx, ids, mostBytes),
+      }),
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
         // What its retention removes are backups.

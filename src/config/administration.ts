@@ -8,7 +8,7 @@ import type { Bus } from '../platform/postgres/bus.ts'
 import type { Db, Tx } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import { createSealedTexts } from '../platform/secrets/sealed-texts.ts'
-import { type BaseConfig, isSectionName, type SectionName } from './catalogue.ts'
+import { type BaseConfig, isSectionName, type SectionName, sections } from './catalogue.ts'
 import {
   accepted,
   at,
@@ -28,6 +28,7 @@ import type { PluginSectionChange, PluginSections } from './plugin-sections.ts'
 import { opened, resealConfig, sealed } from './sealing.ts'
 import { type BaseConfigService, baseConfigTopic } from './service.ts'
 import { lockRows, type StoredSections, writeSections } from './store.ts'
+import { type SettingFiles, takeFiles } from './taken-files.ts'
 
 export const manageConfig: NeededRight = { name: 'system.config' }
 
@@ -41,6 +42,8 @@ interface Dependencies {
   baseConfig: BaseConfigService
   /** Sections of plugins. */
   plugins: PluginSections
+  /** Files that settings name. */
+  files?: (tx: Tx, actor: Actor) => SettingFiles
   /** What a change must fit to besides its own rules; in its transaction. @throws {AppError} */
   check?: (tx: Tx, change: CheckedChange) => Promise<void>
 }
@@ -62,7 +65,16 @@ interface Save {
   ignored?: Set<string>
 }
 
-export function createBaseConfigAdministration({ db, seal, bus, events, baseConfig, check, plugins }: Dependencies) {
+export function createBaseConfigAdministration({
+  db,
+  seal,
+  bus,
+  events,
+  baseConfig,
+  files,
+  check,
+  plugins,
+}: Dependencies) {
   const texts = createSealedTexts(seal)
 
   function write(actor: Actor, save: Save): Promise<void> {
@@ -103,6 +115,8 @@ export function createBaseConfigAdministration({ db, seal, bus, events, baseConf
   ): Promise<void> {
     while (changed.size > 0) {
       try {
+        if (files)
+          await takeFiles(files(tx, actor), changed, (name) => (isSectionName(name) ? sections[name].field : undefined))
         const config = compile(new Map([...before, ...changed]))
         await check?.(tx, { actor, before: compile(before), config, changed: new Set(changed.keys()) })
         return

@@ -4,6 +4,7 @@ import type { Secret } from '../platform/secrets/sealed-texts.ts'
 import { attributeTemplate, partsOf } from '../platform/values/attribute-templates.ts'
 import { certificateTexts } from '../platform/values/certificate-texts.ts'
 import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
+import { unavailableForm } from './unavailable.ts'
 
 /** Members of the sections about directories, where people have accounts outside of this instance. */
 
@@ -254,8 +255,6 @@ const providerMembers = {
   valid_hours: validHours,
 }
 
-const notYet = 'the sign-in page has a button for each provider'
-
 export const samlMembers = {
   ...providerMembers,
   /** Name of this service at its providers; none: the address of its metadata. */
@@ -271,9 +270,14 @@ export const samlMembers = {
   ),
   /** Each attempt is logged, step by step. */
   debug: bool(false),
-  loginlink_internal: waiting(localized(), notYet),
-  loginpreferred: waiting(bool(false), notYet),
-  loginredirect: waiting(bool(false), notYet),
+  /** What stands above the form for accounts of this instance. */
+  loginlink_internal: localized(),
+  /** Its button stands above that form. */
+  loginpreferred: bool(false),
+  /** Who comes to the sign-in page goes on to it at once, unless the client asks for another way (`auth_method=native`). */
+  loginredirect: bool(false),
+  /** Where groups of its users are looked up: at their directory, by what the provider says of them. */
+  ldap: unavailableForm('groups come from what the provider says; `groupmapping` names the attributes'),
   entry_js: waiting(text(''), 'programs of the configuration are not run; templates replace and join values'),
 }
 

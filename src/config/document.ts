@@ -1,5 +1,6 @@
 import { AppError, badRequest } from '../platform/errors.ts'
 import { type BaseConfig, isSectionName, type SectionName, sectionNames, sections } from './catalogue.ts'
+import { withRegistration } from './client-registration.ts'
 import { asSent, describeMembers, type Field, isRecord, wrong } from './fields.ts'
 import type { StoredSections } from './store.ts'
 import { assertUnset, isUnavailable, unavailableSections } from './unavailable.ts'
@@ -172,7 +173,15 @@ function sectionsWithin(body: unknown, ignored: Set<string>): Record<string, unk
   const { config = {}, ...beside } = isRecord(system) ? system : {}
   for (const name of Object.keys(beside)) ignored.add(`system/${name}`)
   if (!isRecord(system) || !isRecord(config)) throw wrong('system/config', 'an object')
-  return config
+  try {
+    return withRegistration(config)
+  } catch (error) {
+    const path = placeOf(error)
+    if (path === undefined) throw error
+    ignored.add(path)
+    const { register: _, ...others } = config
+    return others
+  }
 }
 
 function isUnset(name: string, value: unknown): boolean {
@@ -265,7 +274,7 @@ function sectionsOf(body: unknown): Record<string, unknown> {
   const system = document.system === undefined ? {} : only(document.system, ['config'], 'system/')
   if (system.config === undefined) return {}
   if (!isRecord(system.config)) throw wrong('system/config', 'an object')
-  return system.config
+  return withRegistration(system.config)
 }
 
 /** The members of an object that may have no others. */

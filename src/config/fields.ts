@@ -32,6 +32,20 @@ export interface Field<Value> {
   readonly row?: Field<unknown>
   /** Of texts that may be or have a secret: what is shown of one that does, else null. They are stored sealed. */
   readonly hide?: (text: string) => string | null
+  /** Of files whose content is kept with the setting (taken-files.ts). */
+  readonly taking?: Taking
+}
+
+/** A file as it was uploaded. */
+export interface TakenContent {
+  readonly extension: string
+  readonly bytes: Buffer
+}
+
+/** What is made of a file to be kept, or why it is none for the setting. */
+export interface Taking {
+  readonly mostBytes: number
+  readonly take: (content: TakenContent) => { readonly kept: string } | { readonly expected: string }
 }
 
 export type ValueOf<F> = F extends Field<infer Value> ? Value : never

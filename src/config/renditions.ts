@@ -1,3 +1,4 @@
+import { ownRow } from './client-renditions.ts'
 import { bool, int, list, localized, select, table, text } from './fields.ts'
 
 /** What renditions are made by, per class of files. */
@@ -22,7 +23,7 @@ export type RecipeName = (typeof recipes)[RenditionClass][number]
 /** The renditions of a class, a table; names are those of versions in records of files and in rights (`image.preview`). */
 export function renditions(kind: RenditionClass, extensions: readonly string[]) {
   const recipe = select<RecipeName>(recipes[kind], 'image')
-  return table(
+  const rows = table(
     {
       name: text('', { required: true, maxLength: 40, rule: nameRule }),
       displayname: localized(),
@@ -60,6 +61,9 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
     },
     { default: defaults[kind], key: 'name', maxRows: 30 },
   )
+  const check: typeof rows.check = (wire, path, stored) =>
+    rows.check(Array.isArray(wire) ? wire.map((row, index) => ownRow(row, `${path}/${index}`)) : wire, path, stored)
+  return { ...rows, check }
 }
 
 const small = { name: 'small', size: 400, group: 'small', priority: 0 }

@@ -2,8 +2,10 @@
  * Rules of synonyms, a line each: `a, b, c` are alike, `a, b => c` finds `c` too where `a` or `b` is looked for. Empty lines
  * and what follows a `#` at the beginning of a line mean nothing.
  */
+import { AppError } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import { type Field, wrong } from './fields.ts'
+import { takenFile } from './taken-files.ts'
 
 /** Whoever looks for one of `from` finds all of `to` too. */
 export interface SynonymRule {
@@ -52,6 +54,24 @@ export function synonyms(): Field<readonly SynonymRule[]> {
     read: (wire) => readSynonyms(wire as string),
     show: (wire) => wire,
   }
+}
+
+/** The same rules in a file: its text is kept, as if it had been typed. */
+export function synonymsFile(): Field<readonly SynonymRule[]> {
+  const typed = synonyms()
+  return takenFile({
+    mostBytes: 4 * synonymLimits.length,
+    take({ bytes }) {
+      try {
+        const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+        return { kept: typed.check(text, '', undefined) as string }
+      } catch (error) {
+        const expected = error instanceof AppError ? error.parameters.expected : undefined
+        return { expected: typeof expected === 'string' ? `a file with ${expected}` : 'a text file in UTF-8' }
+      }
+    },
+    read: (kept) => (kept === null ? [] : readSynonyms(kept)),
+  })
 }
 
 function linesOf(text: string): { readonly line: string; readonly number: number }[] {

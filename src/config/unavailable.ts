@@ -1,5 +1,5 @@
 import { badRequest } from '../platform/errors.ts'
-import { isRecord } from './fields.ts'
+import { type Field, isRecord } from './fields.ts'
 
 /**
  * Sections that clients know and that cannot mean anything here: there is no licence, texts come from no spreadsheet, and no
@@ -14,6 +14,22 @@ export function isUnavailable(name: string): boolean {
 /** @throws {AppError} for anything but what they say where nothing was ever set. */
 export function assertUnset(value: unknown, path: string): void {
   if (!isUnset(value)) throw badRequest(`${path} is not available here`, { path, unavailable: true })
+}
+
+/** A form that clients know and that cannot mean anything here; taken as long as it says nothing. */
+export function unavailableForm(reason: string): Field<Readonly<Record<string, never>>> {
+  return {
+    type: 'form',
+    default: {},
+    more: { parameters: {}, refused: reason },
+    check(wire, path) {
+      if (!isRecord(wire) || !isUnset(wire))
+        throw badRequest(`${path} is not available here: ${reason}`, { path, reason })
+      return {}
+    },
+    read: () => ({}),
+    show: () => ({}),
+  }
 }
 
 function isUnset(value: unknown): boolean {

@@ -4,7 +4,7 @@
  * has it. Rights on a file are those on the objects that use it; until one does it belongs to its uploader.
  */
 import type { Readable } from 'node:stream'
-import { text as textOf } from 'node:stream/consumers'
+import { buffer as bytesOf, text as textOf } from 'node:stream/consumers'
 import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog } from '../events/service.ts'
@@ -271,6 +271,17 @@ export async function createFileService(options: FileOptions) {
       if (!file) return null
       const { locationId, sha256, size, extension } = originalOf(file)
       return { extension, text: size > mostBytes ? null : await textOf(await storeOf(locationId).read(sha256)) }
+    },
+
+    /** The contents of files that settings name, by number; null: it has more bytes. */
+    async contentsOfSettings(from: Queryable, ids: readonly number[], mostBytes: number) {
+      const contents = new Map<number, { readonly extension: string; readonly bytes: Buffer } | null>()
+      for (const file of await readFiles(from, ids)) {
+        const { locationId, sha256, size, extension } = originalOf(file)
+        const bytes = size > mostBytes ? null : await bytesOf(await storeOf(locationId).read(sha256))
+        contents.set(file.id, bytes && { extension, bytes })
+      }
+      return contents
     },
 
     /** Waits until it is known what the files say of themselves, as far as somebody finds that out. */

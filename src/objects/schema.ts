@@ -3,6 +3,8 @@ import { Flag, flag, refused } from '../platform/http/query.ts'
 import { RightApi, WhoApi } from '../rights/schema.ts'
 import { deletePolicies } from './delete/delete.ts'
 import { formatNames } from './render/formats.ts'
+import { editLimits } from './save/edits/model.ts'
+import { editOps } from './save/edits/parse.ts'
 import { maxBatch } from './save/request/payload.ts'
 
 export const ObjecttypePath = Type.Object({
@@ -95,12 +97,50 @@ const answered = {
   _generated_rights: Anything,
 }
 
+const Values = (description: string) => Type.Optional(Type.Array(Type.Unknown(), { description }))
+
+/** A change that depends on what is stored; save/edits/parse.ts checks it, with errors that name the place of a mistake. */
+const ObjectOperation = Type.Object(
+  {
+    op: Type.Enum([...editOps], { description: '`replace_text` is for texts, all others for lists.' }),
+    field: Type.String({
+      description:
+        '`_nested:work__material`, a field of texts such as `title` or `_nested:work__material.name`, `_tags` or `_acl`.',
+    }),
+    values: Values('What is added; or what rows, tags or `who` of grants are removed or replaced.'),
+    with: Type.Optional(
+      Type.Unknown({ description: 'What comes in their place: fields of rows, a list of tags or of grants, a text.' }),
+    ),
+    unless_present: Type.Optional(
+      Type.Boolean({ description: 'Adds no row where one has the same values in its fields.' }),
+    ),
+    search: Type.Optional(
+      Type.String({ minLength: 1, maxLength: editLimits.search, description: 'What `with` replaces.' }),
+    ),
+    whole_words: Type.Optional(Type.Boolean({ description: 'Only where it is no part of a longer word.' })),
+    match_case: Type.Optional(Type.Boolean({ description: 'Capital and small letters differ.' })),
+    languages: Type.Optional(Type.Array(Type.String(), { description: 'Of texts by language; without it all.' })),
+  },
+  { title: 'ObjectOperation', description: 'A change that depends on what is stored of an object.' },
+)
+
 /** What is sent: the datamodel shapes it, so it is checked against the mask and not against this. */
-const ObjectInput = Type.Object(system, {
-  ...open,
-  title: 'ObjectInput',
-  description: 'System fields and, under the name of the object type, the block (`ObjectBlock`).',
-})
+const ObjectInput = Type.Object(
+  {
+    ...system,
+    _operations: Type.Optional(
+      Type.Array(ObjectOperation, {
+        maxItems: editLimits.operations,
+        description: 'With `PATCH`, and where `_id` is a list: changes over the fields, in their order.',
+      }),
+    ),
+  },
+  {
+    ...open,
+    title: 'ObjectInput',
+    description: 'System fields and, under the name of the object type, the block (`ObjectBlock`).',
+  },
+)
 
 export const ObjectBody = Type.Array(Type.Unknown({ 'x-shown-as': ObjectInput }), { maxItems: maxBatch })
 

@@ -41,11 +41,8 @@ export interface RightParameter {
   readonly asker?: Asker
 }
 
-/**
- * Who asks for a right, where it is not the service today: `frontend` are those for front ends, which are kept, merged and
- * told; of the others it is the capability that asks for it as soon as it is there.
- */
-export type Asker = 'frontend' | { readonly coming: string }
+/** Who asks for a right, where it is not the service: front ends, for which it is kept, merged and told. */
+export type Asker = 'frontend'
 
 export interface RightDefinition {
   readonly name: string
@@ -59,8 +56,6 @@ export interface RightDefinition {
 }
 
 export interface ContextDefinition {
-  /** No grants of the context can be made before there is this capability. */
-  readonly coming?: string
   /** What an entry of a grant list may carry in this context. */
   readonly capabilities: {
     readonly active: boolean
@@ -85,15 +80,6 @@ function parameter(
 
 function right(name: string, group: string, comment: string, ...parameters: RightParameter[]): RightDefinition {
   return { name, group, comment, grantable: true, parameters }
-}
-
-/** A right for which the service does not ask yet. `GET /right` says so. */
-function coming(capability: string, one: RightDefinition): RightDefinition {
-  return {
-    ...one,
-    comment: `${one.comment} Asked for as soon as there are ${capability}.`,
-    asker: { coming: capability },
-  }
 }
 
 const objecttypeIds = parameter('objecttype_ids', 'integer-list', 'Object types that the right is limited to.')
@@ -398,9 +384,12 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
     principals: ['owner'],
     rights: [
       ...bagRights,
-      coming(
-        'uploads into collections',
-        right('create_in_collection', 'object', 'Create objects in the collection.', objecttypeIds, maskIds),
+      right(
+        'create_in_collection',
+        'object',
+        'Create objects in the collection, in the name of its owner, by uploads to its addresses; with link.',
+        objecttypeIds,
+        maskIds,
       ),
       // `link` and `unlink` are about the list; all others about the objects in it.
       ...recordRights,
@@ -429,10 +418,4 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
     principals: ['owner'],
     rights: [...personRights('group'), right('link', 'container', 'Change which users are in the group.')],
   },
-}
-
-/** Rights of a context that nothing asks for yet. */
-export function waitingRights(context: RightContext): ReadonlySet<string> {
-  const isWaiting = ({ asker }: RightDefinition): boolean => asker !== undefined && asker !== 'frontend'
-  return new Set(rightsCatalogue[context].rights.filter(isWaiting).map(({ name }) => name))
 }

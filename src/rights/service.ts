@@ -33,7 +33,6 @@ export {
   type RightContext,
   type RightDefinition,
   type TagRight,
-  waitingRights,
 } from './catalogue.ts'
 export { isCaller } from './compile.ts'
 export { createExplainService, type ExplainService } from './explain/service.ts'

@@ -71,7 +71,7 @@ export function createSystemService(deps: SystemDeps) {
         capabilities: {
           auth: true,
           read_only: config.readOnly,
-          geo_support: false,
+          geo_support: true,
           kubernetes: false,
           two_factor: true,
           ci_hub: false,

@@ -239,10 +239,6 @@ describe('saving', () => {
       [{ collection: { _id_parent: 2 } }, 'body.collection._id_parent'],
       [{ collection: {}, _owner: toUser(it.ids.stranger) }, 'body._owner'],
       [
-        { collection: {}, _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read create_in_collection')] },
-        'body._acl[0].rights.create_in_collection',
-      ],
-      [
         {
           collection: {},
           _acl: [wireGrant(toUser(it.ids.stranger), 'bag_read', { send_email_notification: { text: 5 } })],

@@ -136,3 +136,36 @@ test('rows of an append-only table can only be added, those of a remove-only tab
   await accepted(() => ({ [removed]: [] }))
   assert.deepEqual(await rows(), [['a', 'more'], []])
 })
+
+test('operations on what is stored keep to these tables, too', async () => {
+  const { _id } = await whole()
+  const edit = (operation: object) =>
+    svc
+      .as('root')
+      .patch('/db/sheet', [{ _objecttype: 'sheet', _mask: 'sheet__partial', _operations: [operation], sheet: { _id } }])
+  for (const operation of [
+    { op: 'remove', field: added, values: [{ text: 'a' }] },
+    { op: 'replace', field: added, values: [{ text: 'a' }], with: { text: 'b' } },
+    { op: 'replace_text', field: `${added}.text`, search: 'a', with: 'b' },
+    { op: 'append', field: removed, values: [{ text: 'b' }] },
+    { op: 'replace', field: removed, values: [{ text: 'r' }], with: { text: 'b' } },
+  ]) {
+    const { status, body } = await edit(operation)
+    assert.deepEqual([status, body.code], [400, 'FieldNotWritable'], JSON.stringify([operation, body]))
+  }
+  for (const operation of [
+    { op: 'append', field: shown, values: [{ text: 'b' }] },
+    { op: 'replace_text', field: 'shown', search: 'S', with: 'T' },
+    { op: 'replace_text', field: 'absent', search: 'A', with: 'B' },
+  ]) {
+    const { status, body } = await edit(operation)
+    assert.deepEqual([status, body.parameters?.name], [400, '0._operations.0.field'], JSON.stringify([operation, body]))
+  }
+  assert.equal((await edit({ op: 'prepend', field: added, values: [{ text: 'b' }] })).status, 200)
+  assert.equal((await edit({ op: 'remove', field: removed, values: [{ text: 'r' }] })).status, 200)
+  const stored = await read('sheet__standard', _id)
+  assert.deepEqual(
+    [added, removed].map((table) => stored[table].map(({ text }: Json) => text)),
+    [['b', 'a'], ['rr']],
+  )
+})

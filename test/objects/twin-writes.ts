@@ -99,6 +99,44 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
         return [...(kept ? stored : []), ...(added ? [{ loan: { borrower } }] : [])]
       })
 
+  /** What is done to what is stored: rows of the nested table and words of texts. */
+  const operations = (type: TypeName, wild: boolean): fc.Arbitrary<Part> => {
+    const nested = nestedOf[type]
+    const table = `_nested:${type}__${nested}`
+    const texts = columnsOf(type, false).flatMap(([name, kind]) => (kind.startsWith('text') ? [name] : []))
+    const inRows = nested
+      ? columnsOf(type, true).flatMap(([name, kind]) => (kind.startsWith('text') ? [name] : []))
+      : []
+    const word = fc.constantFrom(...words)
+    const text = fc
+      .record({
+        field: fc.constantFrom(...texts, ...inRows.map((name) => `${table}.${name}`)),
+        search: word,
+        with: word,
+        whole_words: flag,
+      })
+      .map(
+        (one): Part =>
+          () => ({ op: 'replace_text', ...one }),
+      )
+    const row = block(type, true, wild)
+    const rows = fc
+      .record({ op: some('append', 'prepend', 'remove', 'replace'), row, other: row, unless_present: flag })
+      .map(
+        ({ op, row: made, other, unless_present }): Part =>
+          (world) => ({
+            op,
+            field: table,
+            values: [made(world)],
+            ...(op === 'replace' ? { with: other(world) } : {}),
+            ...(unless_present && op === 'append' ? { unless_present: true } : {}),
+          }),
+      )
+    return fc
+      .array(nested ? fc.oneof(text, rows, rows) : text, { minLength: 1, maxLength: 2 })
+      .map((list) => (world) => list.map((one) => one(world)))
+  }
+
   const target = (type: TypeName, wild: boolean) => {
     const usable = (index: number) => knowledge.mayRead(index) && knowledge.mayWrite(index)
     const known = all(type).filter(usable)
@@ -134,6 +172,9 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
         format,
         strict: wild ? flag : fc.constant(undefined),
         loans: fc.option(fc.nat(99)),
+        operations: fc.option(operations(type, wild), { freq: 2 }),
+        // What the fields of the payload set is not what is stored.
+        alone: flag,
       })
       .chain((made) => {
         const at = how === 'create' ? null : made.target.index
@@ -153,6 +194,8 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
             lookup: { 'lookup:_id': { [key]: value }, _version: stored(it.index) },
             group: { _id: [...new Set([world.objectIds[it.index], world.objectIds[second.index]])] },
           }[how]
+          const edits = (method === 'PATCH' || how === 'group') && made.operations?.(world)
+          const alone = edits && made.alone
           const moves = how === 'create' || (how === 'update' && mayMove(it.index))
           const poolId = made.pool === null && how === 'create' ? names.pools[homePool] : names.pools[made.pool ?? -1]
           const body = {
@@ -163,11 +206,14 @@ export function twinWrites(draw: Draw, dry: boolean): Generators {
             ...(made.acl && how === 'create' && hasGrants(type)
               ? { _acl: [{ who: { user: { _id: names.users[1] } }, rights: { read: {} } }] }
               : {}),
+            ...(edits ? { _operations: edits } : {}),
             [type]: {
               ...identity,
               ...(hasPool(type) && poolId && moves ? { _pool: { pool: { _id: poolId } } } : {}),
-              ...values(world),
-              ...(nestedOf[type] ? { [`_nested:${type}__${nestedOf[type]}`]: rows.map((row) => row(world)) } : {}),
+              ...(alone ? {} : values(world)),
+              ...(nestedOf[type] && !alone
+                ? { [`_nested:${type}__${nestedOf[type]}`]: rows.map((row) => row(world)) }
+                : {}),
               ...(made.above ? parents(type, world, made.above, wild ? things.length : it.index) : {}),
               ...(type === 'work' && made.loans !== null && made.loans % 2 === 0
                 ? { [`_reverse_nested:${loansField}`]: made.loanRows(world) }

@@ -312,6 +312,46 @@ suite('settings that give rights', () => {
     ok(await tagger.client.post('tags', [{ ...group, _tags: [first, { reference: 'new', is_default: true }] }]))
   })
 
+  test('operations on what is stored give nothing that a save of the whole list would not give', async () => {
+    const [hers] = ok(
+      await root.post('/pool', [
+        { pool: { _id_parent: museum.pool }, _acl: [wireGrant(toUser(tagger.id), 'bag_read read create write mask')] },
+      ]),
+    )
+    const [guarded] = ok(
+      await root.post('tags', [
+        ...ok(await root.get('tags')),
+        { taggroup: {}, _tags: [{ reference: 'guarded', _acl: [wireGrant(toUser(writer.id), 'tag_add tag_remove')] }] },
+      ]),
+    ).at(-1)._tags
+    const block = { _pool: { pool: { _id: hers.pool._id } } }
+    const shared = [wireGrant(toUser(writer.id), 'read')]
+    const made = { _objecttype: 'work', _mask: '_all_fields', _acl: shared, _tags: [{ _id: guarded._id }], work: block }
+    const [{ work: stored }] = ok(await root.post('db/work', [made]))
+    const edit = (client: Client, operation: object) =>
+      client.patch('db/work', [
+        { _objecttype: 'work', _mask: 'work__standard', _operations: [operation], work: { _id: stored._id } },
+      ])
+    const own = [{ who: toUser(writer.id) }]
+    const refusals: [object, string][] = [
+      [{ op: 'append', field: '_acl', values: [wireGrant(toUser(tagger.id), 'read write acl')] }, 'acl'],
+      [{ op: 'remove', field: '_acl', values: own }, 'acl'],
+      [{ op: 'replace', field: '_acl', values: own, with: [wireGrant(toUser(tagger.id), 'acl')] }, 'acl'],
+      [{ op: 'remove', field: '_tags', values: [{ _id: guarded._id }] }, 'tag_remove'],
+      [{ op: 'replace', field: '_tags', values: [{ _id: guarded._id }], with: [{ _id: tag }] }, 'tag_remove'],
+    ]
+    for (const [operation, right] of refusals) {
+      const { status, body } = await edit(tagger.client, operation)
+      assert.deepEqual([status, body.code, body.parameters?.right], [403, 'ObjectInsufficientRights', right])
+    }
+    ok(await edit(root, { op: 'remove', field: '_tags', values: [{ _id: guarded._id }] }))
+    const added = await edit(tagger.client, { op: 'append', field: '_tags', values: [{ _id: guarded._id }] })
+    assert.deepEqual([added.status, added.body.parameters?.right], [403, 'tag_add'])
+    ok(await edit(tagger.client, { op: 'append', field: '_tags', values: [{ _id: tag }] }))
+    const [now] = ok(await root.get(`db/work/_all_fields/${stored._id}`))
+    assert.deepEqual([now._acl.length, now._tags.map((one: Json) => one._id)], [1, [tag]])
+  })
+
   test('system.rightpresetmanager alone changes nothing of what is shared', async () => {
     const save = (block: object) => presets.client.post('right/object/presets', [{ right_preset: block }])
     const [{ right_preset: made }] = ok(await save({ preset: { rights: { read: {} } } }))

@@ -35,6 +35,8 @@ export const access = {
     /** Every pattern must be found in a new password. */
     check: table({ regexp: text('', { required: true, maxLength: 1000, rule: regexpRule }) }, { maxRows: 20 }),
     hint: localized(),
+    /** Whether the sign-in page leads to a new password, where the service sends mail. */
+    showforgot: bool(true),
     /** `attempts` wrong passwords within `minutes` block further ones until the minutes are over; 0 never blocks. */
     blockclient: form({ attempts: int(10, { max: 1000 }), minutes: int(5, { min: 1, max: 1440 }) }),
   }),

@@ -1,6 +1,19 @@
-import { bool, file, form, list, localized, localizedOrText, select, table, text, waiting } from '../fields.ts'
-import { synonyms } from '../synonyms.ts'
-import { colourRule, languageRule, logoRule } from './rules.ts'
+import {
+  bool,
+  form,
+  type Localized,
+  list,
+  localized,
+  localizedOrText,
+  select,
+  table,
+  text,
+  waiting,
+  wrong,
+} from '../fields.ts'
+import { picture, pictureOrAddress } from '../pictures.ts'
+import { synonyms, synonymsFile } from '../synonyms.ts'
+import { colourRule, languageRule, urlRule } from './rules.ts'
 import { section } from './section.ts'
 
 const frontendLanguages = [
@@ -16,6 +29,26 @@ const frontendLanguages = [
   'uz-UZ',
 ] as const
 
+/** By language, as texts are, and each an address. */
+function localizedUrls() {
+  const texts = localized()
+  return {
+    ...texts,
+    check(wire: unknown, path: string, stored: unknown): unknown {
+      const checked = texts.check(wire, path, stored) as Localized
+      for (const [language, url] of Object.entries(checked)) {
+        if (url.length > 2000 || urlRule(url) !== null)
+          throw wrong(`${path}/${language}`, 'an absolute http or https URL')
+      }
+      return checked
+    },
+  }
+}
+
+function iconRule(name: string): string | null {
+  return /^[a-z0-9-]+$/.test(name) ? null : 'the name of an icon such as fa-cloud-download'
+}
+
 /** What the instance is called, how it looks and which languages it speaks. */
 export const general = {
   name: section('general', 'public', {
@@ -28,8 +61,22 @@ export const general = {
     /** Colours of the pages of the service; none: its own. */
     brand_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
     background_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
-    /** Picture above the pages in place of the name, as a `data:` address: it stands in each page. */
-    logo: text('', { maxLength: 60_000, rule: logoRule }),
+    /** Picture above the pages in place of the name, a file or a `data:` address: it stands in each page. */
+    logo: pictureOrAddress({ mostBytes: 45_000 }),
+    /** Where the picture leads to, by language; none: nowhere. */
+    logo_external_url: localizedUrls(),
+    /** Picture of the pages in the bar of the browser; none: that of the service. */
+    favicon: picture({ mostBytes: 20_000 }),
+    /** Picture behind the pages. */
+    login_background: picture({ mostBytes: 300_000 }),
+    /** What front ends show before anything is searched for. */
+    welcome_splash: select(['svc', 'custom_logo', 'off'], 'svc'),
+    /** Colours and icons that front ends offer for tags. */
+    tag_colors: table(
+      { tag_color: text('', { type: 'color', required: true, maxLength: 7, rule: colourRule }) },
+      { maxRows: 200 },
+    ),
+    tag_icons: table({ 'fa-icon': text('', { required: true, maxLength: 100, rule: iconRule }) }, { maxRows: 1000 }),
   }),
 
   openapi_spec_endpoint: section('general', 'system.config', {
@@ -62,7 +109,8 @@ export const general = {
         analyzer: form({
           icu_folding: waiting(bool(true), 'words are always compared without case and accents'),
           synonyms: synonyms(),
-          synonyms_file: waiting({ ...file(), required: false }, 'synonyms are given in `synonyms`'),
+          /** The same as a text file, beside those. */
+          synonyms_file: synonymsFile(),
         }),
       },
       { default: [{ value: 'en-US' }, { value: 'de-DE' }], key: 'value', required: true, maxRows: 100 },

@@ -37,7 +37,9 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   const { text, localized } = visit
   const { label, placeholder, info } = config.login
   const told = localized(info)
-  const content = html`${told ? html`<p>${told}</p>` : ''}${visit.form(
+  const preferred = config.saml.loginpreferred ? providerLinks(visit, page, isFirst) : []
+  const own = localized(config.saml.loginlink_internal)
+  const content = html`${told ? html`<p>${told}</p>` : ''}${preferred}${preferred.length > 0 ? html`<p class="or">${text('login.or')}</p>` : ''}${own ? html`<h2>${own}</h2>` : ''}${visit.form(
     '/api/oauth2/auth',
     joined([
       field({
@@ -66,17 +68,29 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
 
-/** Ways in that ask for no password. */
-function otherWays({ text, form, localized }: Visit, page: LoginPage): Html {
-  const { asked, config, passkeys, providers, basePath } = page
-  const way = (method: string, label: string): Html =>
-    form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
-  // Links, since the policy of the page lets no form lead to another server.
-  const links = providers.map(({ kind, name, label }) => {
+/** The provider that the section `saml` itself describes. */
+const isFirst = ({ kind, name }: ProviderOffer): boolean => kind === 'saml' && name === 'saml'
+
+/** Links, since the policy of the page lets no form lead to another server. */
+function providerLinks(
+  { localized }: Visit,
+  { asked, providers, basePath }: LoginPage,
+  shown: (offer: ProviderOffer) => boolean,
+): Html[] {
+  return providers.filter(shown).map(({ kind, name, label }) => {
     const fields = Object.entries({ ...requestFields(asked), auth_method: kind, provider: name })
     const query = new URLSearchParams(fields.filter((one): one is [string, string] => Boolean(one[1])))
     return html`<p class="way"><a class="button second" href="${basePath}/api/oauth2/auth?${query.toString()}">${localized(label) || name}</a></p>`
   })
+}
+
+/** Ways in that ask for no password. */
+function otherWays(visit: Visit, page: LoginPage): Html {
+  const { text, form } = visit
+  const { asked, config, passkeys } = page
+  const way = (method: string, label: string): Html =>
+    form('/api/oauth2/auth', button(label, { second: true }), { ...requestFields(asked), auth_method: method })
+  const links = providerLinks(visit, page, (offer) => !(config.saml.loginpreferred && isFirst(offer)))
   const ways = [
     ...links,
     ...(passkeys ? [way('passkey', text('passkey.signIn'))] : []),

@@ -53,7 +53,7 @@ export interface AuthorizeDependencies {
   flows: LoginFlows
   /** Whether a directory is asked for passwords, too. */
   asksDirectory: () => boolean
-  singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'hinted' | 'offers' | 'sessionOf'>
+  singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'first' | 'hinted' | 'offers' | 'sessionOf'>
   /** What comes between credentials and code. */
   steps: () => readonly LoginStep[]
   /** Whether passkeys sign in. */
@@ -117,6 +117,10 @@ export function createAuthorize(given: AuthorizeDependencies) {
         if (kept !== null && (await mayEnter(kept, visit.request.ip))) {
           return proved(visit, form, asked, { userId: kept, method: 'keep_login', login: null })
         }
+      }
+      if (method === 'auto' && !typed && !form.has('again')) {
+        const provider = singleSignOn.first()
+        if (provider !== null) return withProvider(visit, form, asked, provider)
       }
       // Guests come in without a form; who wants to sign in all the same says so by another method (CLIENT-028).
       if (!asked.managed && (method === 'anonymous' || (method === 'auto' && guests && !typed))) {

@@ -42,11 +42,23 @@ export function writerOf(mask: Mask): Writer {
   return writer
 }
 
+const rowWriters = new WeakMap<NestedField, Writer>()
+
+/** The same of the rows of a nested table. */
+export function rowWriterOf(field: NestedField): Writer {
+  let writer = rowWriters.get(field)
+  if (!writer) {
+    writer = fieldsWriter(field.fields)
+    rowWriters.set(field, writer)
+  }
+  return writer
+}
+
 function fieldsWriter(fields: readonly MaskField[]): Writer {
   const columns = fields.filter((field): field is ColumnField => field.kind === 'column' && field.mode === 'edit')
   const tables = fields
     .filter((field): field is NestedField => field.kind === 'nested' && field.mode === 'edit')
-    .map((field) => ({ field, rows: fieldsWriter(field.fields) }))
+    .map((field) => ({ field, rows: rowWriterOf(field) }))
   const written = new Set([...columns.map((field) => field.column.key), ...tables.map(({ field }) => field.table.key)])
   const defaults = columns.filter((field) => field.defaultValue !== undefined)
 
@@ -148,19 +160,36 @@ function mergeRows(
   const merged = after.map((row, index): ContentRow => {
     const uuid = row._u as string | undefined
     const old = uuid === undefined ? undefined : byUuid.get(uuid)
-    if (!old && field.removeOnly) throw notWritable(`${at}.${index}`, field, 'rows can only be removed')
     const content = rows.merge(row, old ?? null, `${at}.${index}`)
-    const result = Object.assign(content, { _u: uuid ?? crypto.randomUUID() }) as ContentRow
-    if (old && (field.appendOnly || field.removeOnly) && !sameContent(old, result)) {
-      throw notWritable(`${at}.${index}`, field, `rows can only be ${field.appendOnly ? 'added' : 'removed'}`)
-    }
-    return result
+    return Object.assign(content, { _u: uuid ?? crypto.randomUUID() }) as ContentRow
   })
-  if (field.appendOnly) {
-    const kept = new Set(merged.map((row) => row._u))
-    if (before.some((row) => !kept.has(row._u))) throw notWritable(at, field, 'rows can only be added')
-  }
+  assertRowsWritable(field, before, merged, at)
   return merged
+}
+
+/**
+ * Rows of a table where they can only be added, or only be removed.
+ * @throws {AppError} `FieldNotWritable` when they are changed otherwise.
+ */
+export function assertRowsWritable(
+  field: NestedField,
+  before: readonly ContentRow[],
+  after: readonly ContentRow[],
+  place: string,
+): void {
+  const { appendOnly, removeOnly } = field
+  if (!appendOnly && !removeOnly) return
+  const byUuid = new Map(before.map((row) => [row._u, row]))
+  for (const [index, row] of after.entries()) {
+    const old = byUuid.get(row._u)
+    if (!old && removeOnly) throw notWritable(`${place}.${index}`, field, 'rows can only be removed')
+    if (old && !sameContent(old, row)) {
+      throw notWritable(`${place}.${index}`, field, `rows can only be ${appendOnly ? 'added' : 'removed'}`)
+    }
+  }
+  if (!appendOnly) return
+  const kept = new Set(after.map((row) => row._u))
+  if (before.some((row) => !kept.has(row._u))) throw notWritable(place, field, 'rows can only be added')
 }
 
 /** Deep equality of contents; the order of keys does not count. */

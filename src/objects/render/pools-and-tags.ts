@@ -19,10 +19,16 @@ export function wirePool({ deps, caller }: Run, poolId: number): Wire {
   return wire
 }
 
-export function wireTags({ deps }: Run, { tags }: Head): Wire[] {
-  if (tags.length === 0) return []
+/**
+ * Tags of a version: those that it had itself, and of the kind that belongs to all versions those that the object has now. What
+ * the latest version has stands in its guard.
+ */
+export function wireTags({ deps }: Run, { tags, guard }: Head): Wire[] {
+  if (tags.length + guard.tags.length === 0) return []
   const snapshot = deps.tags.snapshot()
-  return tags.map((id) => {
+  const ofAll = (id: number): boolean => snapshot.get(id)?.type === 'all_versions'
+  const shown = tags === guard.tags ? tags : [...tags.filter((id) => !ofAll(id)), ...guard.tags.filter(ofAll)]
+  return shown.map((id) => {
     const tag = snapshot.get(id)
     if (!tag) return { _id: id }
     const wire = wireTagsKnown.get(tag) ?? wireTag(tag)

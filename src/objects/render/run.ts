@@ -53,7 +53,7 @@ export interface RenderDeps extends MaskDeps {
 /** What objects show of their pool. */
 export type ShownPool = Pick<Pool, 'id' | 'reference' | 'name' | 'shortname' | 'contact' | 'effectiveMasks'>
 
-export type ShownTag = Pick<Tag, 'id' | 'displayname' | 'reference' | 'shortname' | 'displaytype'>
+export type ShownTag = Pick<Tag, 'id' | 'type' | 'displayname' | 'reference' | 'shortname' | 'displaytype'>
 
 export interface RenderOptions {
   readonly format: Format

@@ -12,7 +12,7 @@ import type { TransitionService } from '../../transitions/service.ts'
 import type { MaskFilters } from '../masks/filter.ts'
 import type { Callbacks } from './callbacks/model.ts'
 import type { ExistingObject } from './existing-object.ts'
-import type { OwnerRef } from './request/payload.ts'
+import type { OwnerRef } from './request/refs.ts'
 
 export interface PoolInfo {
   readonly id: number

@@ -2,7 +2,7 @@ import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import type { FindPeople } from '../../rights/service.ts'
-import type { OwnerRef } from './request/payload.ts'
+import type { OwnerRef } from './request/refs.ts'
 
 /**
  * Users and groups named as owners, by reference object; absent: there is none that the actor may read. A constant

@@ -104,7 +104,8 @@ function identityRefs(draft: Draft): LinkRef[] {
 
 function refsOf(draft: Draft): LinkRef[] {
   const back = draft.back ? [draft.back] : []
-  return [...identityRefs(draft), ...draft.links.map((holder) => holder.target), ...(draft.parents ?? []), ...back]
+  const links = [...draft.links, ...draft.sought].map((holder) => holder.target)
+  return [...identityRefs(draft), ...links, ...(draft.parents ?? []), ...back]
 }
 
 /**
@@ -353,7 +354,7 @@ function fillLinks(
     targets.set(stored.systemObjectId, stored)
     return stored.systemObjectId
   }
-  for (const { target, holder, key } of draft.links) holder[key] = resolve(target)
+  for (const { target, holder, key } of [...draft.links, ...draft.sought]) holder[key] = resolve(target)
   if (draft.parents) item.parents = [...new Set(draft.parents.map(resolve))]
   assertUplink(item, resolver, byDraft)
   if (item.up && !item.up.field.column && !item.parents.includes(item.up.item.systemObjectId)) {

@@ -13,6 +13,7 @@ import { type CallbackReplacements, withReplacements } from './callbacks/replace
 import { type CallbackOutcome, nothingSaid, runCallbacks } from './callbacks/run-callbacks.ts'
 import { type Completed, checkResult, completeItems, followers } from './complete.ts'
 import { newContext, type ObjectDeps, type SaveContext } from './context.ts'
+import { applyEdits } from './edits/apply.ts'
 import { finishChange } from './finish-change.ts'
 import type { Item } from './item.ts'
 import { onCurrentModel } from './on-current-model.ts'
@@ -150,6 +151,7 @@ async function prepare(
   const sent = items.slice(0, drafts.length)
   await applySystemFields(context, items, options)
   await assertAccess(context, items, said.replaced)
+  await applyEdits(context, items, options)
   // It compares with what is stored, so it comes after the rights.
   const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)

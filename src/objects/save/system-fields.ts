@@ -3,12 +3,12 @@ import { AppError } from '../../platform/errors.ts'
 import { eachYielding, yieldIfDue } from '../../platform/process/cooperative-yield.ts'
 import { storedReference } from '../../platform/values/system-references.ts'
 import type { StoredGrant, TagRight } from '../../rights/service.ts'
-import { checkTags, mayTag } from '../../tags/service.ts'
+import { checkTags, mayTag, type TagSnapshot } from '../../tags/service.ts'
 import { sameContent } from '../masks/writer.ts'
 import type { SaveContext } from './context.ts'
 import { guarded } from './disclosure.ts'
 import { guardBefore, type Item } from './item.ts'
-import type { NamedRef, OwnerRef } from './request/payload.ts'
+import type { NamedRef, OwnerRef } from './request/refs.ts'
 
 /**
  * Pool, owner, tags and grants of the items from what their drafts say; what a draft does not say stays as stored. A
@@ -100,18 +100,33 @@ function isOwner(item: Item, owner: OwnerRef): boolean {
   return owner.kind === 'user' ? item.ownerUser === owner.id : item.ownerGroup === owner.id
 }
 
-function applyTags({ deps, rights }: SaveContext, item: Item, skipConstraints: boolean): void {
+function applyTags(context: SaveContext, item: Item, skipConstraints: boolean): void {
+  const { deps } = context
   if (!item.table.hasTags) {
     item.tags = []
     return
   }
   const snapshot = deps.tags.snapshot()
-  const tags = item.draft?.tags?.map((ref) => {
-    const id = ref.id ?? snapshot.byReference.get(ref.reference ?? '')?.id
-    if (id === undefined) throw new AppError('TagNotFound', { name: ref.place, ...named(ref) })
-    return id
-  })
+  const tags = item.draft?.tags?.map((ref) => tagOf(snapshot, ref))
   if (tags === undefined && item.current) return
+  giveTags(context, item, tags, skipConstraints)
+}
+
+/** The tag that is named, if there is one. */
+export function tagOf(snapshot: TagSnapshot, ref: NamedRef): number {
+  const id = ref.id ?? snapshot.byReference.get(ref.reference ?? '')?.id
+  if (id === undefined) throw new AppError('TagNotFound', { name: ref.place, ...named(ref) })
+  return id
+}
+
+/** Lets an object have these tags, and asks for the rights on those that it gets or loses; undefined: nothing is said of them. */
+export function giveTags(
+  { deps, rights }: SaveContext,
+  item: Item,
+  tags: readonly number[] | undefined,
+  skipConstraints: boolean,
+): void {
+  const snapshot = deps.tags.snapshot()
   const previous = item.current ? item.current.tags : null
   const available = deps.tags.available(item.table.id, item.poolId)
   item.tags = checkTags(snapshot, { tags, previous, available, skipConstraints })

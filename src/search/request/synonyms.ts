@@ -6,7 +6,11 @@ import type { Alternatives } from '../plan/plan.ts'
 /** The rules of a data language. */
 export interface LanguageSynonyms {
   readonly value: string
-  readonly analyzer: { readonly synonyms: readonly SynonymRule[] }
+  readonly analyzer: {
+    readonly synonyms: readonly SynonymRule[]
+    /** Those of a file, which count like the others. */
+    readonly synonyms_file: readonly SynonymRule[]
+  }
 }
 
 /** A term of a rule, and all that is looked for too. */
@@ -28,7 +32,7 @@ function lookupOf(language: LanguageSynonyms): Lookup {
   const known = lookups.get(language)
   if (known) return known
   const byFirst = new Map<string, Entry[]>()
-  for (const { from, to } of language.analyzer.synonyms) {
+  for (const { from, to } of [...language.analyzer.synonyms, ...language.analyzer.synonyms_file]) {
     const or = to.map(words).filter((term) => term.length > 0)
     for (const term of from.map(words)) {
       const [first] = term
@@ -53,7 +57,8 @@ export function alternativesOf(
   only: readonly string[] | null,
 ): readonly Alternatives[] | null {
   const asked = languages.filter(
-    ({ value, analyzer }) => analyzer.synonyms.length > 0 && (only === null || only.includes(value)),
+    ({ value, analyzer: { synonyms, synonyms_file } }) =>
+      synonyms.length + synonyms_file.length > 0 && (only === null || only.includes(value)),
   )
   if (asked.length === 0) return null
   const found = words(text)

@@ -68,6 +68,9 @@ export function createAccounts(deps: AccountDependencies): Accounts {
       confirmEmailPage(deps),
       registerPage(deps),
     ],
-    offers: () => ({ forgotPassword: sendsMail(baseConfig), register: mayRegister(baseConfig) }),
+    offers: () => ({
+      forgotPassword: sendsMail(baseConfig) && baseConfig.get().password.showforgot,
+      register: mayRegister(baseConfig),
+    }),
   }
 }

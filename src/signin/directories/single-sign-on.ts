@@ -290,6 +290,12 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       return only && !second ? { kind, name: only.name } : null
     },
 
+    /** The provider that people are sent to before they have chosen a way in; null: the page asks. */
+    first(): ProviderName | null {
+      const { url, metadata, loginredirect } = baseConfig.get().saml
+      return loginredirect && (url !== '' || metadata !== '') ? { kind: 'saml', name: 'saml' } : null
+    },
+
     /** The provider that the browser comes from by itself, once; null: none. */
     hinted({ request, reply }: Pick<Visit, 'request' | 'reply'>): ProviderName | null {
       const name = takeProviderHint(request, reply)

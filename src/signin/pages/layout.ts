@@ -14,10 +14,18 @@ export interface Layout {
   readonly wide?: boolean
 }
 
+interface Logo {
+  /** A picture in place of the name; empty: none. */
+  readonly picture: string
+  /** Where it leads to; empty: nowhere. */
+  readonly address: string
+}
+
 interface Surroundings {
   readonly instance: string
-  /** A picture in place of the name; empty: none. */
-  readonly logo: string
+  readonly logo: Logo
+  /** A picture for the bar of the browser; empty: that of the service. */
+  readonly favicon: string
   readonly language: PageLanguage
   readonly style: Style
   /** Where a proxy has put the service. */
@@ -31,8 +39,14 @@ export interface Style {
 }
 
 /** The style of all pages in the colours of the instance. It stands in the page, and the policy names its hash. */
-export function pageStyle({ brand, onBrand, background, onBackground }: PageColours): Style {
-  const own = background === null ? '' : `body { background: ${background}; color: ${onBackground} }`
+export function pageStyle({ brand, onBrand, background, onBackground }: PageColours, picture = ''): Style {
+  const colour = background === null ? '' : `body { background: ${background}; color: ${onBackground} }`
+  // The name is read on whatever the picture shows.
+  const behind =
+    picture &&
+    `body { background: url("${picture}") center / cover fixed }
+header > span { background: var(--card); color: var(--text); padding: .3rem .6rem; border-radius: .35rem }`
+  const own = `${colour}${behind}`
   const text = `
 :root { --brand: ${brand}; --on-brand: ${onBrand}; --card: #fff; --text: #1c2430; --muted: #566172; --line: #78859a; --bad: #a4161a; --bad-back: #fdeeee; color-scheme: light dark }
 * { box-sizing: border-box }
@@ -83,17 +97,21 @@ ${own}`
 /** One page as a whole: a heading, what is wrong, and the content. */
 export function renderLayout(
   { title, content, problem, wide = false }: Layout,
-  { instance, logo, language, style, basePath }: Surroundings,
+  { instance, logo, favicon, language, style, basePath }: Surroundings,
 ): Html {
   const skip = language.text('page.skip')
-  const name = logo === '' ? html`<span>${instance}</span>` : html`<img class="logo" src="${logo}" alt="${instance}">`
+  const name =
+    logo.picture === ''
+      ? html`<span>${instance}</span>`
+      : html`<img class="logo" src="${logo.picture}" alt="${instance}">`
+  const head = logo.address === '' ? name : html`<a href="${logo.address}">${name}</a>`
   return html`<!doctype html>
 <html lang="${language.lang}">
 <head><meta charset="utf-8"><title>${title} · ${instance}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
-<link rel="icon" href="${basePath}/favicon.svg"><style>${new Html(style.text)}</style></head>
+<link rel="icon" href="${favicon || `${basePath}/favicon.svg`}"><style>${new Html(style.text)}</style></head>
 <body${wide ? html` class="wide"` : ''}>
-<header><a class="skip" href="#content">${skip}</a>${name}</header>
+<header><a class="skip" href="#content">${skip}</a>${head}</header>
 <main id="content">
 <h1>${title}</h1>
 ${problem ? html`<p class="problem" role="alert" id="problem">${problem}</p>` : ''}

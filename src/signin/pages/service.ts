@@ -65,8 +65,8 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
   function styleOf(config: BaseConfig): Style {
     const known = styles.get(config)
     if (known) return known
-    const { brand_color, background_color } = config.appearance
-    const style = pageStyle(pageColours(brand_color, background_color))
+    const { brand_color, background_color, login_background } = config.appearance
+    const style = pageStyle(pageColours(brand_color, background_color), login_background)
     styles.set(config, style)
     return style
   }
@@ -79,6 +79,8 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
     const instance = localized(config.name.title) || 'Strongroom'
     const browser = pageBrowser(request, reply)
     const style = styleOf(config)
+    const { favicon, logo_external_url } = config.appearance
+    const logo = { picture: config.appearance.logo, address: localized(logo_external_url) }
     return {
       request,
       reply,
@@ -100,7 +102,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
           .headers(pageHeaders)
           .header('Content-Security-Policy', pagePolicy({ style, formTargets, scripts, connects: scripts.length > 0 }))
           .type('text/html; charset=utf-8')
-          .send(renderLayout(layout, { instance, logo: config.appearance.logo, language, style, basePath }).toString())
+          .send(renderLayout(layout, { instance, logo, favicon, language, style, basePath }).toString())
       },
     }
   }

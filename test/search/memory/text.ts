@@ -20,7 +20,7 @@ export function matchesText(clause: TextClause, spot: Spot, asked: Asked): boole
   return matchesWords(clause, spot, asked) || clause.targets.some((target) => matchesWhole(clause, target, spot, asked))
 }
 
-function matchesWords({ text, mode, phrase, targets }: TextClause, spot: Spot, asked: Asked): boolean {
+function matchesWords({ text, mode, phrase, targets, synonyms }: TextClause, spot: Spot, asked: Asked): boolean {
   const units: Unit[] =
     mode === 'wildcard'
       ? usable(patterns(text, 'words')).map(unitOf)
@@ -30,16 +30,18 @@ function matchesWords({ text, mode, phrase, targets }: TextClause, spot: Spot, a
               word === wanted,
         )
   if (units.length === 0) return false
-  if ((phrase || mode === 'token') && units.length > 1) {
-    const sequences = targets.flatMap(({ field, languages }) =>
-      (field ? [field] : fulltextFields(spot, asked)).flatMap((each) => sequencesOf(each, languages, spot, asked)),
-    )
-    return sequences.some((sequence) =>
-      sequence.some((_, at) => units.every((unit, n) => unit(sequence[at + n] ?? ''))),
-    )
-  }
+  const sideBySide = (wanted: readonly Unit[]): boolean =>
+    targets
+      .flatMap(({ field, languages }) =>
+        (field ? [field] : fulltextFields(spot, asked)).flatMap((each) => sequencesOf(each, languages, spot, asked)),
+      )
+      .some((sequence) => sequence.some((_, at) => wanted.every((unit, n) => unit(sequence[at + n] ?? ''))))
+  if ((phrase || mode === 'token') && units.length > 1) return sideBySide(units)
   const bag = targets.flatMap((target) => bagOf(target, spot, asked))
-  return units.every((unit) => bag.some(unit))
+  if (!synonyms) return units.every((unit) => bag.some(unit))
+  const stands = (term: readonly string[]): boolean =>
+    term.length === 1 ? bag.includes(term[0] as string) : sideBySide(term.map((wanted) => (word) => word === wanted))
+  return synonyms.every(({ words: own, or }) => own.every((word) => bag.includes(word)) || or.some(stands))
 }
 
 const usable = (found: readonly Pattern[]): readonly Pattern[] =>

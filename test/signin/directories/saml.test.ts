@@ -603,3 +603,33 @@ test('who is disabled, or belongs to this instance, does not get in; an unreadab
   assert.equal((await new TestVisitor(svc).authorize({ auth_method: 'saml' })).status, 400)
   assert.equal((await new TestVisitor(svc).get('/api/saml/metadata', {}, { accept: 'application/json' })).status, 404)
 })
+
+test('the button of the provider stands first, and the own form has a name, when that is configured', async () => {
+  await configure()
+  const page = async () => (await new TestVisitor(svc).authorize({ auth_method: 'auto,native' })).body
+  const order = (body: string) => [/class="way"/, /<form /, /Accounts of the museum/].map((part) => body.search(part))
+  const [button, form] = order(await page()) as [number, number]
+  assert.ok(form > 0 && button > form)
+  await configure({ loginpreferred: true, loginlink_internal: { 'en-US': 'Accounts of the museum' } })
+  const preferred = await page()
+  const [first, own, heading] = order(preferred) as [number, number, number]
+  assert.ok(first > 0 && first < heading && heading < own, preferred)
+  assert.equal(preferred.split('class="way"').length, 2)
+  await configure()
+})
+
+test('people are sent to the provider at once, when that is configured, unless their client asks for another way', async () => {
+  await configure({ loginredirect: true })
+  const gone = await new TestVisitor(svc).authorize()
+  assert.deepEqual([gone.status, gone.location?.host], [302, 'idp.example.org'], gone.body)
+  for (const more of [{ auth_method: 'native' }, { again: '1' }, { auth_method: 'native,ldap' }]) {
+    const page = await new TestVisitor(svc).authorize(more)
+    assert.deepEqual([page.status, page.body.includes('name="password"')], [200, true], JSON.stringify(more))
+  }
+  const typed = await new TestVisitor(svc).authorize({ login: 'root', password: 'wrong' })
+  assert.equal(typed.status, 200)
+  // Without a provider there is nowhere to go.
+  await configure({ loginredirect: true, metadata: '', providers: [] })
+  assert.equal((await new TestVisitor(svc).authorize()).status, 200)
+  await configure()
+})

@@ -63,6 +63,13 @@ export function replaceDraft(context: PayloadContext, draft: Draft, { object, sh
   return {
     ...draft,
     ...(sameFields ? {} : { written: parsed.written, links: parsed.links, over: { mask, partial: false } }),
+    edits: draft.edits && {
+      ...draft.edits,
+      // What was shown had them already.
+      ...(sameFields ? {} : { fields: [] }),
+      ...(differs('_tags') ? { tags: [] } : {}),
+      ...(differs('_acl') ? { grants: [] } : {}),
+    },
     ...(differs('_comment') ? { comment: parsed.comment } : {}),
     ...(differs('_tags') ? { tags: parsed.tags } : {}),
     ...(differs('_pool') || differsInside('_pool') ? { pool: parsed.pool } : {}),

@@ -7,7 +7,7 @@ import type { SaveContext } from '../context.ts'
 import { knowsStored } from '../disclosure.ts'
 import type { Item } from '../item.ts'
 import { sameAsStored } from '../write/same-as-stored.ts'
-import { blockKeys, linkKeys, objectKeys, systemKeys, valueKeys } from './known-keys.ts'
+import { blockKeys, editsKey, linkKeys, objectKeys, systemKeys, valueKeys } from './known-keys.ts'
 
 /** What of a payload had no effect: the first paths, and how many there are besides. */
 export interface Ignored {
@@ -64,8 +64,8 @@ function readItem(context: SaveContext, item: Item, paths: IgnoredPaths): void {
     readFields(block, stored?.content ?? null, at, fields, (key) => known(key) || objectKeys.has(key), paths)
   } else {
     for (const key in wire) {
-      if (!objectKeys.has(key) && key !== item.table.name) {
-        paths.add(place, key, () => [...objectKeys, item.table.name])
+      if (!objectKeys.has(key) && key !== item.table.name && key !== editsKey) {
+        paths.add(place, key, () => [...objectKeys, item.table.name, editsKey])
       }
     }
     readFields(block, stored?.content ?? null, at, fields, known, paths)

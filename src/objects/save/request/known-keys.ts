@@ -43,6 +43,9 @@ export const objectKeys: ReadonlySet<string> = new Set([
   '_mapped_metadata_created',
 ])
 
+/** Beside the block of an object that is changed: what is done to what is stored. */
+export const editsKey = '_operations'
+
 /** Beside the block of a linked object, besides. */
 export const linkKeys: ReadonlySet<string> = new Set(['_not_allowed', '_purged_or_deferred'])
 

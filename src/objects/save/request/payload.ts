@@ -5,19 +5,21 @@ import { type LinkRef, parseGlobalId, parseLink, parseLookup } from '../../conte
 import { invalidValue, isRecord, isUuid, printable } from '../../content/values.ts'
 import { type Holder, writerOf } from '../../masks/writer.ts'
 import type { Content } from '../../stored/content.ts'
+import type { Edits } from '../edits/model.ts'
+import { parseEdits } from '../edits/parse.ts'
 import { groupOf } from './group-edit.ts'
+import {
+  creatorOf,
+  isSaid,
+  type NamedRef,
+  type OwnerRef,
+  ownerOf,
+  parentsOf,
+  poolOf,
+  positive,
+  tagsOf,
+} from './refs.ts'
 import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
-
-/** The pool, owner and tags as a payload names them: by id or by `lookup:_id` with a reference. */
-export interface NamedRef {
-  readonly id?: number
-  readonly reference?: string
-  readonly place: string
-}
-
-export interface OwnerRef extends NamedRef {
-  readonly kind: 'user' | 'group'
-}
 
 /** What a draft was read from; a flat row is its own block. */
 export interface Sent {
@@ -59,6 +61,10 @@ export interface Draft {
   /** Values of the fields that the mask lets be written and the payload has; links are filled in when resolved. */
   readonly written: Content
   readonly links: readonly Holder[]
+  /** Links that edits look for: nothing is linked to them. */
+  readonly sought: readonly Holder[]
+  /** What comes over the values, from what is stored then. */
+  readonly edits: Edits | null
   /** How the values are put over what is stored: by the mask of the draft, unless a callback has replaced them. */
   readonly over: { readonly mask: Mask; readonly partial: boolean }
   /** The unique identifier by which callbacks know a new object that has none of its own yet. */
@@ -162,6 +168,8 @@ function parseDraft(
   const written = writerOf(mask).read(block, { place: at, links })
   const systemObjectId = systemIdOf(wire, place, context.databaseName)
   const reverse = new Map<ReverseField, Draft[]>()
+  const sought: Holder[] = []
+  const edits = editsOf(context, mask, { wire, place: whole ?? place, up }, { added: links, sought })
   const draft: Draft = {
     sent: { wire, block, at, place: whole ?? place },
     partial: context.partial,
@@ -184,6 +192,8 @@ function parseDraft(
     parents: writable(mask, 'parent') ? parentsOf(table, block, at) : undefined,
     written,
     links,
+    sought,
+    edits,
     over: { mask, partial: context.partial },
     reverse,
     up,
@@ -225,13 +235,23 @@ function backOf(up: NonNullable<Draft['up']>, block: Record<string, unknown>, at
   return parseLink(column.target, block[column.name], `${at}.${column.name}`)
 }
 
+/** Edits look at what is stored, so what has them is an object that stays as it is otherwise. */
+function editsOf(
+  { partial }: PayloadContext,
+  mask: Mask,
+  { wire, place, up }: { readonly wire: Record<string, unknown>; readonly place: string; readonly up: Draft['up'] },
+  links: Parameters<typeof parseEdits>[3],
+): Edits | null {
+  if (isSaid(wire._operations) && (!partial || up)) {
+    const expected = 'absent: PATCH has it, and a payload whose _id is a list'
+    throw invalidValue(`${place}._operations`, wire._operations, expected)
+  }
+  return parseEdits(mask, wire, place, links)
+}
+
 /** System fields are written unless the mask switches them off or shows them only. */
 function writable(mask: Mask, field: 'tags' | 'pool' | 'owner' | 'acl' | 'parent'): boolean {
   return mask.system[field].edit === 'edit'
-}
-
-function isSaid(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 /** Null is false, as it is cleared. */
@@ -239,15 +259,6 @@ function flagOf(value: unknown, place: string): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value
   if (value === null) return false
   throw invalidValue(place, value, 'true or false')
-}
-
-/** A positive integer or absent. */
-function positive(value: unknown, place: string): number | undefined {
-  if (value === undefined || value === null) return undefined
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
-    throw invalidValue(place, value, 'a positive integer below 2^53')
-  }
-  return value
 }
 
 function systemIdOf(wire: Record<string, unknown>, place: string, databaseName: string): number | undefined {
@@ -275,82 +286,4 @@ function commentOf(value: unknown, place: string): string | undefined {
     throw invalidValue(place, value, 'text of at most 10000 characters')
   }
   return value
-}
-
-function tagsOf(value: unknown, place: string): NamedRef[] | undefined {
-  if (value === undefined) return undefined
-  if (value === null) return []
-  if (!Array.isArray(value)) throw invalidValue(place, value, 'a list of tags')
-  return value.map((entry, index) => namedRef(entry, `${place}.${index}`))
-}
-
-/** `{_id}`, or `lookup:_id` with a `reference`. */
-function namedRef(value: unknown, place: string): NamedRef {
-  if (!isRecord(value)) throw invalidValue(place, value, 'an object with _id or lookup:_id')
-  const id = positive(value._id, `${place}._id`)
-  if (id !== undefined) return { id, place }
-  const lookup = value['lookup:_id']
-  const reference = isRecord(lookup) ? lookup.reference : undefined
-  if (typeof reference !== 'string' || reference === '')
-    throw invalidValue(place, value, 'an object with _id or lookup:_id')
-  return { reference, place }
-}
-
-/** The specification lists `_pool` beside the block, stored objects show it inside; both are read, inside first. */
-function poolOf(
-  wire: Record<string, unknown>,
-  block: Record<string, unknown>,
-  place: string,
-  at: string,
-): NamedRef | null | undefined {
-  const inside = block._pool !== undefined
-  const value = inside ? block._pool : wire._pool
-  if (value === undefined || value === null) return value
-  const where = inside ? `${at}._pool` : `${place}._pool`
-  if (!isRecord(value) || !isRecord(value.pool)) throw invalidValue(where, value, 'an object {"pool": {"_id"}}')
-  return namedRef(value.pool, `${where}.pool`)
-}
-
-function ownerOf(value: unknown, place: string): OwnerRef | undefined {
-  if (value === undefined || value === null) return undefined
-  if (!isRecord(value)) throw invalidValue(place, value, 'an owner')
-  const [kind, second] = (['user', 'group'] as const).filter((one) => isRecord(value[one]))
-  if (kind === undefined || second) throw invalidValue(place, value, 'an owner with user or group')
-  const { _basetype } = value
-  if (_basetype !== undefined && _basetype !== kind) throw invalidValue(`${place}._basetype`, _basetype, `"${kind}"`)
-  return { kind, ...namedRef(value[kind] as Record<string, unknown>, `${place}.${kind}`) }
-}
-
-function creatorOf(value: unknown, place: string): OwnerRef | undefined {
-  const creator = ownerOf(value, place)
-  if (creator?.kind === 'group') throw invalidValue(place, value, 'a user')
-  return creator
-}
-
-/**
- * Parents as written: `_id_parent` (the `_id` of the parent), `lookup:_id_parent`, and for polyhierarchies `_parents`.
- * Null takes the object to the top level.
- */
-function parentsOf(table: Table, block: Record<string, unknown>, at: string): LinkRef[] | undefined {
-  if (!table.hierarchical && !table.polyhierarchical) return undefined
-  if (table.polyhierarchical && block._parents !== undefined) return parentList(table, block._parents, `${at}._parents`)
-  const lookup = block['lookup:_id_parent']
-  if (isSaid(lookup)) return [parseLookup(table, lookup, `${at}.lookup:_id_parent`)]
-  const id = block._id_parent
-  if (id === undefined) return undefined
-  if (id === null) return []
-  return [{ by: 'id', table, id: positive(id, `${at}._id_parent`) as number, place: `${at}._id_parent` }]
-}
-
-function parentList(table: Table, value: unknown, place: string): LinkRef[] {
-  if (value === null) return []
-  if (!Array.isArray(value)) throw invalidValue(place, value, 'a list of parents')
-  const result: LinkRef[] = []
-  for (const [index, entry] of value.entries()) {
-    if (entry === null) continue
-    const at = `${place}.${index}`
-    if (typeof entry === 'number') result.push({ by: 'id', table, id: positive(entry, at) as number, place: at })
-    else result.push(parseLink(table, entry, at))
-  }
-  return result
 }

@@ -85,20 +85,27 @@ export function isReverse(model: Model, column: number | null): boolean {
 
 /**
  * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new
- * version.
+ * version. Nor is there one of an object in which edits found nothing to change.
  */
 export async function markUnchanged(items: readonly Item[], yielder: Yielder): Promise<void> {
   const mark = (item: Item): void => {
     const { current } = item
-    if (item.up && current && item.mode === 'update') item.changed = differs(item, current)
+    const edits = item.draft?.edits ?? null
+    if (!(item.up || edits) || !current || item.mode !== 'update') return
+    // A comment on edits says why; where they find nothing to change it says nothing.
+    item.changed = edits ? isOther(item, current) : differs(item, current)
   }
   await eachYielding(items, mark, yielder)
 }
 
 /** Whether an object comes to something else than is stored of it. */
 export function differs(item: Item, stored: StoredObject): boolean {
+  return item.comment !== null || isOther(item, stored)
+}
+
+/** The same, whatever its comment says. */
+function isOther(item: Item, stored: StoredObject): boolean {
   return (
-    item.comment !== null ||
     item.poolId !== stored.poolId ||
     item.ownerUser !== stored.ownerUser ||
     item.ownerGroup !== stored.ownerGroup ||

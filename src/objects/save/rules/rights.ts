@@ -87,7 +87,7 @@ function nameOf(key: string, to: number, row = ''): string {
   return `${row}/${key}=${to}`
 }
 
-function noTarget(item: Item, field: string): AppError {
+export function noTarget(item: Item, field: string): AppError {
   return new AppError(
     'ObjectInsufficientRights',
     { name: item.place, right: 'read', field, objecttype: item.table.name },

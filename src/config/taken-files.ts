@@ -1,0 +1,110 @@
+/**
+ * Settings that are files, of which the service needs the content all the time. It is read when the file is named, and kept
+ * beside its number: contents of files do not change, and nobody waits for a location to start or to show a page.
+ */
+import { type Field, file, isRecord, type TakenContent, type Taking, wrong } from './fields.ts'
+
+interface TakenFile<Value> extends Taking {
+  /** What was kept, as the code sees it; null: there is no file. */
+  readonly read: (kept: string | null) => Value
+}
+
+/** A file whose content is kept with the setting; clients see the file alone. */
+export function takenFile<Value>({ mostBytes, take, read }: TakenFile<Value>): Field<Value> {
+  const inner = file()
+  return {
+    type: inner.type,
+    default: null,
+    more: inner.more,
+    taking: { mostBytes, take },
+    check(wire, path, stored) {
+      const checked = inner.check(wire, path, undefined) as Record<string, unknown>
+      const kept = isRecord(stored) && stored._id === checked._id ? stored.kept : undefined
+      return typeof kept === 'string' ? { ...checked, kept } : checked
+    },
+    read: (wire) => read(isRecord(wire) && typeof wire.kept === 'string' ? wire.kept : null),
+    show(wire) {
+      if (!isRecord(wire)) return wire
+      const { kept: _, ...shown } = wire
+      return shown
+    },
+  }
+}
+
+/** Where settings get the files that they name. */
+export interface SettingFiles {
+  /** Keeps the files of a section, as long as it names them. @throws {AppError} for those that the actor may not have. */
+  hold(section: string, files: readonly HeldFile[]): Promise<void>
+  /** By number; absent: there is none, null: it has more bytes. */
+  contents(ids: readonly number[], mostBytes: number): Promise<ReadonlyMap<number, TakenContent | null>>
+}
+
+interface HeldFile {
+  readonly id: number
+  readonly path: string
+  /** The setting has named it before. */
+  readonly known: boolean
+}
+
+interface Named {
+  readonly value: Record<string, unknown>
+  readonly taking: Taking
+  readonly path: string
+}
+
+/**
+ * Reads the files that changed sections name anew, and puts what is kept of them into the sections.
+ * @throws {AppError} `ServerGeneric` with the path of the setting
+ */
+export async function takeFiles(
+  files: SettingFiles,
+  changed: ReadonlyMap<string, Record<string, unknown>>,
+  fieldOf: (section: string) => Field<unknown> | undefined,
+): Promise<void> {
+  for (const [section, value] of changed) {
+    const field = fieldOf(section)
+    if (!field || !takes(field)) continue
+    const named = filesIn(field, value, `system/config/${section}`)
+    const held = named.map(({ value: { _id, kept }, path }) => ({ id: _id as number, path, known: kept !== undefined }))
+    await files.hold(section, held)
+    await readFiles(
+      files,
+      named.filter(({ value: { kept } }) => kept === undefined),
+    )
+  }
+}
+
+async function readFiles(files: SettingFiles, named: readonly Named[]): Promise<void> {
+  if (named.length === 0) return
+  const mostBytes = Math.max(...named.map(({ taking }) => taking.mostBytes))
+  const contents = await files.contents(
+    named.map(({ value }) => value._id as number),
+    mostBytes,
+  )
+  for (const { value, taking, path } of named) {
+    const content = contents.get(value._id as number)
+    if (content === undefined) throw wrong(path, 'the id of a file')
+    if (content === null || content.bytes.length > taking.mostBytes) {
+      throw wrong(path, `a file of at most ${taking.mostBytes} bytes`)
+    }
+    const taken = taking.take(content)
+    if ('expected' in taken) throw wrong(path, taken.expected)
+    value.kept = taken.kept
+  }
+}
+
+/** Whether a field is or has such a file. */
+function takes({ taking, members, row }: Field<unknown>): boolean {
+  return taking !== undefined || (row !== undefined && takes(row)) || Object.values(members ?? {}).some(takes)
+}
+
+function filesIn(field: Field<unknown>, value: unknown, path: string): Named[] {
+  const { taking, members, row } = field
+  if (taking && isRecord(value)) return [{ value, taking, path }]
+  if (row && Array.isArray(value)) return value.flatMap((item, index) => filesIn(row, item, `${path}/${index}`))
+  if (!members || !isRecord(value)) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const member = Object.hasOwn(members, name) ? members[name] : undefined
+    return member ? filesIn(member, inner, `${path}/${name}`) : []
+  })
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ask, startDrives } from '../drives/support.ts'
+import { toUser, wireGrant } from '../rights/people.ts'
+import type { Answer, Json } from '../support/client.ts'
+
+let drives: Awaited<ReturnType<typeof startDrives>>
+/** Of the object type `photo` and its preferred mask. */
+let type: number
+let mask: number
+before(async () => {
+  drives = await startDrives()
+  // The owner knows with whom to share.
+  for (const id of [drives.ids.stranger, drives.ids.editor]) {
+    const [{ user }] = (await drives.svc.as('root').get(`/user/${id}`)).body
+    const _acl = [wireGrant({ group: { 'lookup:_id': { reference: ':all' } } }, 'bag_read')]
+    await drives.svc.as('root').post('/user', [{ user: { _id: id, _version: user._version }, _acl }])
+  }
+  const masks = (await drives.svc.as('root').get('mask/CURRENT')).body.masks
+  const found = masks.find((one: Json) => one.name === 'photo__standard')
+  ;[type, mask] = [found.table_id, found.mask_id]
+})
+after(() => drives.svc[Symbol.asyncDispose]())
+
+const editor = () => drives.svc.as('editor')
+const who = () => toUser(drives.ids.stranger)
+
+/** Another list of grants of a collection. */
+async function share(id: number, acl: object[], login = 'editor'): Promise<Answer> {
+  const { collection } = (await drives.svc.as('root').get(`/collection/${id}`)).body
+  return drives.svc.as(login).post(`/collection/${id}`, { collection: { _version: collection._version }, _acl: acl })
+}
+
+async function urls(id: number, login = 'stranger'): Promise<string[] | undefined> {
+  const { status, body } = await drives.svc.as(login).get(`/collection/${id}`)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body._hotfolder_upload_urls?.map((one: Json) => one.url)
+}
+
+const creating = (item: object) => ({ who: who(), rights: { bag_read: {}, link: {}, create_in_collection: item } })
+
+test('create_in_collection tells where to upload, together with link, within its object types and masks', async () => {
+  const { id } = await drives.collection()
+  for (const [item, given] of [
+    [{}, true],
+    [{ objecttype_ids: [type] }, true],
+    [{ objecttype_ids: [type + 1000] }, false],
+    [{ objecttype_ids: [] }, false],
+    [{ mask_ids: { [type]: [mask] } }, true],
+    [{ mask_ids: { [type]: ['standard'] } }, true],
+    [{ mask_ids: { [type]: [mask + 1000] } }, false],
+    [{ objecttype_ids: [type], mask_ids: { [type]: [] } }, false],
+  ] as const) {
+    const answer = await share(id, [creating(item)])
+    assert.equal(answer.status, 200, JSON.stringify([item, answer.body]))
+    assert.equal((await urls(id))?.length, given ? 2 : undefined, JSON.stringify(item))
+  }
+  // Both limits are of one grant.
+  const apart = [{ objecttype_ids: [type], mask_ids: { [type]: [] } }, { objecttype_ids: [type + 1000] }]
+  assert.equal((await share(id, apart.map(creating))).status, 200)
+  assert.equal(await urls(id), undefined)
+  for (const rights of ['bag_read create_in_collection', 'bag_read link', 'bag_read link create']) {
+    const answer = await share(id, [wireGrant(who(), rights)])
+    if (answer.status === 200) assert.equal(await urls(id), undefined, rights)
+    else assert.equal(answer.body.code, 'UnknownRight', JSON.stringify(answer.body))
+  }
+  assert.equal((await share(id, [creating({})])).status, 200)
+  const shown = (await drives.svc.as('stranger').get(`/collection/${id}`)).body
+  assert.deepEqual(shown._generated_rights.create_in_collection, {})
+  assert.deepEqual((await editor().get(`/collection/${id}`)).body._generated_rights.create_in_collection, {})
+})
+
+test('what is uploaded there is made in the name of the owner; by the interface one acts in the own name', async () => {
+  const { id } = await drives.collection()
+  assert.equal((await share(id, [creating({})])).status, 200)
+  const [drive = ''] = (await urls(id)) ?? []
+  const put = await ask(`${drives.base}${new URL(drive).pathname}note.txt`, 'PUT', {}, Buffer.from('words'))
+  assert.equal(put.status, 201, put.text)
+  const [entry] = (await editor().get(`/collection/objects/${id}`)).body.objects
+  const systemObjectId = Number(entry._global_object_id.split('@')[0])
+  const [photo] = (await editor().get(`/db/photo/photo__standard/system_object_id/${systemObjectId}`)).body
+  assert.equal(photo._owner.user._id, drives.ids.editor)
+  // By the interface one acts in the own name, and needs the rights oneself.
+  const own = { _objecttype: 'photo', _mask: 'photo__standard', photo: { _pool: { pool: { _id: drives.pool } } } }
+  const refused = await drives.svc.as('stranger').post('/db/photo', [own], { collection: id })
+  assert.deepEqual([refused.status, refused.body.code], [400, 'PoolNotFound'])
+})
+
+test('the owner alone gives it: by it others act in the name of the owner', async () => {
+  const { id } = await drives.collection()
+  const manager = wireGrant(who(), 'bag_read bag_write bag_acl link')
+  assert.equal((await share(id, [manager])).status, 200)
+  const mine = (await drives.svc.as('stranger').get(`/collection/${id}`)).body._acl[0]
+  for (const acl of [
+    [{ ...mine, rights: { ...mine.rights, create_in_collection: {} } }],
+    [mine, creating({})],
+    [mine, { who: { _owner: true }, rights: { create_in_collection: {} } }],
+  ]) {
+    const { status, body } = await share(id, acl, 'stranger')
+    assert.deepEqual([status, body.code, body.parameters.right], [403, 'RightRequired', 'owner'], JSON.stringify(body))
+  }
+  assert.equal(await urls(id), undefined)
+  // Below it, too, and by a new collection.
+  const below = await drives.svc.as('root').post('/collection', { collection: { _id_parent: id } })
+  assert.equal(below.status, 200, JSON.stringify(below.body))
+  const inner = await share(below.body.collection._id, [creating({})], 'stranger')
+  assert.deepEqual([inner.status, inner.body.parameters?.right], [403, 'owner'])
+  // What the owner has given may be sent back, and taken away.
+  assert.equal((await share(id, [manager, creating({})])).status, 200)
+  const given = (await drives.svc.as('stranger').get(`/collection/${id}`)).body._acl
+  assert.equal((await share(id, given, 'stranger')).status, 200)
+  assert.equal((await urls(id))?.length, 2)
+  assert.equal((await share(id, [given[0]], 'stranger')).status, 200)
+  assert.equal(await urls(id), undefined)
+})

@@ -260,6 +260,14 @@ function leafPaths({ children }: XmlElement, before: readonly string[] = []): st
   })
 }
 
+test('a record that would be too long is refused before it is put together', () => {
+  const document = createDocument(lido, ['en-US'])
+  const path = readXmlPath(lido, 'descriptiveMetadata/objectRelationWrap/subjectWrap/subjectSet/displaySubject', '')
+  const texts = Array.from({ length: 15_000 }, (_, n) => `subject ${n}`)
+  document.add({ path, texts, list: true, l10n: false })
+  assert.throws(() => document.add({ path, texts, list: true, l10n: false }), { code: 'ServerGeneric' })
+})
+
 test('whatever a mapping says at whichever elements, the record is valid', () => {
   const value = fc.oneof(
     fc.constantFrom(

@@ -9,10 +9,11 @@ import { lido } from '../../src/mappings/xml/lido.ts'
 import { mods } from '../../src/mappings/xml/mods.ts'
 import { readXmlPath, type XmlElement, type XmlStructure } from '../../src/mappings/xml/structure.ts'
 import { ok } from '../collections/support.ts'
-import { exported, fetchedFile } from '../exports/support.ts'
+import { draft, exported, fetchedFile, ran, saved } from '../exports/support.ts'
 import { picture, upload } from '../files/support.ts'
 import type { Json } from '../support/client.ts'
 import { inPool, payload } from '../support/seed/museum.ts'
+import { statementsOf } from '../support/statements.ts'
 import { actingRoot, asActor, refs, type Scene, startScene, written } from './scene.ts'
 
 const folder = join(import.meta.dirname, 'schemas')
@@ -183,7 +184,11 @@ suite('objects as LIDO and MODS', () => {
       await Promise.all([1, 999_999, 'lide', `xmlmapping/${made.id}`, 'html'].map(refused)),
       [400, 400, 400, 400, 400],
     )
+    const { export: stored } = await saved(scene.svc, 'root', draft({ xml: true, mapping: made.id }))
     ok(await root().delete(`/xmlmapping/mapping/${made.id}`))
+    const gone = await ran(scene.svc, 'root', stored._id)
+    assert.equal(gone._state, 'failed')
+    assert.match(JSON.stringify(gone._log), new RegExp(`no mapping ${made.id}`))
   })
 
   test('what a format does not have is refused with its place', async () => {
@@ -227,12 +232,20 @@ suite('objects as LIDO and MODS', () => {
     assert.equal((await root().put('/xmlmapping/mapping', { profile: 'mods.yml', xml_base: spaces.m })).status, 200)
   })
 
-  test('objects are read in batches: more of them cost no more statements for mappings', async () => {
-    const each = await Array.fromAsync(
-      scene.svc.app.formats.each(actingRoot, { format: 'lido', objects: refs(scene.work, scene.bare, scene.loan) }),
+  test('documents of more objects cost no more statements', async () => {
+    const works = Array.from({ length: 40 }, (_, n) =>
+      payload('work', { title: { 'en-US': `W ${n}` } }, inPool(scene.pool)),
     )
-    for (const { bytes } of each) read('lido', bytes.toString())
-    assert.equal(each.length, 3)
+    const ids = ok(await root().post('/db/work', works)).map((one: Json) => one._system_object_id)
+    const cost = (count: number) =>
+      statementsOf(scene.svc, async () => {
+        const request = { format: 'lido', objects: refs(...ids.slice(0, count)) }
+        const each = await Array.fromAsync(scene.svc.app.formats.each(actingRoot, request))
+        assert.equal(each.length, count)
+        for (const { bytes } of each.slice(0, 2)) read('lido', bytes.toString())
+      })
+    const [few, many] = [await cost(2), await cost(40)]
+    assert.ok(many <= few, `${few} for 2, ${many} for 40`)
   })
 })
 
@@ -246,6 +259,14 @@ function leafPaths({ children }: XmlElement, before: readonly string[] = []): st
     })
   })
 }
+
+test('a record that would be too long is refused before it is put together', () => {
+  const document = createDocument(lido, ['en-US'])
+  const path = readXmlPath(lido, 'descriptiveMetadata/objectRelationWrap/subjectWrap/subjectSet/displaySubject', '')
+  const texts = Array.from({ length: 15_000 }, (_, n) => `subject ${n}`)
+  document.add({ path, texts, list: true, l10n: false })
+  assert.throws(() => document.add({ path, texts, list: true, l10n: false }), { code: 'ServerGeneric' })
+})
 
 test('whatever a mapping says at whichever elements, the record is valid', () => {
   const value = fc.oneof(

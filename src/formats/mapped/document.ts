@@ -12,6 +12,7 @@ import {
   type XmlPath,
   type XmlStructure,
 } from '../../mappings/service.ts'
+import { badRequest } from '../../platform/errors.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import { type Attributes, element as markup, textElement } from '../xml/markup.ts'
 
@@ -25,6 +26,9 @@ interface Node {
   readonly children: Map<string, Map<string, Node>>
 }
 
+/** Of one record: it is put together at once. */
+const mostTexts = 20_000
+
 export type XmlDocument = ReturnType<typeof createDocument>
 
 /** @param languages best first */
@@ -32,6 +36,7 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
   const root = nodeOf(structure.root, '', null)
   /** How many units have something at a path. */
   const filled = new Map<string, number>()
+  let size = 0
 
   function put(path: XmlPath, place: number, language: string | null, text: string): void {
     const unitAt = path.findLastIndex(({ element }) => element.unit)
@@ -51,8 +56,13 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
   }
 
   return {
-    /** Adds what a field says; at a path that has something already behind that. */
+    /**
+     * Adds what a field says; at a path that has something already behind that.
+     * @throws {AppError} `ServerGeneric` for a record that would be too long
+     */
     add({ path, texts, list, l10n }: XmlField): void {
+      size += texts.length
+      if (size > mostTexts) throw badRequest(`a record has at most ${mostTexts} texts`, { value: size })
       const name = nameOf(path)
       const first = filled.get(name) ?? 0
       const values = list || texts.length === 0 ? texts : [joined(texts, languages)]

@@ -314,16 +314,6 @@ function lowest(specs: readonly string[]): readonly string[] {
   return specs.filter((spec) => !above.has(spec)).toSorted()
 }
 
-/** The id of an object that is not in the trash. */
-export async function objectByUuid(q: Queryable, uuid: string): Promise<number | null> {
-  const { rows } = await q.query<{ id: number }>(
-    'select system_object_id as id from object where uuid = $1 and deleted_at is null',
-    [uuid],
-    'harvest-object',
-  )
-  return rows[0]?.id ?? null
-}
-
 /** The first datestamp and the moment of the database, in whole seconds. */
 export async function firstDatestamp(q: Queryable): Promise<{ readonly first: string | null; readonly now: string }> {
   const { rows } = await q.query<{ first: string | null; now: string }>(

@@ -100,6 +100,29 @@ suite('which records harvesters hear of', () => {
     assert.equal((await told(it))[hidden], undefined)
   })
 
+  test('what was told as deleted, and was in sight again before anybody looked, is told anew', async () => {
+    await using it = await startScene()
+    const { token } = await ask(it, { ...list, limit: 2 })
+    const uuidOf: Record<number, string> = {}
+    for (const id of it.notes) uuidOf[id] = (await noteOf(it, id))._uuid
+    await grant(it, '')
+    // Nothing can be looked at without the lists of collections.
+    await it.svc.db.query('alter table collection_object rename to collection_object_away')
+    const from = await later()
+    const { headers } = await ask(it, { verb: list.verb, resumptionToken: token as string })
+    await it.svc.db.query('alter table collection_object_away rename to collection_object')
+    assert.deepEqual(
+      headers.map(({ deleted }) => deleted),
+      [true, true],
+    )
+    await grant(it, 'bag_read read mask')
+    const again = await told(it, { from })
+    for (const { identifier } of headers) {
+      const id = it.notes.find((one) => identifier.endsWith(uuidOf[one] ?? '-')) ?? 0
+      assert.equal(again[id], false, identifier)
+    }
+  })
+
   test('sets are types, pools, both, collections and tags; what leaves a set is told there as deleted', async () => {
     await using it = await startScene()
     const [first = 0, second = 0] = it.notes

@@ -36,9 +36,9 @@ suite('mappings', () => {
     assert.equal(list.status, 200)
     assert.deepEqual(
       list.body.map(({ profile }: Json) => profile),
-      ['file-metadata.yml'],
+      ['dc.yml', 'file-metadata.yml'],
     )
-    const [own] = list.body
+    const own = list.body.find(({ profile }: Json) => profile === 'file-metadata.yml')
     assert.deepEqual(
       own.mappings.map((one: Json) => one.id).sort((a: number, b: number) => a - b),
       [1, id],

@@ -137,7 +137,9 @@ async function run(world: World, harvesters: readonly Harvester[], { does, note:
   if (does === 'page') return void (await (harvesters[number % harvesters.length] as Harvester).page())
   if (does === 'drain') return it.svc.drain()
   if (does === 'later') {
-    // All that was told by now was told long ago: a harvest since then has only what is new.
+    // All that was told by now was told long ago: a harvest since then has only what is new. Nothing may be told meanwhile, or
+    // some would have heard of it and others not.
+    await it.svc.drain()
     for (const harvester of harvesters) await harvester.all()
     await it.svc.db.query(`update harvest_record set moment = moment - interval '10 seconds'`)
     return

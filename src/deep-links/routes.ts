@@ -50,7 +50,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
         operationId: 'openDeepLink',
         summary: 'An object or one of its files by its address',
         description:
-          'As a document in a format (`json`, `xml_native`, `csv`, `html`, `lido`, `mods`, `xslt/<sheet>`, `iiif/v3/manifest.json`), or a file. ' +
+          'As a document in a format (`json`, `xml_native`, `csv`, `html`, `dc`, `lido`, `mods`, `xslt/<sheet>`, `iiif/v3/manifest.json`), or a file. ' +
           'Callers without a token are the system user `deep_link`. Rights on the object count; files need `asset_download`. ' +
           'Answers conditional requests, and ranges of files.',
         tags: ['deep links'],

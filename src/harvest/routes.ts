@@ -89,14 +89,15 @@ export async function registerHarvestRoutes(app: HttpApp, { harvest, externalUrl
           summary: 'The same with the arguments in a form',
           description: 'As the protocol has it for requests that are too long for an address.',
           consumes: ['application/x-www-form-urlencoded'],
-          body: Arguments,
+          // Without a form it is the request without a verb.
+          body: Type.Unsafe<Sent | null>({ ...Arguments, type: ['object', 'null'] }),
         },
         config: { ...config, body: 'none', bodyOptional: true },
       },
       (request, reply) => {
         // Those in the address are none of the protocol.
         const elsewhere = Object.entries(request.query as Sent).map(([name, value]) => [`?${name}`, value])
-        return answer(request, reply, { ...(request.body ?? {}), ...Object.fromEntries(elsewhere) })
+        return answer(request, reply, { ...request.body, ...Object.fromEntries(elsewhere) })
       },
     )
   })

@@ -191,13 +191,13 @@ export function createHarvestService(deps: HarvestDeps) {
     const selection = { set, ...readDates(list.from, list.until) }
     const actor = await harvesterOf(asked)
     await deps.follower.current()
-    const page = await store.readPage(db, selection, { ...list, counted: list.total === null })
+    const page = await store.readPage(db, selection, list)
     const { records, more, now } = page
     const last = records.at(-1)
     if (!last) throw noRecords()
     const cursor = list.cursor + records.length
     // Records that have changed since the list began come once more.
-    const total = Math.max(list.total ?? page.total ?? 0, more ? cursor + 1 : cursor)
+    const total = Math.max(page.total, more ? cursor + 1 : cursor)
     const { metadataPrefix, from, until, limit } = list
     const next = {
       verb: request.verb,

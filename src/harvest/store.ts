@@ -210,8 +210,8 @@ export interface RecordPage {
   readonly records: readonly HarvestRecord[]
   /** There are more behind these. */
   readonly more: boolean
-  /** How many there are; null: that was not asked. */
-  readonly total: number | null
+  /** How many there are in the whole list. */
+  readonly total: number
 }
 
 interface Row {
@@ -226,60 +226,60 @@ interface Row {
 const seconds = (moment: string): string => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 const columns = `r.id, r.uuid, r.moment::text as moment, ${seconds('r.moment')} as datestamp, r.sets`
 
-/**
- * A page of the records of a selection behind a position, or so many records further on.
- * @param counted whether to count them all
- */
+/** Records of a set that are looked up and put in order for each page; in a larger one, records are gone through in their order. */
+const mostSorted = 10_000
+
+export interface PageRequest {
+  readonly behind: Position | null
+  readonly offset: number
+  readonly limit: number
+  /** How many records the list has; null: they are to be counted. */
+  readonly total: number | null
+}
+
+/** A page of the records of a selection behind a position, or so many records further on. */
 export function readPage(
   db: Db,
   { set, from, before }: Selection,
-  {
-    behind,
-    offset,
-    limit,
-    counted,
-  }: { readonly behind: Position | null; readonly offset: number; readonly limit: number; readonly counted: boolean },
+  { behind, offset, limit, total: known }: PageRequest,
 ): Promise<RecordPage> {
-  return db.transaction(
-    async (tx) => {
-      const [, clock, number] = await Promise.all([
-        tx.query(together, [], 'harvest-together'),
-        tx.query<{ now: string }>(`select ${seconds('clock_timestamp()')} as now`, [], 'harvest-now'),
-        tx.query<{ id: number }>('select id from harvest_set where spec = $1', [set], 'harvest-set'),
-      ])
-      const now = clock.rows[0]?.now ?? ''
-      const asked = number.rows[0]?.id ?? null
-      if (set !== null && asked === null) return { now, records: [], more: false, total: 0 }
-      const values: unknown[] = [asked, from, before]
-      const where = [
-        ...(asked === null ? ['$1::int is null'] : ['r.told @> array[$1::int]']),
-        ...(from === null ? ['$2::timestamptz is null'] : ['r.moment >= $2::timestamptz']),
-        ...(before === null ? ['$3::timestamptz is null'] : ['r.moment < $3::timestamptz']),
-      ].join(' and ')
-      const name = `${asked === null ? '' : 's'}${from === null ? '' : 'f'}${before === null ? '' : 'b'}`
-      const total = counted
-        ? await tx.query<{ total: number }>(
-            `select count(*) as total from harvest_record r where ${where}`,
-            values,
-            `harvest-count-${name}`,
-          )
-        : null
-      const { rows } = await tx.query<Row>(
-        `select ${columns}, ${asked === null ? 'r.gone' : 'r.gone or not r.sets @> array[$1::int]'} as deleted
-         from harvest_record r where ${where} ${behind ? 'and (r.moment, r.id) > ($4::timestamptz, $5::bigint)' : ''}
-         order by r.moment, r.id ${behind ? 'limit $6' : 'offset $4 limit $5'}`,
-        [...values, ...(behind ? [behind.moment, behind.id] : [offset]), limit + 1],
-        `harvest-page-${name}${behind ? '-behind' : ''}`,
-      )
-      return {
-        now,
-        records: await withSpecs(tx, rows.slice(0, limit)),
-        more: rows.length > limit,
-        total: total?.rows[0]?.total ?? null,
-      }
-    },
-    { byIndexes: true },
+  return db.transaction(async (tx) => {
+    const [, clock, number] = await Promise.all([
+      tx.query(together, [], 'harvest-together'),
+      tx.query<{ now: string }>(`select ${seconds('clock_timestamp()')} as now`, [], 'harvest-now'),
+      tx.query<{ id: number }>('select id from harvest_set where spec = $1', [set], 'harvest-set'),
+    ])
+    const now = clock.rows[0]?.now ?? ''
+    const asked = number.rows[0]?.id ?? null
+    if (set !== null && asked === null) return { now, records: [], more: false, total: 0 }
+    const values: unknown[] = [asked, from, before]
+    const inSet = asked === null ? '$1::int is null' : 'r.told @> array[$1::int]'
+    const since = from === null ? '$2::timestamptz is null' : 'r.moment >= $2::timestamptz'
+    const until = before === null ? '$3::timestamptz is null' : 'r.moment < $3::timestamptz'
+    const dated = `${since} and ${until}`
+    const name = `${asked === null ? '' : 's'}${from === null ? '' : 'f'}${before === null ? '' : 'b'}`
+    const total = known ?? (await countOf(tx, `${inSet} and ${dated}`, values, name))
+    // As the argument of a function it is no condition of the index on sets.
+    const isLarge = asked !== null && total > mostSorted
+    const chosen = isLarge ? `coalesce(${inSet}, false)` : inSet
+    const { rows } = await tx.query<Row>(
+      `select ${columns}, ${asked === null ? 'r.gone' : 'r.gone or not r.sets @> array[$1::int]'} as deleted
+       from harvest_record r where ${chosen} and ${dated} ${behind ? 'and (r.moment, r.id) > ($4::timestamptz, $5::bigint)' : ''}
+       order by r.moment, r.id ${behind ? 'limit $6' : 'offset $4 limit $5'}`,
+      [...values, ...(behind ? [behind.moment, behind.id] : [offset]), limit + 1],
+      `harvest-page-${name}${behind ? '-behind' : ''}${isLarge ? '-large' : ''}`,
+    )
+    return { now, records: await withSpecs(tx, rows.slice(0, limit)), more: rows.length > limit, total }
+  })
+}
+
+async function countOf(tx: Queryable, where: string, values: readonly unknown[], name: string): Promise<number> {
+  const { rows } = await tx.query<{ total: number }>(
+    `select count(*) as total from harvest_record r where ${where}`,
+    values,
+    `harvest-count-${name}`,
   )
+  return rows[0]?.total ?? 0
 }
 
 /** The record of an object, by its uuid: of several the one that is there, else the last. */
@@ -312,16 +312,6 @@ function lowest(specs: readonly string[]): readonly string[] {
     specs.flatMap((spec) => spec.split(':').map((_, index, steps) => steps.slice(0, index).join(':'))),
   )
   return specs.filter((spec) => !above.has(spec)).toSorted()
-}
-
-/** The id of an object that is not in the trash. */
-export async function objectByUuid(q: Queryable, uuid: string): Promise<number | null> {
-  const { rows } = await q.query<{ id: number }>(
-    'select system_object_id as id from object where uuid = $1 and deleted_at is null',
-    [uuid],
-    'harvest-object',
-  )
-  return rows[0]?.id ?? null
 }
 
 /** The first datestamp and the moment of the database, in whole seconds. */

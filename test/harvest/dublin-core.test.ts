@@ -3,10 +3,10 @@ import { after, before, suite, test } from 'node:test'
 import { XmlDocument } from 'libxml2-wasm'
 import { ok } from '../collections/support.ts'
 import { picture, upload } from '../files/support.ts'
+import { actingRoot } from '../formats/scene.ts'
 import { type Archive, startArchive } from '../mappings/support.ts'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
-import { actingRoot } from '../formats/scene.ts'
 import { ask, configure, harvester } from './scene.ts'
 
 const link = (type: string, id: number) => ({ _objecttype: type, _mask: '_all_fields', _system_object_id: id })
@@ -23,7 +23,8 @@ suite('Dublin Core', () => {
     const _acl = [...stored._acl, wireGrant(toUser(harvester), 'bag_read read mask asset_download')]
     ok(await root().post('/pool', [{ pool: { _id: it.pool, _version: stored.pool._version }, _acl }]))
     await configure({ root: root() }, {})
-    table = ok(await root().get('/objecttype')).find(({ objecttype }: Json) => objecttype.name === 'photo').objecttype._id
+    table = ok(await root().get('/objecttype')).find(({ objecttype }: Json) => objecttype.name === 'photo').objecttype
+      ._id
     for (const name of ['person', 'keyword']) {
       const found = ok(await root().get('/objecttype')).find(({ objecttype }: Json) => objecttype.name === name)
       const { _id, _version } = found.objecttype
@@ -32,11 +33,15 @@ suite('Dublin Core', () => {
     }
     const create = async (type: string, block: object): Promise<Json> => {
       const body = { _objecttype: type, _mask: '_all_fields', [type]: block }
-      return ok(await root().post(`/db/${type}`, [{ ...body, ...(type === 'photo' ? { _pool: { pool: { _id: it.pool } } } : {}) }]))[0]
+      return ok(
+        await root().post(`/db/${type}`, [
+          { ...body, ...(type === 'photo' ? { _pool: { pool: { _id: it.pool } } } : {}) },
+        ]),
+      )[0]
     }
     const person = await create('person', { name: 'Ada & Co', role: 'photographer' })
     const keyword = await create('keyword', { name: 'lake', label: { 'en-US': 'Lake', 'de-DE': 'See' } })
-    const { body: files } = await upload(it.svc, 'root', [{ name: 'lake.png', content: await picture(8, 8) }])
+    const { body: files } = await upload(it.svc, 'root', [{ name: 'lake.jpg', content: await picture(8, 8) }])
     const photo = await create('photo', {
       title: { 'en-US': 'The <lake>', 'de-DE': 'Der See' },
       caption: { 'de-DE': 'Am Morgen' },
@@ -84,8 +89,7 @@ suite('Dublin Core', () => {
       'description@de-DE=Am Morgen',
       'date=2020-05-17',
       'type=Image',
-      'type@en-US=photo',
-      'format=image/png',
+      'format=image/jpeg',
       `identifier=urn:uuid:${uuid}`,
       'coverage=Zürich',
       'rights@en-US=Ada',
@@ -156,20 +160,27 @@ suite('Dublin Core', () => {
     assert.equal((await root().post('/objecttype', [{ objecttype: other }])).status, 400)
     const wrong = [{ name: 'title', xml_export: [{ path: 'XMP-dc:Title' }] }]
     assert.equal((await root().put('/xmlmapping/mapping', { profile: 'dc.yml', fields: wrong })).status, 400)
-    assert.equal((await root().put('/xmlmapping/mapping', { profile: 'dc.yml', fields: [{ name: 'nonsense' }] })).status, 400)
+    assert.equal(
+      (await root().put('/xmlmapping/mapping', { profile: 'dc.yml', fields: [{ name: 'nonsense' }] })).status,
+      400,
+    )
     ok(await root().delete(`/xmlmapping/mapping/${ofType}`, undefined, { delete_policy: 'delete' }))
     assert.ok((await dc()).includes('title@de-DE=Der See'))
   })
 
   test('several objects stand in one document', async () => {
     const actor = await Array.fromAsync(
-      it.svc.app.formats.write(
-        actingRoot,
-        { format: 'dc', objects: [{ systemObjectId: id }, { systemObjectId: id }], options: { allLanguages: true } },
-      ),
+      it.svc.app.formats.write(actingRoot, {
+        format: 'dc',
+        objects: [{ systemObjectId: id }, { systemObjectId: id }],
+        options: { allLanguages: true },
+      }),
     )
     const text = Buffer.concat(actor).toString()
-    assert.match(text, /^<\?xml[^>]*>\n<records xmlns="urn:strongroom:dc:1">\n<oai_dc:dc .*\n<oai_dc:dc .*\n<\/records>\n$/)
+    assert.match(
+      text,
+      /^<\?xml[^>]*>\n<records xmlns="urn:strongroom:dc:1">\n<oai_dc:dc .*\n<oai_dc:dc .*\n<\/records>\n$/,
+    )
     assert.equal(elementsOf(text).filter((one) => one.startsWith('title@en')).length, 2)
   })
 

@@ -4,6 +4,7 @@ import { createCollection, createNotes, entriesOf, ok } from '../collections/sup
 import { upload } from '../files/support.ts'
 import { toUser, wireGrant } from '../rights/people.ts'
 import type { Json } from '../support/client.ts'
+import { attachService } from '../support/service.ts'
 import { type Answered, ask, configure, grant, harvest, harvester, type Scene, startScene } from './scene.ts'
 
 const list = { verb: 'ListIdentifiers', metadataPrefix: 'oai_dc' }
@@ -97,6 +98,29 @@ suite('which records harvesters hear of', () => {
     const [hidden = 0] = await createNotes(it.root, it.vault, 1, 'w')
     await it.svc.drain()
     assert.equal((await told(it))[hidden], undefined)
+  })
+
+  test('what was told as deleted, and was in sight again before anybody looked, is told anew', async () => {
+    await using it = await startScene()
+    const { token } = await ask(it, { ...list, limit: 2 })
+    const uuidOf: Record<number, string> = {}
+    for (const id of it.notes) uuidOf[id] = (await noteOf(it, id))._uuid
+    await grant(it, '')
+    // Nothing can be looked at without the lists of collections.
+    await it.svc.db.query('alter table collection_object rename to collection_object_away')
+    const from = await later()
+    const { headers } = await ask(it, { verb: list.verb, resumptionToken: token as string })
+    await it.svc.db.query('alter table collection_object_away rename to collection_object')
+    assert.deepEqual(
+      headers.map(({ deleted }) => deleted),
+      [true, true],
+    )
+    await grant(it, 'bag_read read mask')
+    const again = await told(it, { from })
+    for (const { identifier } of headers) {
+      const id = it.notes.find((one) => identifier.endsWith(uuidOf[one] ?? '-')) ?? 0
+      assert.equal(again[id], false, identifier)
+    }
   })
 
   test('sets are types, pools, both, collections and tags; what leaves a set is told there as deleted', async () => {
@@ -280,5 +304,61 @@ suite('which records harvesters hear of', () => {
       const { status, body } = await it.root.post('/config/system/config/export', { xslts: wrong })
       assert.deepEqual([status, body.parameters?.path], [400, 'system/config/export/xslts/0/xpath_query'], xpath_query)
     }
+  })
+})
+
+suite('harvests beside saves', () => {
+  test('of two processes, with several people saving at once, a harvester misses nothing', async () => {
+    await using it = await startScene()
+    await using other = await attachService(it.svc.dsn, { dataDir: it.svc.config.dataDir })
+    const gathered = new Map<string, string>()
+    let from: string | undefined
+    const round = async (svc: Scene['svc']): Promise<void> => {
+      const pages = await harvest({ svc }, { verb: 'ListRecords', metadataPrefix: 'oai_dc', limit: 7, from })
+      for (const page of pages) {
+        assert.deepEqual(
+          page.errors.filter((code) => code !== 'noRecordsMatch'),
+          [],
+        )
+        const titles = [...page.text.matchAll(/<record>.*?<\/record>/gs)].map(
+          ([one]) => /<dc:title[^>]*>([^<]*)/.exec(one)?.[1],
+        )
+        for (const [index, { identifier, deleted }] of page.headers.entries()) {
+          if (deleted) gathered.delete(identifier)
+          else gathered.set(identifier, titles[index] ?? '')
+        }
+      }
+      from = pages.at(-1)?.date
+    }
+    let saving = 3
+    const save = async (who: number, { svc }: Pick<Scene, 'svc'>): Promise<void> => {
+      for (let n = 0; n < 12; n++) {
+        const pool = n % 4 === 3 ? it.vault : it.pool
+        const [id = 0] = await createNotes(svc.as('root'), pool, 3, `c${who}-${n}-`)
+        const moved = n % 3 === 0 ? { _pool: { pool: { _id: pool === it.pool ? it.vault : it.pool } } } : {}
+        const body = { _objecttype: 'note', _mask: 'note__standard', ...moved }
+        const stored = await noteOf(it, id)
+        ok(
+          await svc
+            .as('root')
+            .post('/db/note', [
+              { _pool: stored._pool, ...body, note: { _id: stored.note._id, _version: 1, title: `e${who}-${n}` } },
+            ]),
+        )
+      }
+      saving--
+    }
+    const saves = [save(0, it), save(1, { svc: other }), save(2, it)]
+    while (saving > 0) await round(saving % 2 === 0 ? it.svc : other)
+    await Promise.all(saves)
+    await it.svc.drain()
+    await other.drain()
+    await round(it.svc)
+    const { body } = await it.root.post('/search', { search: [], limit: 1000, format: 'long', objecttypes: ['note'] })
+    const expected = body.objects
+      .filter((one: Json) => (one._pool?.pool ?? one.note._pool.pool)._id === it.pool)
+      .map((one: Json) => [`oai:${one._uuid}`, one.note.title])
+    assert.ok(expected.length > 70)
+    assert.deepEqual([...gathered].toSorted(), expected.toSorted())
   })
 })

@@ -9,7 +9,7 @@ import { type ExportPrograms, NoPlace } from '../../plugins/service.ts'
 import { type ExportFile, pathOf } from '../model.ts'
 import { pluginOf } from '../run/formats.ts'
 import { type DocumentDeps, documentOf } from '../run/plugin-document.ts'
-import type { Fetched } from './service.ts'
+import type { Fetched } from './model.ts'
 
 export interface MakingDeps extends DocumentDeps {
   readonly plugins: Pick<ExportPrograms, 'make'>

@@ -70,6 +70,8 @@ export async function makeFile(
 function asAppError(error: Error, name: string, path: string): Error {
   const message = `The plugin ${name} ${error.message}.`
   if (error instanceof NoPlace) return new AppError('ServiceUnavailable', {}, { message, cause: error })
+  // There is no room for it.
+  if ('syscall' in error) return new AppError('ServiceUnavailable', {}, { cause: error })
   if (error instanceof CallbackFailed)
     return new AppError('FileVersionNotAvailable', { path }, { message, cause: error })
   return error

@@ -4,12 +4,12 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { install, remove, switched } from '../plugins/support.ts'
+import { archive, install, putArchive, remove, switched } from '../plugins/support.ts'
 import type { Json } from '../support/client.ts'
 import { type Museum, startMuseum } from '../support/seed/museum.ts'
 import { attachService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { type Procedure, pluginFiles, pythonSums, reworking, sums } from './plugin-scripts.ts'
+import { exportManifest, type Procedure, pluginFiles, pythonSums, reworking, sums } from './plugin-scripts.ts'
 import { addWorks, archiveBytes, codeOf, draft, exported, fetchedFile, inFolder, ran, run, saved } from './support.ts'
 
 suite('plugins in exports', () => {
@@ -349,6 +349,12 @@ suite('plugins in exports', () => {
       assert.deepEqual(codeOf(await bring(reference('sums'))), [400, 'ServerGeneric'], 'it brings nothing away')
       await switched(museum.svc, plugin.id, false)
       assert.deepEqual(codeOf(await save(reference('sums'))), [400, 'ServerGeneric'])
+      for (const hook of ['export', 'export_transport'] as const) {
+        const stays = exportManifest('stays', { [hook]: { a: { exec: { keep: true } } } })
+        const put = await putArchive(museum.svc, archive('stays', { 'manifest.yml': stays }))
+        assert.deepEqual(codeOf(put), [400, 'ServerGeneric'])
+        assert.equal(put.body.parameters.path, `callbacks.${hook}.a.exec.keep`)
+      }
     })
   })
 

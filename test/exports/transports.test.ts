@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { startS3 } from '../files/s3-server.ts'
@@ -230,6 +232,30 @@ suite('transports of exports', () => {
     const empty = await exported(museum.svc, { search: { objecttypes: ['loan'] } }, { _transports: [transport] })
     await museum.svc.drain()
     assert.deepEqual([empty._state, mails.mails.length], ['done', 2])
+  })
+
+  test('a transport that is just sending ends with its run', async () => {
+    const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using server = createServer((request) => {
+      request.socket.once('close', () => gone.resolve())
+      request.resume()
+      asked.resolve()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const { export: own } = await saved(
+      museum.svc,
+      'root',
+      draft(settings, { _transports: [{ options: { type: 'http', url: `http://127.0.0.1:${port}/` } }] }),
+    )
+    await root().post(`/export/${own._id}/start`)
+    await asked.promise
+    assert.equal((await root().post(`/export/${own._id}/stop`)).body._state, 'failed')
+    await gone.promise
+    await museum.svc.app.idle({ hurry: true })
+    const { body } = await root().get(`/export/${own._id}`)
+    assert.equal(body._state, 'failed')
+    assert.equal(lastOf(body, 'EXPORT_TRANSPORT_FAILED'), undefined)
   })
 
   test('what fails is tried again, and is a warning in the end', async () => {

@@ -27,8 +27,8 @@ suite('import of exports', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'import-exports-'))
     source = await startMuseum()
-    target = await startMuseum()
-    await fill(source)
+    target = await emptyMuseum()
+    await fill(source, await addTags(source, []))
     one = await exportAll(source)
     for (const packaging of ['', 'bagit', 'ocfl', 'ro_crate']) {
       for (const kind of ['zip', 'tar_gz'])
@@ -42,7 +42,7 @@ suite('import of exports', () => {
   })
 
   /** Works with pictures, people who know each other, a hierarchy, loans that link back, links forth and back between types. */
-  async function fill(museum: Museum): Promise<void> {
+  async function fill(museum: Museum, tag: number): Promise<void> {
     const { svc, pool } = museum
     const root = svc.as('root')
     const saved = async (type: string, objects: Json[], method: 'post' | 'patch' = 'post'): Promise<Json[]> => {
@@ -80,7 +80,7 @@ suite('import of exports', () => {
           '_nested:work__material': [{ name: 'oil', amount: 2 }],
           '_nested:work__topic': [{ topic: { _uuid: top._uuid } }],
         },
-        inPool(pool),
+        { ...inPool(pool), _tags: [{ _id: tag }] },
       ),
     ])
     await saved('loan', [
@@ -88,6 +88,23 @@ suite('import of exports', () => {
       payload('loan', { borrower: 'Tate', work: { _uuid: works[0]._uuid } }),
     ])
     await svc.drain()
+  }
+
+  /** A group with a tag behind some others; its id. */
+  async function addTags({ svc }: Museum, before: readonly string[]): Promise<number> {
+    const group = {
+      taggroup: { displayname: { 'en-US': 'State' }, type: 'checkbox' },
+      _tags: [...before, 'Checked'].map((name) => ({ displayname: { 'en-US': name } })),
+    }
+    const { status, body } = await svc.as('root').post('/tags', [group])
+    assert.equal(status, 200, JSON.stringify(body))
+    return body[0]._tags.at(-1)._id
+  }
+
+  async function emptyMuseum(): Promise<Museum> {
+    const museum = await startMuseum()
+    await addTags(museum, ['Draft'])
+    return museum
   }
 
   const settings = {
@@ -297,7 +314,7 @@ suite('import of exports', () => {
   })
 
   test('what the service refuses in the middle, and what breaks off, is taken back whole', async () => {
-    await using other = await startMuseum()
+    await using other = await emptyMuseum()
     const client = await clientOf(other)
     const file = join(folder, 'plain.zip')
     const broken = join(folder, 'broken')
@@ -318,7 +335,7 @@ suite('import of exports', () => {
   })
 
   test('what breaks off is gone on with by the same command', async () => {
-    await using other = await startMuseum()
+    await using other = await emptyMuseum()
     const client = await clientOf(other)
     const file = join(folder, 'plain.zip')
     // As if the process were killed: nothing of it can be taken back any more.

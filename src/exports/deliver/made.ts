@@ -9,7 +9,7 @@ import { type ExportPrograms, NoPlace } from '../../plugins/service.ts'
 import { type ExportFile, pathOf } from '../model.ts'
 import { pluginOf } from '../run/formats.ts'
 import { type DocumentDeps, documentOf } from '../run/plugin-document.ts'
-import type { Fetched } from './service.ts'
+import type { Fetched } from './model.ts'
 
 export interface MakingDeps extends DocumentDeps {
   readonly plugins: Pick<ExportPrograms, 'make'>
@@ -70,6 +70,8 @@ export async function makeFile(
 function asAppError(error: Error, name: string, path: string): Error {
   const message = `The plugin ${name} ${error.message}.`
   if (error instanceof NoPlace) return new AppError('ServiceUnavailable', {}, { message, cause: error })
+  // There is no room for it.
+  if ('syscall' in error) return new AppError('ServiceUnavailable', {}, { cause: error })
   if (error instanceof CallbackFailed)
     return new AppError('FileVersionNotAvailable', { path }, { message, cause: error })
   return error

@@ -11,8 +11,9 @@ import { archiveName } from '../render.ts'
 import type { ExportService } from '../service.ts'
 import { type ArchiveKind, archiveOf, archives } from './archive.ts'
 import { indexPage } from './index-page.ts'
+import type { Fetched } from './model.ts'
 import { type PackageKind, packageKinds } from './packages/model.ts'
-import type { Deliveries, Fetched } from './service.ts'
+import type { Deliveries } from './service.ts'
 
 const tags = ['export']
 const exportId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of the export.' })

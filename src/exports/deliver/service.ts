@@ -3,7 +3,6 @@ import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Delivery, FileService, MetadataInObject } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { RequestFacts } from '../../platform/http/request-facts.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
 import { version } from '../../platform/version.ts'
@@ -15,6 +14,7 @@ import { findExports } from '../store.ts'
 import type { ArchiveEntry } from './archive.ts'
 import type { FolderEntries } from './index-page.ts'
 import { type MakingDeps, makeFile } from './made.ts'
+import type { Fetched } from './model.ts'
 import type { PackageKind } from './packages/model.ts'
 import { packaged } from './packages/packages.ts'
 
@@ -28,18 +28,6 @@ export interface DeliverDeps extends MakingDeps {
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>
-
-/** What is fetched, by whom it may be, and as what it is logged. */
-export interface Fetched {
-  readonly stored: StoredExport
-  readonly runId: number
-  /** Whose rights count. */
-  readonly owner: Actor
-  /** Who asks, for the log; null: whoever has the uuid of a transport. */
-  readonly caller: Actor | null
-  /** The request, for plugins that make files. */
-  readonly request?: RequestFacts
-}
 
 const page = 500
 /** Names of contents that are packed already. */

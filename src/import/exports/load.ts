@@ -1,6 +1,7 @@
 /** An export of an instance becomes objects of another one: all of it, or nothing. */
 import { Spool } from '../../platform/memory/spool.ts'
 import type { Progress } from '../../platform/process/progress.ts'
+import { withoutEnd } from '../../platform/values/text.ts'
 import { inBatches } from '../batches.ts'
 import type { ServiceClient } from '../client.ts'
 import { createUploads, type FileLink, type NamedFile, type Uploads } from '../sheets/load/files.ts'
@@ -48,7 +49,7 @@ interface Read extends AsyncDisposable {
 /** @throws {PackageProblem} before anything is changed @throws {Error} when everything was taken back, into the trash */
 export async function importExport(options: ExportImportOptions): Promise<ExportImportSummary> {
   const { client, file, progress } = options
-  const ledger = createLedger(`${file.replace(/\/+$/, '')}.import`)
+  const ledger = createLedger(`${withoutEnd(file, '/')}.import`)
   await using opened = await openExport(file, options.mostBytes)
   await using read = await readAll(options, opened.documents, opened.root)
   progress.say(`${opened.kind}: ${read.uuids.size} objects of ${read.order.length} types, nothing is wrong with them`)

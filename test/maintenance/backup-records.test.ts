@@ -116,6 +116,15 @@ test('a backup is made in the background, downloaded whole or in parts, verified
   assert.equal(part.statusCode, 206)
   assert.deepEqual(part.rawPayload, whole.rawPayload.subarray(10, 20))
 
+  const known = await get({ 'if-none-match': `${whole.headers.etag}` })
+  assert.deepEqual([known.statusCode, known.rawPayload.length], [304, 0])
+  const { body: document } = await root.get('/system/openapi/spec.json')
+  const described = document.paths['/api/v1/system/backup/{id}/download'].get.responses
+  assert.deepEqual(
+    ['200', '206', '304', '416'].filter((status) => !(status in described)),
+    [],
+  )
+
   const archive = join(folder, 'got.tar.zst')
   await writeFile(archive, whole.rawPayload)
   const verified = collected()

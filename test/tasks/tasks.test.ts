@@ -299,11 +299,8 @@ test('a source with objects below it stays until these have another parent', asy
   assert.ok((await logOf(root, done)).includes(`source ${full._system_object_id} stays: other objects stand below it`))
   const read = async ({ place: { _id } }: Json) => (await ok(root.get(`/db/place/_all_fields/${_id}`)))[0]
   assert.equal((await read(child)).place._id_parent, full.place._id)
-  const moved = {
-    ...place('C', target.place._id),
-    place: { ...place('C', target.place._id).place, _id: child.place._id, _version: 1 },
-  }
-  await ok(root.post('/db/place', [moved]))
+  const below = { name: { 'en-US': 'C' }, code: 'C', _id: child.place._id, _version: 1, _id_parent: target.place._id }
+  await ok(root.post('/db/place', [payload('place', below)]))
   const rest = { ...task, task_params: { ...task.task_params, source_objects: [full._system_object_id] } }
   assert.match((await ran(museum, root, rest)).status_msg, / 1 sources deleted\.$/)
 })

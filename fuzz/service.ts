@@ -40,6 +40,8 @@ export interface Change {
 const notWatched = [
   'search_',
   'index_queue',
+  // Follows the index, whoever asks.
+  'harvest_',
   'login_flow',
   'sign_in_failure',
   'known_source',

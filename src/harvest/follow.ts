@@ -66,6 +66,9 @@ export function createFollower(deps: FollowDeps) {
     // From the beginning everything is looked at, so changes before that do not matter.
     const changed = followed ? page.objects.map(({ id }) => id) : []
     const next = followed ? page.next : null
+    const until = next ?? { at: page.until, id: last }
+    const isIdle = state.basis === basis && state.walked === null && changed.length + queued.length === 0
+    if (isIdle && followed?.at === until.at) return false
     // After the changes: rights that are others by now make another basis in the next step.
     const readable = await deps.read.readableSql(actor)
     const done = await db.transaction(async (tx) => {
@@ -79,7 +82,7 @@ export function createFollower(deps: FollowDeps) {
         built: state.built || !walksOn,
         basis,
         walked: walksOn ? (walk.at(-1) ?? null) : null,
-        followed: next ?? { at: page.until, id: last },
+        followed: until,
       }
       await store.endStep(
         tx,

@@ -46,7 +46,8 @@ export const mostRecords = 10_000
 /** Records that may be left out at the beginning: those before them are gone through. */
 const mostLeftOut = 10_000_000
 const longest = 10_000
-const longestInfo = 10_000
+/** It is written with each record. */
+const longestInfo = 1000
 
 /** @throws {ProtocolError} `badVerb`, `badArgument` */
 export function readRequest(sent: Sent): HarvestRequest {

@@ -275,7 +275,9 @@ export function createHarvestService(deps: HarvestDeps) {
         missing.map(({ record }) => record.id),
       ),
     )
-    const info = { ...request.info, url: asked.url, oai_pmh: { verb: request.verb, ...request.given } }
+    const { 'event.info': _, ...given } = request.given
+    const url = asked.url.slice(0, longestUrl)
+    const info = { ...request.info, url, oai_pmh: { verb: request.verb, ...given } }
     const events = documents.flatMap(({ record, metadata }): NewEvent[] =>
       metadata === null ? [] : [{ type: 'OBJECT_DOWNLOAD', actor, systemObjectId: record.id, info }],
     )
@@ -347,6 +349,8 @@ function protocolError(error: unknown): ProtocolError {
   throw error
 }
 
+/** Characters of an address in the event of each record. */
+const longestUrl = 2000
 /** Sets of an answer where a harvester does not say. */
 const setsOfPage = 1000
 /** So many records are answered without waiting for a turn. */

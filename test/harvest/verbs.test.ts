@@ -190,6 +190,7 @@ suite('harvesting by OAI-PMH', () => {
       [{ ...list, set: 'a b' }, 400, 'badArgument'],
       [{ ...list, 'event.info': '{' }, 400, 'badArgument'],
       [{ ...list, 'event.info': '[1]' }, 400, 'badArgument'],
+      [{ ...list, 'event.info': `{"x": "${'x'.repeat(1000)}"}` }, 400, 'badArgument'],
     ]
     for (const [given, status, code] of wrong) {
       for (const form of [false, true]) {

@@ -17,6 +17,7 @@ const saveErrors = [
   'SearchFieldUnknown',
   'SearchTooCostly',
   'UnknownField',
+  'UnknownObjecttype',
   'UnknownTimezone',
   'UnsupportedFieldType',
   'UrlParameterNotSupported',

@@ -37,6 +37,8 @@ import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.t
 import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
+/** The last ones where the request asks for values by a mapping. */
+const readErrors = ['InsufficientRights', 'MaskNotFound', 'PoolNotFound', 'UnknownObjecttype'] as const
 
 /** Objects of what files say of themselves, by file, as far as the request asks for them. */
 type MapMetadata = (
@@ -146,7 +148,7 @@ export async function registerFileRoutes(
         querystring: ListQuery,
         response: { 200: Type.Record(Type.String(), FileRecord) },
       },
-      config: { access: 'optional', writes: false, errors: ['InsufficientRights'] },
+      config: { access: 'optional', writes: false, errors: [...readErrors] },
     },
     async (request) => {
       const ids = readList(request.query.ids, 'ids', isId).filter((id) => id !== null)
@@ -172,7 +174,7 @@ export async function registerFileRoutes(
         querystring: ReadQuery,
         response: { 200: FileRecord },
       },
-      config: { access: 'optional', writes: false, errors: ['InsufficientRights'] },
+      config: { access: 'optional', writes: false, errors: [...readErrors] },
     },
     async (request) => {
       const { fileId } = request.params

@@ -62,11 +62,12 @@ export async function archiveBytes(
   id: number,
   kind: 'zip' | 'tar_gz',
   login = 'root',
+  packaging?: 'bagit',
 ): Promise<Buffer> {
   const token = await svc.as(login).token()
   const answer = await svc.inject({
     method: 'GET',
-    url: `/api/v1/export/${id}/${kind}/`,
+    url: `/api/v1/export/${id}/${kind}/${packaging ? `?package=${packaging}` : ''}`,
     headers: { authorization: `Bearer ${token}` },
   })
   assert.equal(answer.statusCode, 200, answer.body.slice(0, 500))

@@ -177,6 +177,9 @@ export async function isLongAgain(
   return true
 }
 
+/** Downloads are logged, those of files, of results of exports and of harvested records. */
+const logged = /\/(?:eas\/download|export|objects|oai)(?:[/?]|$)/
+
 /** What is refused, asks a question, only reads or is a dry run changes nothing. */
 async function changeOf(
   service: FuzzedService,
@@ -190,8 +193,7 @@ async function changeOf(
   if (wire.bytes || (answer.status < 400 && answer.status !== 202 && !reads && !dry)) return null
   const after = await service.lastChange()
   if (after.id === before) return null
-  // Downloads are logged.
-  if (after.table === 'event' && answer.status < 300 && wire.target.includes('/eas/download/')) return null
+  if (after.table === 'event' && answer.status < 300 && logged.test(wire.target)) return null
   // What an earlier request left to be done in the background may be done now: the same must happen again.
   await service.rest()
   const settled = await service.lastChange()

@@ -69,8 +69,8 @@ export function readRequest(sent: Sent): HarvestRequest {
   return {
     verb,
     given,
-    limit: given.limit === undefined ? null : Math.min(numberOf('limit', given.limit, 1), mostRecords),
-    offset: given.offset === undefined ? 0 : numberOf('offset', given.offset, 0),
+    limit: given.limit === undefined ? null : numberOf('limit', given.limit, { least: 1, most: mostRecords }),
+    offset: given.offset === undefined ? 0 : numberOf('offset', given.offset, { least: 0, most: mostLeftOut }),
     info: infoOf(given['event.info']),
   }
 }
@@ -90,10 +90,14 @@ function assertArguments(verb: Verb, given: HarvestRequest['given']): void {
   if (missing !== undefined) throw badArgument(`${verb} needs ${missing}.`)
 }
 
-function numberOf(name: string, text: string, least: number): number {
+function numberOf(
+  name: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (number >= least && number <= mostLeftOut) return number
-  throw badArgument(`${name} must be a whole number from ${least} to ${mostLeftOut}.`)
+  if (number >= least && number <= most) return number
+  throw badArgument(`${name} must be a whole number from ${least} to ${most}.`)
 }
 
 function infoOf(text: string | undefined): Readonly<Record<string, unknown>> {

@@ -64,7 +64,7 @@ test('REC-014 a plugin is installed from an uploaded archive, is off, and is swi
     ...{ update_policy: 'never', last_checked_at: null, last_failure: null },
   })
   assert.ok(Date.parse(created_at) <= Date.parse(updated_at) && zip_file._id > 0)
-  assert.deepEqual(unsupported, ['fas_config'])
+  assert.deepEqual(unsupported, [])
   assert.deepEqual(manifest, {
     ...{ name: 'whole', version: '1.0', url: 'https://example.org/whole' },
     displayname: { 'de-DE': 'Ganz', 'en-US': 'Whole' },

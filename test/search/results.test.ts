@@ -210,6 +210,17 @@ describe('pages', () => {
       const refused = await ask(most + 1)
       assert.deepEqual([refused.status, refused.body.code], [400, 'ServerGeneric'], row)
     }
+    const harvests = '| `GET /oai` | 100 (`oai_pmh.records_limit`) | 10,000 |'
+    assert.ok(page.includes(harvests), harvests)
+    assert.equal((await root.post('/config/system/config/oai_pmh', { enabled: true })).status, 200)
+    const harvest = async (limit: number) => {
+      const { status, body } = await root.get('/oai', { verb: 'ListSets', limit })
+      return [status, /<error code="(\w+)"/.exec(body)?.[1]]
+    }
+    assert.deepEqual(await Promise.all([harvest(10_000), harvest(10_001)]), [
+      [200, 'noRecordsMatch'],
+      [400, 'badArgument'],
+    ])
     const { paths } = (await root.get('/system/openapi/spec.json')).body
     const paged = Object.keys(paths).filter((path) =>
       paths[path].get?.parameters?.some(({ name }: Json) => name === 'limit'),
@@ -217,7 +228,8 @@ describe('pages', () => {
     assert.ok(paged.length > 8, `${paged}`)
     for (const path of paged) {
       const begin = `| \`GET ${path.replace('/api/v1', '')}\` |`
-      assert.ok(begin.includes('/event/') || lists.some(([row]) => row.startsWith(begin)), `${path} has no row`)
+      const rows = [...lists.map(([row]) => row), harvests]
+      assert.ok(begin.includes('/event/') || rows.some((row) => row.startsWith(begin)), `${path} has no row`)
     }
     const pools = Array.from({ length: 1001 }, () => ({ pool: { _id_parent: 1 } }))
     assert.equal((await root.post('/pool', pools)).status, 200)

@@ -257,9 +257,9 @@ suite('description of the interface', () => {
       ]),
       ['get /api/v1/formats/xml_native.xsd', [], ['application/xml']],
       ['get /api/v1/objects/{path}', [], ['application/json', 'application/octet-stream', 'application/octet-stream']],
+      ['get /api/v1/collection/iiif/{collectionId}', [], ['application/ld+json']],
       ['get /api/v1/oai', [], ['text/xml']],
       ['post /api/v1/oai', form, ['text/xml']],
-      ['get /api/v1/collection/iiif/{collectionId}', [], ['application/ld+json']],
       ...['', '/uuid/{uuid}'].flatMap((by): [string, string[], string[]][] => [
         [
           `get /api/v1/export/{exportId}${by}/file/{path}`,

@@ -265,6 +265,7 @@ export async function createPluginService(options: PluginOptions) {
       await Promise.all([caller.close(), updaters.close()])
       await manage.close()
       await kept.close()
+      await folders.close()
     },
   }
 }

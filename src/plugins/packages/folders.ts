@@ -123,6 +123,11 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
 
     knownDisk: (name: string, root: string): PluginFolder => ({ root, texts: textsOfDisk(name) }),
 
+    /** Waits until nothing is being unpacked. */
+    async close(): Promise<void> {
+      await Promise.allSettled(unpacking.values())
+    },
+
     /** A folder for one call: empty, and nobody else's. */
     async workFolder(): Promise<string> {
       const folder = join(place, `work-${randomUUID()}`)

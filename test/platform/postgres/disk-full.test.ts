@@ -25,7 +25,10 @@ test('WAL has a bound by the size of the disk', () => {
   assert.deepEqual(bounds(1_000_000), ['256MB', '2048MB'])
 })
 
-test('a full disk: writes are refused, the reason is told, and with space all is as before without a start', async (t) => {
+/** Milliseconds: five attempts to start the server take minutes beside other work. */
+const slow = { timeout: 600_000 }
+
+test('a full disk: writes are refused, the reason is told, and with space all is as before', slow, async (t) => {
   const disk = await mountSmallDisk(400)
   if (typeof disk === 'string') return t.skip(disk)
   await using _ = disk

@@ -153,7 +153,7 @@ test('wrong values are refused with their path, and nothing is changed', async (
   assert.deepEqual((await svc.as('root').get('/config')).body, before)
 })
 
-const waiting: [path: string, value: unknown][] = [['saml/loginpreferred', true]]
+const waiting: [path: string, value: unknown][] = [['saml/entry_js', 'return 1']]
 
 test('what nothing reads yet is refused with the reason, except its default', async () => {
   const root = svc.as('root')
@@ -182,16 +182,16 @@ test('what an earlier release stored there is shown and may be sent back, and go
   await using first = await startService()
   await first.db.query(
     `insert into base_config (section, value) values
-     ('file_url_expire', '{"default_days": 3}'), ('saml', '{"loginpreferred": true}')`,
+     ('file_url_expire', '{"default_days": 3}'), ('saml', '{"entry_js": "return 1"}')`,
   )
   await using later = await attachService(first.dsn)
   const root = later.as('root')
   const document = (await root.get('/config')).body
   assert.equal(document.system.config.file_url_expire.default_days, 3)
   assert.deepEqual((await root.post('/config', document)).body, document)
-  assert.equal((await root.get('/config/system/config/saml/loginpreferred')).body, true)
-  assert.equal((await root.delete('/config/system/config/saml/loginpreferred')).body, false)
-  assert.equal((await root.post('/config/system/config/saml/loginpreferred', true)).status, 400)
+  assert.equal((await root.get('/config/system/config/saml/entry_js')).body, 'return 1')
+  assert.equal((await root.delete('/config/system/config/saml/entry_js')).body, '')
+  assert.equal((await root.post('/config/system/config/saml/entry_js', 'return 2')).status, 400)
   assert.equal((await root.post('/config/system/config/file_url_expire', { default_days: 7 })).status, 200)
 })
 

@@ -272,7 +272,7 @@ suite('which records harvesters hear of', () => {
     const formats = (await ask(it, { verb: 'ListMetadataFormats' })).text
     assert.deepEqual(
       [...formats.matchAll(/<metadataPrefix>([^<]*)/g)].map(([, prefix]) => prefix),
-      ['oai_dc', 'native', 'xslt-plain', 'xslt-wrapped', 'xslt-one'],
+      ['oai_dc', 'native', 'lido', 'mods', 'xslt-plain', 'xslt-wrapped', 'xslt-one'],
     )
     assert.match(
       formats,

@@ -134,10 +134,14 @@ suite('pages of what people have the service do', () => {
   test('slow statements of the process, with their plans and without what was asked for', async () => {
     const { svc } = museum
     await svc.db.query(`select $1::text as planted, pg_sleep(0.3)`, ['planted secret'])
-    await svc.drain()
-    const told = await root.json('/statements/')
+    // Its plan is asked for before it is told.
+    const found = async () => {
+      const told = await root.json('/statements/')
+      return { told, one: (told.Statements as Json[]).find(({ text }) => text.includes('as planted')) }
+    }
+    await until(async () => (await found()).one !== undefined)
+    const { told, one } = await found()
     assert.equal(told.From, 200)
-    const one = (told.Statements as Json[]).find(({ text }) => text.includes('as planted'))
     assert.ok(one.milliseconds >= 200 && one.plan.includes('Result'), JSON.stringify(one))
     const html = (await root.html('/statements/')).body
     assert.match(html, /pg_sleep/)

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../platform/actor.ts'
 import type { Tx } from '../platform/postgres/db.ts'
-import type { RightsService, StoredGrant } from '../rights/service.ts'
+import { actingRight, type RightsService, type StoredGrant } from '../rights/service.ts'
 
 type Change = Parameters<RightsService['validateAcls']>[3][number]
 
@@ -17,10 +17,7 @@ export async function checkedAcls(
   return changes.map(({ wire }) => (wire === undefined ? undefined : next.next().value))
 }
 
-/** The right by which others act in the name of the owner of a collection. */
-const actingRight = 'create_in_collection'
-
-/** Whether a list gives that right where it was not given before, or gives it otherwise. */
+/** Whether a list lets others act in the name of the owner where they did not before, or otherwise. */
 export function givesActing(after: readonly StoredGrant[], before: readonly StoredGrant[]): boolean {
   const known = new Map(before.map((grant) => [grant.id, grant]))
   return after.some((grant) => grant.rights[actingRight] && !isDeepStrictEqual(grant, known.get(grant.id)))

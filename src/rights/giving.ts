@@ -18,3 +18,6 @@ export async function requireGivingEverywhere(
     { message: `${path} gives rights on objects: that takes bag_acl on the root pool` },
   )
 }
+
+/** The right by which others act in the name of the owner of a collection; nobody else gives it. */
+export const actingRight = 'create_in_collection'

@@ -51,7 +51,7 @@ export {
 } from './expression.ts'
 export { type FilePrincipal, filePrincipals } from './file-grants.ts'
 export { coversFile } from './file-items.ts'
-export { requireGivingEverywhere } from './giving.ts'
+export { actingRight, requireGivingEverywhere } from './giving.ts'
 export {
   inForce,
   inForceSql,

@@ -113,3 +113,46 @@ test('the owner alone gives it: by it others act in the name of the owner', asyn
   assert.equal((await share(id, [given[0]], 'stranger')).status, 200)
   assert.equal(await urls(id), undefined)
 })
+
+test('a preset gives it where the owner has chosen that preset; root alone changes one that is used so that it does', async () => {
+  const root = drives.svc.as('root')
+  const { id } = await drives.collection()
+  const [pool] = (await root.get('/pool')).body
+  const login = 'presets'
+  const made = await root.post(
+    '/user',
+    [{ user: { login }, _password: login, _system_rights: { 'system.rightpresetmanager': {} } }],
+    { confirm: 'ignore_password_requirements' },
+  )
+  assert.equal(made.status, 200, JSON.stringify(made.body))
+  const _acl = [...(pool._acl ?? []), wireGrant(toUser(made.body[0].user._id), 'bag_read bag_acl')]
+  assert.equal((await root.post('/pool', [{ pool: { _id: 1, _version: pool.pool._version }, _acl }])).status, 200)
+  const save = (block: object, as = login) =>
+    drives.svc.as(as).post('/right/collection/presets', [{ right_preset: block }])
+  const rights = { bag_read: {}, link: {} }
+  const first = await save({ displayname: { 'en-US': 'Reader' }, preset: { rights } })
+  assert.equal(first.status, 200, JSON.stringify(first.body))
+  const [{ right_preset: preset }] = first.body
+  assert.equal((await share(id, [{ who: who(), rights: {}, _right_preset: preset._id }])).status, 200)
+  const acting = {
+    _id: preset._id,
+    _version: preset._version,
+    preset: { rights: { ...rights, create_in_collection: {} } },
+  }
+  const refused = await save(acting)
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.parameters.right],
+    [403, 'SystemRightRequired', 'system.root'],
+  )
+  assert.equal(await urls(id), undefined)
+  assert.equal((await save({ ...acting, preset: { rights: { ...rights, unlink: {} } } })).status, 200)
+  const changed = await save({ ...acting, _version: preset._version + 1 }, 'root')
+  assert.equal(changed.status, 200, JSON.stringify(changed.body))
+  assert.equal((await urls(id))?.length, 2)
+  // It may be taken away again, and an owner may choose one that gives it.
+  assert.equal((await save({ ...acting, _version: preset._version + 2, preset: { rights } })).status, 200)
+  assert.equal(await urls(id), undefined)
+  const [{ right_preset: other }] = (await save({ displayname: {}, preset: { rights: acting.preset.rights } })).body
+  assert.equal((await share(id, [{ who: who(), rights: {}, _right_preset: other._id }])).status, 200)
+  assert.equal((await urls(id))?.length, 2)
+})

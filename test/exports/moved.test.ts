@@ -32,7 +32,7 @@ test('what exports have made moves between locations with what is made of files,
   assert.deepEqual(await move('originals'), ['done', 0])
   assert.deepEqual(await move('versions'), ['done', 1])
   assert.equal(await filesIn('files/shelf'), 1)
-  // Its janitor takes away what nothing has any more: at the old place.
+  // The janitor of files removes contents that nothing uses any more: those at the old place.
   await svc.app.tidy(new Date(Date.now() + 3 * 86_400_000))
   assert.equal(await filesIn('files/shelf'), 1)
   const { rows } = await svc.db.query('select distinct location_id from file_blob b')

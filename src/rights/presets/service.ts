@@ -11,7 +11,7 @@ import { type NeededRight, requireRight } from '../../platform/http/system-right
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import { confirmTask, type Task } from '../../platform/values/tasks.ts'
 import { assertStorable } from '../../platform/values/text.ts'
-import { requireGivingEverywhere } from '../giving.ts'
+import { actingRight, requireGivingEverywhere } from '../giving.ts'
 import { draftPreset, termsOf } from './draft.ts'
 import type { Preset, PresetContext, PresetTerms, PresetUse } from './model.ts'
 import { renderPreset } from './render.ts'
@@ -82,13 +82,21 @@ export function createPresetService(deps: PresetDeps) {
    * nobody anything; whoever makes a grant from it has the right to share.
    * @throws {AppError} `RightRequired`
    */
-  async function requireGiven(tx: Tx, actor: Actor, changed: readonly store.PresetRow[]): Promise<void> {
+  async function requireGiven(tx: Tx, actor: Actor, changed: readonly ChangedPreset[]): Promise<void> {
     if (actor.isRoot || changed.length === 0) return
     const used = await use.used(
       tx,
-      changed.map(({ id }) => id),
+      changed.map(({ row }) => row.id),
     )
-    if (used) await requireGivingEverywhere(deps.rights, actor, 'right_preset.preset')
+    if (!used) return
+    await requireGivingEverywhere(deps.rights, actor, 'right_preset.preset')
+    // Grants that others have made do not come to it by a preset.
+    const acts = changed.some(
+      ({ row, before }) =>
+        row.terms.rights[actingRight] &&
+        !isDeepStrictEqual(row.terms.rights[actingRight], before.terms.rights[actingRight]),
+    )
+    if (acts) throw new AppError('SystemRightRequired', { right: 'system.root', path: 'right_preset.preset.rights' })
   }
 
   /**
@@ -137,12 +145,16 @@ export function createPresetService(deps: PresetDeps) {
         })
         await requireTags(tx, rows)
         await store.writePresets(tx, rows)
-        const changed = rows.filter(({ terms }, index) => {
+        const changed = rows.flatMap((row, index): ChangedPreset[] => {
           const before = stored[index]
-          return before && !isDeepStrictEqual(termsOf(before.terms), termsOf(terms))
+          return before && !isDeepStrictEqual(termsOf(before.terms), termsOf(row.terms)) ? [{ row, before }] : []
         })
         await requireGiven(tx, actor, changed)
-        if (changed.length > 0) await use.apply(tx, changed)
+        if (changed.length > 0)
+          await use.apply(
+            tx,
+            changed.map(({ row }) => row),
+          )
         await events.append(
           tx,
           rows.map((row, index) =>
@@ -181,6 +193,12 @@ export function createPresetService(deps: PresetDeps) {
       )
     },
   }
+}
+
+/** A preset that says something else by now. */
+interface ChangedPreset {
+  readonly row: store.PresetRow
+  readonly before: Preset
 }
 
 function unknownPreset(id: number, path: string): AppError {

@@ -23,7 +23,7 @@ export interface AlarmDeps {
   readonly mail: (tx: Tx, subject: string, text: string) => Promise<void>
   /** Folders whose disks are looked at. */
   readonly folders: () => Promise<readonly string[]>
-  /** Bytes that are to be free on a disk; 0: any number will do. */
+  /** An alarm is told when a disk has fewer free bytes; 0: disks are not looked at. */
   readonly leastFree: number
   readonly certificates: () => Promise<readonly Certificate[]>
   readonly paused: () => boolean

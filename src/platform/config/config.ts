@@ -133,7 +133,7 @@ export interface Config extends LaneSettings {
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
-  /** Megabytes that are to be free on each disk with data; 0: any number will do. */
+  /** An alarm is told when a disk with data has fewer free megabytes; 0: disks are not looked at. */
   readonly leastFreeDisk: number
   /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null

@@ -52,8 +52,8 @@ export async function runDemo(
   const older = await assertDemo(dataDir)
   const password = config.rootPassword ?? randomBytes(9).toString('base64url')
   const port = values.port === undefined ? config.port : portOf(values.port)
-  // Where none is configured, the address has the port: links lead to this one.
-  const isUsual = config.externalUrl === `http://localhost:${config.port}`
+  // Where none is configured, the address has the port: links lead to this one. Port 0 is known only once it listens.
+  const isUsual = port !== 0 && config.externalUrl === `http://localhost:${config.port}`
   const service = await startServer(
     {
       ...config,

@@ -51,13 +51,17 @@ export async function runDemo(
   const dataDir = resolve(values.data)
   const older = await assertDemo(dataDir)
   const password = config.rootPassword ?? randomBytes(9).toString('base64url')
+  const port = values.port === undefined ? config.port : portOf(values.port)
+  // Where none is configured, the address has the port: links lead to this one. Port 0 is known only once it listens.
+  const isUsual = port !== 0 && config.externalUrl === `http://localhost:${config.port}`
   const service = await startServer(
     {
       ...config,
+      externalUrl: isUsual ? `http://localhost:${port}` : config.externalUrl,
       dataDir,
       dbDsn: null,
       rootPassword: password,
-      port: values.port === undefined ? config.port : portOf(values.port),
+      port,
       // The demo talks to people; requests would drown that.
       logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
     },

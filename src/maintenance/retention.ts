@@ -13,7 +13,7 @@ export interface Dated {
   readonly createdAt: Date
 }
 
-/** The backups of a list, in any order, that are kept. The latest one is among them unless all three limits are 0. */
+/** The ids of the backups to keep. The order of `backups` does not matter. The latest one is kept unless all three numbers are 0. */
 export function keptBackups(backups: readonly Dated[], { daily, weekly, monthly, timezone }: Retention): Set<number> {
   const latestFirst = backups.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id)
   const dated = latestFirst.map(({ id, createdAt }) => {

@@ -54,7 +54,7 @@ export function checkMapping(context: CheckContext, input: MappingInput): Checke
     checkField({ ...context, profile, table, type }, field, `body.fields[${index}]`),
   )
   assertDistinct(fields)
-  if (profile.xmlBase !== null && input.limited_extensions?.length) {
+  if (isForObjects(profile) && input.limited_extensions?.length) {
     const path = 'body.limited_extensions'
     throw badRequest(`${path}: the mapping is for objects, not for files`, { path })
   }
@@ -65,6 +65,9 @@ export function checkMapping(context: CheckContext, input: MappingInput): Checke
 export function unknownProfile(name: string, path: string): AppError {
   return badRequest(`${path}: there is no profile ${name.slice(0, 100)}`, { path, value: name.slice(0, 200) })
 }
+
+/** Its mappings write documents of objects; nothing of files is read or written. */
+const isForObjects = ({ type }: Profile): boolean => type.xml_export === true || type.dc_export === true
 
 const flags = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export', 'plugins_import'] as const
 
@@ -106,8 +109,7 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
       value: name,
     })
   }
-  const onlyExports = context.profile.xmlBase !== null
-  if (onlyExports && (field.xml_import?.length || field.strategy_import || field.type === 'Input')) {
+  if (isForObjects(context.profile) && (field.xml_import?.length || field.strategy_import || field.type === 'Input')) {
     throw badRequest(`${place}: nothing is imported by the profile ${context.profile.profile}`, { path: place })
   }
   const imports = field.xml_import?.map(({ search }, index) => ({

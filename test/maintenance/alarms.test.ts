@@ -50,7 +50,7 @@ test('disks with too little room are found, each once, and folders that are not 
     found.map(({ folder: path, size }) => [path, size]),
     [[folder, blocks * bsize]],
   )
-  assert.ok(Math.abs((found[0]?.free ?? 0) - bavail * bsize) < blocks * bsize)
+  assert.ok(Math.abs((found[0]?.free ?? 0) - bavail * bsize) < 1e9)
   assert.deepEqual(await fullDisks([folder], 1), [])
 })
 

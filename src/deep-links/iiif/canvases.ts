@@ -52,24 +52,25 @@ const sounds: Readonly<Record<string, string>> = {
 /** Pages of one document that are shown. */
 const mostPages = 2000
 
-/** None: nothing of the file can be shown to the reader. @param number of the file, which its canvases are called by */
-export function canvasesOf(file: FileWire, number: number, context: CanvasContext): readonly Wire[] {
+/**
+ * None: nothing of the file can be shown to the reader. Each is made when it is taken.
+ * @param number of the file, which its canvases are called by
+ */
+export function* canvasesOf(file: FileWire, number: number, context: CanvasContext): Generator<Wire> {
   const versions = shownVersions(file)
   const thumbnail = thumbnailOf(file, versions, context)
   const name = `${file.original_filename ?? number}`
   const pages = pageBodies(file, versions, context)
   if (pages.length > 1) {
-    return pages.map((body, index) =>
-      canvas(`${number}-${index + 1}`, body, {
-        context,
-        file,
-        label: `${name}, ${index + 1}`,
-        thumbnail: smallOf(body),
-      }),
-    )
+    for (const [index, makeBody] of pages.entries()) {
+      const body = makeBody()
+      const label = `${name}, ${index + 1}`
+      yield canvas(`${number}-${index + 1}`, body, { context, file, label, thumbnail: smallOf(body) })
+    }
+    return
   }
-  const body = pages[0] ?? bodyOf(file, versions, context)
-  return body ? [canvas(`${number}`, body, { context, file, label: name, thumbnail })] : []
+  const body = pages[0]?.() ?? bodyOf(file, versions, context)
+  if (body) yield canvas(`${number}`, body, { context, file, label: name, thumbnail })
 }
 
 interface Shown {
@@ -113,7 +114,7 @@ function canvas(name: string, body: Body, { context, file, label, thumbnail }: S
 }
 
 /** The pages of a document, where the reader may look at it as it was uploaded and its pages are known. */
-function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasContext): readonly Body[] {
+function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasContext): readonly (() => Body)[] {
   const sizes = pageSizesOf((file.technical_metadata as Wire | undefined)?.page_sizes).slice(0, mostPages)
   const original = versions.find(([name]) => name === 'original')
   if (sizes.length === 0 || !original) return []
@@ -121,7 +122,7 @@ function pageBodies(file: FileWire, versions: readonly Named[], context: CanvasC
   const signature = new URL(version.url).searchParams.get('x-svc-signature')
   const signed = context.isStranger || signature === null ? '' : `/${encodeURIComponent(signature)}`
   const place = `${context.externalUrl}/api/v1/eas/iiif/${file._id}/${version.hash}${signed}`
-  return sizes.map((size, index) => ({
+  return sizes.map((size, index) => () => ({
     resource: imageAt(`${place}/${encodeURIComponent(pageName(name, index + 1))}`, size),
     size,
     duration: null,

@@ -116,7 +116,10 @@ export function createIiifCollections(deps: IiifCollectionDeps) {
       const base = deepLink(externalUrl, String(wire._uuid))
       const originalOf = (file: FileWire): string => `${base}/file/id/${file._id}`
       const files = fileColumns(mask, treeInMask({ model: { objecttypes } }, wire, mask)).flatMap((one) => one.files)
-      const canvas = firstOf(files, (file) => canvasesOf(file, 1, { externalUrl, base, isStranger, originalOf })[0])
+      const canvas = firstOf(
+        files,
+        (file) => canvasesOf(file, 1, { externalUrl, base, isStranger, originalOf }).next().value,
+      )
       if (!canvas) continue
       items.push({
         id: `${base}/format/${manifestFormat}`,

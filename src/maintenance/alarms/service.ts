@@ -23,7 +23,7 @@ export interface AlarmDeps {
   readonly mail: (tx: Tx, subject: string, text: string) => Promise<void>
   /** Folders whose disks are looked at. */
   readonly folders: () => Promise<readonly string[]>
-  /** Bytes; administrators are told of a disk that has fewer free. 0: they are not told. */
+  /** An alarm is told when a disk has fewer free bytes; 0: disks are not looked at. */
   readonly leastFree: number
   readonly certificates: () => Promise<readonly Certificate[]>
   readonly paused: () => boolean

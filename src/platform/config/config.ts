@@ -133,7 +133,7 @@ export interface Config extends LaneSettings {
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
-  /** Megabytes; administrators are told of a disk with data that has fewer free. 0: they are not told. */
+  /** An alarm is told when a disk with data has fewer free megabytes; 0: disks are not looked at. */
   readonly leastFreeDisk: number
   /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null

@@ -86,6 +86,7 @@ export async function saveCollections(
     updated.filter((one) => !isDeepStrictEqual(one.path, one.previousPath)),
   )
   assertLevels(Math.max(lowest, ...created.map(({ path }) => path.length)))
+  await requireOwnActing(context, works)
   return { collections: written, made }
 }
 
@@ -363,6 +364,25 @@ async function assertOwners({ tx, actor, grants }: SaveContext, works: readonly 
   }
 }
 
+/**
+ * A collection that is moved below one of somebody else belongs to that owner, in whose name nobody acts by a grant that it brings
+ * along. @throws {AppError} `RightRequired`
+ */
+async function requireOwnActing({ tx, actor }: SaveContext, works: readonly Work[]): Promise<void> {
+  const given = works.filter(
+    ({ current, ownerId }) => current && current.ownerId !== ownerId && actor.userId !== ownerId,
+  )
+  if (actor.isRoot || given.length === 0) return
+  const acting = await store.actingBelow(
+    tx,
+    given.map(({ newId }) => newId),
+  )
+  const found = given.find(({ newId }) => acting.has(newId))
+  if (!found) return
+  const path = `${found.place}.collection._id_parent`
+  throw new AppError('RightRequired', { right: 'owner', collection: found.newId, path })
+}
+
 /** What opens a collection to others, or lets them make objects in the name of its owner. */
 const giving = [
   ['acl', '_acl'],
@@ -385,7 +405,7 @@ function requireContentRights(works: readonly Work[], written: readonly SavedCol
     const before = current ?? { ...initial, uuid: next.uuid }
     const given = giving.find(([field]) => !isDeepStrictEqual(next[field], before[field]))
     if (given) requireCollection(accesses(holder), 'bag_acl', holder, `${place}.${given[1]}`)
-    // Whoever may grant is not the owner, and must not become it by a grant.
+    // The right to give grants is not that of the owner, and must not become it by a grant.
     if (!accesses(holder).whole && givesActing(next.acl, before.acl)) {
       throw new AppError('RightRequired', { right: 'owner', collection: holder, path: `${place}._acl` })
     }

@@ -1,6 +1,6 @@
 import { type Actor, visitorOf } from '../platform/actor.ts'
 import { numbersText, type Queryable, type Tx, textsText } from '../platform/postgres/db.ts'
-import { inForceSql } from '../rights/service.ts'
+import { actingRight, inForceSql } from '../rights/service.ts'
 import type { Ancestor, Collection, CollectionFields } from './model.ts'
 import { lockedSql } from './pins/store.ts'
 
@@ -327,9 +327,11 @@ export async function moveCollections(tx: Tx, moved: readonly Written[]): Promis
     depth: previousPath?.length ?? 0,
     owner: ownerId,
   }))
-  // Where one is moved out of another that is moved as well, the lower one counts for what is below it.
+  // Where one is moved out of another that is moved as well, the lower one counts for what is below it. Addresses of uploads
+  // act in the name of the owner: with another owner the former ones are void.
   const { rows } = await tx.query<{ deepest: number }>(
-    `with moved as (update collection c set path = f.path || c.path[f.depth + 1:], owner_user = f.owner
+    `with moved as (update collection c set path = f.path || c.path[f.depth + 1:], owner_user = f.owner,
+       upload_generation = c.upload_generation + (c.owner_user <> f.owner)::int
      from (select distinct on (d.id) d.id, m.path, m.depth, m.owner
        from jsonb_to_recordset($1) as m (id bigint, path bigint[], depth int, owner bigint)
        join collection d on d.path @> array[m.id] order by d.id, m.depth desc) f
@@ -339,6 +341,18 @@ export async function moveCollections(tx: Tx, moved: readonly Written[]): Promis
     'collections-move',
   )
   return rows[0]?.deepest ?? 0
+}
+
+/** Those of the collections that have a grant by which others act in the name of the owner, or have one below them with such a grant. */
+export async function actingBelow(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const { rows } = await tx.query<{ id: number }>(
+    `select n.id from unnest($1::bigint[]) as n (id) where exists (
+       select from collection c, jsonb_array_elements(c.acl) as entry
+       where c.path @> array[n.id] and entry -> 'rights' ? $2)`,
+    [numbersText(ids), actingRight],
+    'collections-acting-below',
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 export async function deleteCollections(tx: Tx, ids: readonly number[]): Promise<void> {

@@ -156,3 +156,38 @@ test('a preset gives it where the owner has chosen that preset; root alone chang
   assert.equal((await share(id, [{ who: who(), rights: {}, _right_preset: other._id }])).status, 200)
   assert.equal((await urls(id))?.length, 2)
 })
+
+test('a collection that is moved below one of somebody else brings nobody along who acts in that name', async () => {
+  const { id: target } = await drives.collection()
+  const root = drives.svc.as('root')
+  const stranger = drives.svc.as('stranger')
+  assert.equal((await share(target, [wireGrant(who(), 'bag_read bag_create link')])).status, 200)
+  const helper = { who: toUser(drives.ids.editor), rights: { bag_read: {}, link: {}, create_in_collection: {} } }
+  const made = async (fields: object, more: object = {}): Promise<Json> => {
+    const { status, body } = await stranger.post('/collection', { collection: fields, ...more })
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.collection
+  }
+  const outer = await made({})
+  const inner = await made({ _id_parent: outer._id }, { _acl: [helper] })
+  const move = async (as = 'stranger') => {
+    const { collection } = (await root.get(`/collection/${outer._id}`)).body
+    return drives.svc.as(as).post(`/collection/${outer._id}`, {
+      collection: { _version: collection._version, _id_parent: target },
+    })
+  }
+  const refused = await move()
+  assert.deepEqual([refused.status, refused.body.code, refused.body.parameters.right], [403, 'RightRequired', 'owner'])
+  assert.equal((await root.get(`/collection/${outer._id}`)).body._owner.user._id, drives.ids.stranger)
+  const generation = async () =>
+    (
+      await drives.svc.db.query<{ n: number }>('select upload_generation as n from collection where id = $1', [
+        inner._id,
+      ])
+    ).rows[0]?.n ?? 0
+  const before = await generation()
+  assert.equal((await share(inner._id, [], 'stranger')).status, 200)
+  assert.equal((await move()).status, 200)
+  assert.equal((await root.get(`/collection/${inner._id}`)).body._owner.user._id, drives.ids.editor)
+  assert.ok((await generation()) > before, 'addresses that the former owner knows are void')
+})

@@ -135,7 +135,7 @@ export async function answerPropfind(
   return sendXml(reply.status(207), multistatus([{ href: base, entry, locks }, ...shown], wanted))
 }
 
-/** Renews the lock that the request names, where it has no body; null: it wants a new one, for `owner`. */
+/** Renews the lock that the request names, where it has no body; null: it has one, and asks for a new lock. */
 export async function answerRefresh(
   { request, reply }: Asked<unknown>,
   body: string,

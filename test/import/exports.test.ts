@@ -334,6 +334,30 @@ suite('import of exports', () => {
     assert.ok(!(await readdir(folder)).includes('broken.import'))
   })
 
+  test('an import that ends right behind a deletion of its objects takes them out of the trash again', async () => {
+    await using other = await emptyMuseum()
+    const client = await clientOf(other)
+    const file = join(folder, 'plain.tar_gz')
+    let isDead = false
+    const fails = async (): Promise<never> => {
+      throw new Error('killed')
+    }
+    const dying: ServiceClient = {
+      ...client,
+      async delete(path, body, query) {
+        await client.delete(path, body, query)
+        isDead = true
+        return fails()
+      },
+      post: (path, body, query) => (isDead || path === '/db/loan' ? fails() : client.post(path, body, query)),
+    }
+    await assert.rejects(imported(file, { client: dying }), /killed/)
+    assert.ok(isDead)
+    assert.deepEqual((await imported(file, { client })).created, { person: 2, topic: 2, work: 4, loan: 2 })
+    await other.svc.drain()
+    assert.deepEqual(await toldBy(other), await toldBy(source))
+  })
+
   test('what breaks off is gone on with by the same command', async () => {
     await using other = await emptyMuseum()
     const client = await clientOf(other)

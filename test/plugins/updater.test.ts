@@ -322,7 +322,7 @@ test('of two values of one save with one identifier the first one counts', async
   assert.deepEqual(await Promise.all(answer.body.map(async (object: Json) => (await stored(object)).vocabulary)), both)
 })
 
-test('values that no object has any more are removed after a day, unless a save takes them over at that moment', async () => {
+test('values that no object uses are deleted after a day, unless a save takes them over meanwhile', async () => {
   const [gone, taken] = [
     await save({ _uuid: 'gone', conceptName: 'x' }),
     await save({ _uuid: 'taken', conceptName: 'y' }),

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { deliver, disposition } from '../../files/service.ts'
+import { binary, deliver, disposition, partialResponses } from '../../files/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { actorOf, type HttpApp } from '../../platform/http/http.ts'
 import { requestFacts } from '../../platform/http/request-facts.ts'
@@ -31,7 +31,6 @@ const Query = Type.Object({
     }),
   ),
 })
-const binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 const errors = ['InsufficientRights', 'FileNotDone', 'FileNotFound', 'ServerGeneric', 'ServiceUnavailable'] as const
 
 export interface DownloadRouteDeps {
@@ -95,11 +94,9 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
         response: {
           200: {
             description: 'The file, or the page.',
-            content: { 'text/html': { schema: Type.String() }, 'application/octet-stream': { schema: binary } },
+            content: { 'text/html': { schema: Type.String() }, ...binary },
           },
-          206: { description: 'A part of it.', content: { 'application/octet-stream': { schema: binary } } },
-          304: Type.Unsafe<undefined>({ description: 'It is as the caller knows it.' }),
-          416: { description: 'The range lies behind the end.', content: { 'text/plain': { schema: Type.String() } } },
+          ...partialResponses,
         },
       },
       config: {
@@ -149,7 +146,10 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
             params: Params[by],
             querystring: Query,
             response: {
-              200: { description: 'The archive.', content: { [archives[kind].contentType]: { schema: binary } } },
+              200: {
+                description: 'The archive.',
+                content: { [archives[kind].contentType]: binary['application/octet-stream'] },
+              },
             },
           },
           config: {

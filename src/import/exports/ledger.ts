@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 
-/** An object that lies in the trash. */
+/** An object that lies in the trash, or was about to be put there. */
 export interface Trashed {
   readonly uuid: string
   readonly id: number
@@ -21,7 +21,7 @@ export interface LedgerState {
   readonly trashed: ReadonlyMap<string, readonly Trashed[]>
 }
 
-/** What an import is about to save, written down before, and what it took back: a uuid is never used for a second object. */
+/** What an import is about to save or to take back, written down before: a uuid is never used for a second object. */
 export function createLedger(file: string) {
   async function append(entry: Entry): Promise<void> {
     const handle = await open(file, 'a', 0o600)

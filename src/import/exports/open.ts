@@ -1,7 +1,7 @@
 /** An export as it lies on a disk: a folder, an archive, or its JSON alone; plain, or as a bag, an OCFL object or a crate. */
 import { mkdtemp, open, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { PackageProblem } from './problem.ts'
 import { unpackTar, unpackZip } from './unpack.ts'
 import { verifyBag, verifyCrate, verifyOcfl } from './verify.ts'
@@ -23,8 +23,8 @@ export async function openExport(file: string, mostBytes: number): Promise<Opene
   if (found.isDirectory()) return { ...(await lookInto(await realpath(file))), async [Symbol.asyncDispose]() {} }
   const kind = await kindOf(file)
   if (kind === 'json') {
-    const root = dirname(await realpath(file))
-    return { root, documents: [join(root, basename(file))], kind: 'JSON', async [Symbol.asyncDispose]() {} }
+    const document = await realpath(file)
+    return { root: dirname(document), documents: [document], kind: 'JSON', async [Symbol.asyncDispose]() {} }
   }
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-import-'))
   const remove = () => rm(folder, { recursive: true, force: true })

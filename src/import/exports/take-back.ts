@@ -12,23 +12,29 @@ export async function takeBack(client: ServiceClient, ledger: Ledger): Promise<v
   const { sent } = await ledger.state()
   for (const [type, uuids] of [...sent].reverse()) {
     for (const some of inParts([...uuids])) {
-      const trashed = await toTrash(client, type, some)
-      await ledger.addTrashed(type, trashed)
+      await toTrash(client, { ledger, type, uuids: some })
     }
   }
   const { trashed } = await ledger.state()
   if ([...trashed.values()].every(({ length }) => length === 0)) await ledger.remove()
 }
 
-async function toTrash(client: ServiceClient, type: string, uuids: readonly string[]): Promise<readonly Trashed[]> {
+interface Sent {
+  readonly ledger: Ledger
+  readonly type: string
+  readonly uuids: readonly string[]
+}
+
+/** Writes down first with which versions they go: a process that ends right behind the deletion has not forgotten them. */
+async function toTrash(client: ServiceClient, { ledger, type, uuids }: Sent): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await untilIndexed(client, [type])
     const found = await foundBy(client, type, uuids)
-    if (found.length === 0) return []
+    if (found.length === 0) return
+    await ledger.addTrashed(type, found)
     try {
       const named = found.map(({ id, version }) => [id, version, null])
-      await client.delete(`/db/${type}`, named, { delete_policy: 'setnull' })
-      return found
+      return void (await client.delete(`/db/${type}`, named, { delete_policy: 'setnull' }))
     } catch (error) {
       // The versions are those of the index: one that is behind is refused, and looked up again.
       if (attempt === attempts) throw error
@@ -36,15 +42,18 @@ async function toTrash(client: ServiceClient, type: string, uuids: readonly stri
   }
 }
 
-/** Takes out of the trash what an earlier attempt has put there. @returns the objects that are in the service then */
+/** Takes out of the trash the objects that an earlier attempt has put there. @returns the objects that are in the service then */
 export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set<string>> {
   const { sent, trashed } = await ledger.state()
   const there = new Set<string>()
   for (const [type, objects] of trashed) {
+    await untilIndexed(client, [type])
     for (const some of inParts(objects)) {
-      const named = some.map(({ id, version }) => [id, version + 1, null])
-      await client.delete(`/db/${type}`, named, { delete_policy: 'undelete' })
       const uuids = some.map(({ uuid }) => uuid)
+      // It ended before it deleted them, or after it took them out again.
+      const live = new Set((await foundBy(client, type, uuids)).map(({ uuid }) => uuid))
+      const named = some.filter(({ uuid }) => !live.has(uuid)).map(({ id, version }) => [id, version + 1, null])
+      if (named.length > 0) await client.delete(`/db/${type}`, named, { delete_policy: 'undelete' })
       await ledger.addSent(type, uuids)
       for (const uuid of uuids) there.add(uuid)
     }

@@ -1,9 +1,10 @@
-/** Whether a package holds what its lists say, and nothing besides. */
+/** Whether a package holds what its lists say; a bag and an OCFL object hold nothing besides. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
+import { isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
 
 /** @throws {PackageProblem} */
@@ -24,17 +25,18 @@ export async function verifyBag(folder: string): Promise<void> {
 }
 
 interface Inventory {
-  readonly manifest?: Readonly<Record<string, readonly string[]>>
+  readonly manifest?: Readonly<Record<string, unknown>>
 }
 
 /** @throws {PackageProblem} */
 export async function verifyOcfl(folder: string): Promise<void> {
   const [digest = ''] = (await textOf(folder, 'inventory.json.sha512')).split(/\s/)
   await assertHash(folder, 'inventory.json', 'sha512', digest)
-  const { manifest = {} } = JSON.parse(await textOf(folder, 'inventory.json')) as Inventory
+  const { manifest = {} } = (await jsonOf(folder, 'inventory.json')) as Inventory
   const listed = new Set<string>()
   for (const [sum, paths] of Object.entries(manifest)) {
-    for (const path of paths) {
+    for (const path of Array.isArray(paths) ? (paths as unknown[]) : [paths]) {
+      if (typeof path !== 'string') throw new PackageProblem('its inventory.json names no paths')
       await assertHash(folder, path, 'sha512', sum)
       listed.add(path)
     }
@@ -42,20 +44,25 @@ export async function verifyOcfl(folder: string): Promise<void> {
   await assertAll(folder, join('v1', 'content'), listed)
 }
 
-interface Entity {
-  readonly '@id'?: string
-  readonly '@type'?: string | readonly string[]
-  readonly sha256?: string
-}
+const crateName = 'ro-crate-metadata.json'
 
 /** @throws {PackageProblem} */
 export async function verifyCrate(folder: string): Promise<void> {
-  const text = await textOf(folder, 'ro-crate-metadata.json')
-  const { '@graph': graph = [] } = JSON.parse(text) as { readonly '@graph'?: readonly Entity[] }
-  for (const { '@id': id = '', '@type': type, sha256 } of graph) {
-    if (![type].flat().includes('File') || /^[a-z]+:/i.test(id)) continue
-    const path = decodeURIComponent(id.replace(/^\.\//, ''))
-    if (sha256) await assertHash(folder, path, 'sha256', sha256)
+  const { '@graph': graph } = await jsonOf(folder, crateName)
+  if (!Array.isArray(graph)) throw new PackageProblem(`its ${crateName} has no list @graph`)
+  for (const entity of graph as unknown[]) {
+    if (!isWire(entity)) throw new PackageProblem(`its ${crateName} lists something that is no object`)
+    const { '@id': id, '@type': type, sha256 } = entity
+    if (![type].flat().includes('File') || typeof id !== 'string' || /^[a-z]+:/i.test(id)) continue
+    if (typeof sha256 === 'string') await assertHash(folder, pathOf(id), 'sha256', sha256)
+  }
+}
+
+function pathOf(id: string): string {
+  try {
+    return decodeURIComponent(id.replace(/^\.\//, ''))
+  } catch {
+    throw new PackageProblem(`its ${crateName} names ${id.slice(0, 200)}, which is no path`)
   }
 }
 
@@ -86,6 +93,17 @@ const textOf = (folder: string, name: string): Promise<string> =>
   readFile(join(folder, name), 'utf8').catch(() => {
     throw new PackageProblem(`its ${name} is not there`)
   })
+
+async function jsonOf(folder: string, name: string): Promise<Wire> {
+  const text = await textOf(folder, name)
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isWire(value)) return value
+  } catch {
+    // Told below.
+  }
+  throw new PackageProblem(`its ${name} is no JSON object`)
+}
 
 async function* linesOf(path: string): AsyncGenerator<string> {
   try {

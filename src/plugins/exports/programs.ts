@@ -62,7 +62,9 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     if (!found) throw new CallbackFailed('is not there, or the plugin is off')
     const { program } = found
     const more = { plugin_action: action, ...(transport === undefined ? {} : { transport }) }
-    const asked = { ...found, actor, request: request ?? null, more, signal, ...(secrets ? { secrets } : {}) }
+    // Callbacks of saves do not wait for exports, and no export for a file that a program of the same plugin makes for it.
+    const places = action === '' ? 'exports' : 'files of exports'
+    const asked = { ...found, actor, request: request ?? null, more, signal, places, ...(secrets ? { secrets } : {}) }
     return caller.run(asked, async (call) => {
       const info = {
         ...call.info,

@@ -92,6 +92,7 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
       })),
     )
     const outputs = recipe.commands.flatMap(({ output }) => output ?? []).values()
+    let unwritten: Error | null = null
     const end = await execute({
       services,
       call: { ...call, workFolder: () => Promise.resolve(folder) },
@@ -99,12 +100,18 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
       input: Buffer.alloc(0),
       async take({ output }) {
         const file = outputs.next().value
-        if (file !== undefined) await pipeline(output, createWriteStream(join(folder, file))).catch(() => {})
+        if (file !== undefined) {
+          await pipeline(output, createWriteStream(join(folder, file))).catch((error: Error) => {
+            unwritten = error
+          })
+        }
       },
     })
     if (call.signal.aborted) throw new Error('a recipe was stopped')
     if (end.kind === 'broken') throw new CallbackFailed(`its program ${end.reason}`)
     if (end.code !== 0) throw new CallbackFailed(`its program ended with the code ${end.code}`)
+    // The disk is full, or the like: half a file is no result, and the job is tried again.
+    if (unwritten) throw unwritten
     return take(folder, recipe)
   }
 

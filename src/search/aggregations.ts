@@ -16,7 +16,7 @@ import type { AggregationRequest } from './request/aggregations.ts'
 export interface AggregationDeps {
   readonly db: Db
   readonly engine: Pick<SearchEngine, 'measure'>
-  /** Objects in a format, as hits are answered; those that the actor may not see are left out. */
+  /** Objects in a format, rendered as hits are. Objects that the actor may not see are left out. */
   readonly renderHits: (
     actor: Actor,
     systemObjectIds: readonly number[],
@@ -48,7 +48,7 @@ interface Context {
   readonly plan: SearchPlan
   readonly actor: Actor
   readonly caller: CallerRights
-  /** Database languages, those that the request asks for first. */
+  /** Database languages: the languages of the request come first. */
   readonly languages: readonly string[]
   /** The database within the deadline. */
   readonly q: Queryable
@@ -135,7 +135,7 @@ interface Entry {
   readonly label: string
 }
 
-/** Number of values, and those of the requested part in the requested order. */
+/** The number of values, and the values of the requested part in the requested order. */
 async function select(
   context: Context,
   request: AggregationRequest,
@@ -344,12 +344,12 @@ async function namedIds(
   }
 }
 
-/** Pools whose names, and whose place among the pools, the caller may know. */
+/** Tells the pools whose names and position in the tree of pools the caller may know. */
 function poolsKnownTo({ caller }: Context): (id: number) => boolean {
   return (id) => caller.root || caller.mayPool('bag_read', id)
 }
 
-/** A pool counts for all that stands above it, where the caller may know what that is. */
+/** Counts a pool also for all pools above it, where the caller may know these. */
 function countedAsKnown(deps: AggregationDeps, facet: FacetCounts, known: (id: number) => boolean): FacetCounts {
   const ids = idsOf(facet)
   if (ids.every(known)) return facet
@@ -373,7 +373,7 @@ function countedAsKnown(deps: AggregationDeps, facet: FacetCounts, known: (id: n
   }
 }
 
-/** Those of the values that stand right below an object; 0: at the top. Where an object stands only its readers know. */
+/** Only the values right below the object `parent`; 0: the values at the top. Only readers of an object may know its parents. */
 async function below(context: Context, facet: FacetCounts, parent: number): Promise<FacetCounts> {
   const { rows } = await context.q.query<{ id: number }>(
     `select system_object_id as id from object where system_object_id = any($1::bigint[])

@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts'
 import { among, type CollectContext, readStored, whoShows } from './collect-stored.ts'
 import type { LinkStep } from './plan/field-paths.ts'
 
-/** By hit, in the order of the links; an object may stand there several times. */
+/** The reached objects by hit, in the order of the links. The same object may occur several times. */
 export type Reached = ReadonlyMap<number, readonly number[]>
 
 /** Objects that the hits of a page lead to by one name. */
@@ -12,7 +12,7 @@ const mostReached = 20_000
 export const stepsKey = (steps: readonly LinkStep[]): string =>
   steps.map(({ field, reverse }) => `${reverse ? '<' : '>'}${field.code}`).join(' ')
 
-/** Follows the steps of several names, those that they share once. */
+/** Follows the steps of several names. Steps that several names share are followed once. */
 export function createSteps(context: CollectContext) {
   const known = new Map<string, Promise<Reached>>()
   return function follow(steps: readonly LinkStep[], ids: readonly number[]): Promise<Reached> {

@@ -1,4 +1,4 @@
-/** What is stored of objects in columns that a caller sees. */
+/** Reads stored values of objects, from columns that the caller sees. */
 import type { ShownObject } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
@@ -13,7 +13,7 @@ export interface CollectContext {
   readonly deadline: Deadline
   readonly actor: Actor
   readonly plan: SearchPlan
-  /** Database languages, those that the request asks for first. */
+  /** Database languages: the languages of the request come first. */
   readonly languages: readonly string[]
   readonly databaseName: string
   readonly withAncestors: (
@@ -52,12 +52,12 @@ export async function readStored(
   )
 }
 
-/** Where the values of a column stand in a content, in the order of the rows. */
+/** JSON path of the values of a column in a content, in the order of the rows. */
 function pathOf({ path, column }: SearchField): string {
   return `$.${[...path.map(({ key }) => `${JSON.stringify(key)}[*]`), JSON.stringify(column.key)].join('.')}`
 }
 
-/** The objects whose values of a column the caller sees. */
+/** The objects whose values of one of the columns the caller sees. */
 export async function whoShows(
   columns: readonly SearchField[],
   ids: readonly number[],

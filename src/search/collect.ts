@@ -101,7 +101,7 @@ function inLanguage(text: Localized, language: string | null, languages: readonl
   return first === undefined ? Object.values(text).slice(0, 1) : [text[first] as string]
 }
 
-/** What is asked of an object, or of it and all above it. */
+/** The requested part of an object, or of the object and all objects above it. */
 function ofObject(
   id: number,
   request: FieldRequest,
@@ -111,7 +111,7 @@ function ofObject(
 ): unknown[] {
   const show = (each: number): unknown[] => partOf(each, request, uuid, objects.get(each), context)
   if (!request.withPath) return show(id)
-  // Where an object stands only its readers know.
+  // Only readers of an object may know the objects above it.
   return [pathTo(objects, id).flatMap(show)]
 }
 

@@ -11,7 +11,7 @@ export interface FacetPart {
   readonly value: (index: number) => number | string
 }
 
-/** The values of a facet: at once when they are in memory, and else some thousands at a time, of those whose counts are wanted. */
+/** The values of a facet whose counts are wanted: all at once when they are in memory, else some thousands at a time. */
 export async function* partsOf(
   q: Queryable,
   { counts, value, read }: FacetCounts,

@@ -1,6 +1,6 @@
 import type { FormatName, MergeMode } from '../objects/service.ts'
 
-/** How hits are shown; the keys of a request that say so, checked. */
+/** The options for rendering hits: the checked keys of the request. */
 export interface HitOptions {
   readonly format: FormatName
   readonly languages: readonly string[] | null

@@ -1,18 +1,18 @@
-/** What an engine has measured to the answers of `aggregations`. */
+/** Turns the measurements of an engine into the answers of `aggregations`. */
 import { cellOfHash, hashOf } from './geo/geohash.ts'
 import { perDegree, type Rectangle } from './geo/rectangles.ts'
 import type { Measure, Measured, TermStats } from './plan/measures.ts'
 import { type FacetCounts, noCounts } from './plan/plan.ts'
 
-/** Counts with what they are counted under. */
+/** Counts, with a label for each value. */
 export interface LabelledCounts {
   readonly counts: FacetCounts
   readonly label: (value: number | string) => string
-  /** In the order of the values, not of what they are called. */
+  /** Whether the buckets are in the order of the values, rather than of the labels. */
   readonly byValue: boolean
 }
 
-/** Years and months, and cells, as counts like those of facets. */
+/** Counts of years and months, and of map cells, in the shape of facet counts. */
 export function countsOf(measure: Measure, measured: Measured): LabelledCounts {
   if (measure.kind === 'periods' && measured.kind === 'counts') {
     const { counts } = measured

@@ -252,7 +252,7 @@ function registerIndexCheckRoutes(app: HttpApp, search: SearchService): void {
   )
 }
 
-/** Names that nobody knows are told, or refused where the caller is strict. */
+/** Reports unknown names to the caller in the answer. A strict caller gets an error instead. */
 function ignore(request: FastifyRequest, reply: FastifyReply, body: object, known: object): void {
   const ignored = Object.keys(body).filter((name) => !Object.hasOwn(known, name))
   if (isStrict(request) && ignored[0] !== undefined) throw notKnown(ignored[0])

@@ -1,6 +1,6 @@
 /**
- * Search: a request becomes a plan (request/, plan/), an engine finds and counts (postgres/query), the objects are rendered
- * by whoever keeps them. queue/ makes documents of what was saved (document/) and keeps the index up to date (postgres/index).
+ * Search: a request becomes a plan (request/, plan/), an engine finds and counts (postgres/query), the capability that stores the
+ * objects renders them. queue/ makes documents of saved objects (document/) and keeps the index up to date (postgres/index).
  */
 import type { Logger } from 'pino'
 import type { Model, Table } from '../datamodel/model.ts'
@@ -64,17 +64,17 @@ const noPictures: AlikeFiles = new Map()
 
 export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly bus: Bus
-  /** For what takes microseconds. */
+  /** For statements that take microseconds. */
   readonly pipelined: Queryable
   readonly engine: SearchEngine
   readonly reindexing: Reindexing
   /** Whether the index is compared with the objects in the background. */
   readonly checksIndex: boolean
-  /** Since when it is known what went out of sight. */
+  /** The moment since which the index has a record of objects that became invisible to callers. */
   readonly followedSince: () => Promise<number | null>
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
-  /** What is known of pools, types and settings is of it. */
+  /** The snapshots of pools, types and settings. */
   readonly world: () => World
   /** Versions of files that rights do not name: `image.small`. */
   readonly freeVersions: () => readonly string[]
@@ -85,17 +85,17 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly alike: (actor: Actor, fileIds: readonly number[]) => Promise<AlikeFiles>
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Who keeps the records of the other domains, by `_basetype`. */
+  /** The services that store the records of the other domains, by `_basetype`. */
   readonly keepers: RecordKeepers
-  /** Where expensive searches take their turn. */
+  /** The limiter in which expensive searches wait for their turn. */
   readonly heavyRequests: RequestLimiter
-  /** Data languages with the words of each that stand for others. */
+  /** The synonyms of each data language. */
   readonly synonyms: () => readonly LanguageSynonyms[]
-  /** Whom callers without a token act as; null: guests are not allowed. */
+  /** The actor of callers without a token. `null`: guests are not allowed. */
   readonly guest: () => Promise<Actor | null>
   readonly log: Pick<Logger, 'warn'>
   readonly pointQuotas: PointQuotas
-  /** Milliseconds that other searches work in the database before they go on there. */
+  /** Milliseconds that an ordinary search may work in the database before it continues in the queue of the expensive ones. */
   readonly quickLimit?: number
 }
 
@@ -130,7 +130,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     return answer
   }
 
-  /** What a caller sees, kept as long as nothing changes that it is made of. */
+  /** The field visibility of each caller, kept until the data that it depends on changes. */
   const fieldVisibilities = new WeakMap<
     CallerRights,
     { readonly snapshots: number; readonly fieldVisibility: FieldVisibility }
@@ -151,7 +151,7 @@ export function createSearchService(deps: SearchServiceDeps) {
 
   const moved = createBatchLoader(() => readMoved(deps.pipelined, engine.momentSql), { most: 1000 })
 
-  /** Of what has moved since it was indexed the caller sees what they may see by its row, and see as they did before. */
+  /** An object that has moved since it was indexed is shown to a caller who may see it both by its current row and by the index. */
   async function seenNow(actor: Actor, caller: CallerRights): Promise<Seen> {
     const fieldVisibility = fieldVisibilityOf(caller)
     if (fieldVisibility.whole) return { fieldVisibility, moment: null }
@@ -204,7 +204,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       isSortValue: engine.isSortValue,
     })
     if (!compiled.includeDeleted) return compiled
-    // Those who may delete see the trash: that is not in the index.
+    // Callers who may delete objects see them in the trash. This right is not part of the index.
     const deleted = caller.root || caller.deletable()
     return { ...compiled, plan: { ...compiled.plan, scope: { ...compiled.plan.scope, deleted } } }
   }
@@ -288,8 +288,8 @@ export function createSearchService(deps: SearchServiceDeps) {
     blocked,
 
     /**
-     * Finds objects that the actor may read. The answer is a `SearchResponse`. Names that nobody knows are answered
-     * beside it, or refused when the caller is `strict`.
+     * Finds objects that the actor may read. The answer is a `SearchResponse`. Unknown names are reported beside it, or refused
+     * when the caller is `strict`.
      */
     async search(
       actor: Actor,
@@ -318,7 +318,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       }
       if (asked !== null) {
         const point = await points.reserve(actor, asked, request as Fields, deadline)
-        // How much it will find is not known beforehand.
+        // The number of matches is not known beforehand.
         const opened = async () => ofPoint(await points.open(point, plan, deadline))
         return deps.heavyRequests.run(deadline, opened).catch(async (error: unknown) => {
           await outsideDeadlines(() => points.abandon(point))
@@ -333,14 +333,14 @@ export function createSearchService(deps: SearchServiceDeps) {
       try {
         outcome = await engine.search(plan, quick)
       } catch (error) {
-        // Nobody can tell beforehand how long a search takes; what takes long goes on among the heavy ones.
+        // The duration of a search cannot be predicted. A search that takes long continues among the expensive ones.
         if (!quick.over || deadline.over) throw error
         return deps.heavyRequests.run(deadline, whole)
       }
       return answer(outcome)
     },
 
-    /** Whether a search would be taken: throws what it would be refused with. */
+    /** Checks a search without running it: throws the error that the search would be refused with. */
     async check(actor: Actor, request: SearchRequest): Promise<void> {
       costOf(request as Fields)
       await assertOpen(actor)
@@ -348,7 +348,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       await compile(actor, await deps.rights.forActor(actor), request)
     },
 
-    /** How many objects that the actor may read the request finds. */
+    /** The number of objects that the request finds and the actor may read. */
     async count(actor: Actor, request: WalkRequest, deadline: Deadline): Promise<number> {
       await assertOpen(actor)
       const { plan } = await compile(actor, await deps.rights.forActor(actor), request)
@@ -374,7 +374,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       await db.transaction((tx) => deps.reindexing.begin(tx, order))
     },
 
-    /** How far the check of the index is, and what it has found. @throws {AppError} `SystemRightRequired` */
+    /** Progress and findings of the check of the index. @throws {AppError} `SystemRightRequired` */
     async indexCheck(actor: Actor): Promise<IndexCheck> {
       requireRight(actor, startReindex)
       return shownCheck(await readState(db), deps.checksIndex)
@@ -388,7 +388,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       await beginRound(db)
     },
 
-    /** Ends those of the points in time that are the actor's. */
+    /** Ends the given points in time that belong to the actor. */
     endPoints: points.end,
 
     /** Removes the points in time that have ended. */
@@ -428,7 +428,7 @@ function hitOptions(request: SearchRequest): HitOptions {
   }
 }
 
-/** Database languages, those that the request asks for first. */
+/** Database languages: the languages of the request come first. */
 function preferred(plan: SearchPlan, languages: readonly string[]): readonly string[] {
   const wanted = languages.filter((language) => plan.languages.includes(language))
   return [...wanted, ...plan.languages.filter((language) => !wanted.includes(language))]

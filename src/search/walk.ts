@@ -1,6 +1,6 @@
 /**
- * All that a search finds, for what takes longer than a request: exports, harvesters. Nothing is held between two
- * statements, so a walk may take its time, and each statement sees the rights and the index as they are then.
+ * Reads all matches of a search, for tasks that take longer than a request: exports, harvesters. No lock, snapshot or cursor is
+ * held between two statements, so a walk may take long. Each statement sees the rights and the index of its own time.
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../platform/actor.ts'
@@ -9,7 +9,7 @@ import type { CallerRights } from '../rights/service.ts'
 import type { ChangesPage, ChangesWindow, SearchEngine, SearchPlan } from './plan/plan.ts'
 import type { SearchRequest } from './schema.ts'
 
-/** What of a search request says which objects, and in which order. */
+/** The part of a search request that decides about the matches and their order. */
 export type WalkRequest = Pick<
   SearchRequest,
   'search' | 'objecttypes' | 'sort' | 'languages' | 'timezone' | 'include_deleted'
@@ -20,9 +20,12 @@ const stride = 10_000
 
 export interface WalkDeps {
   readonly engine: Pick<SearchEngine, 'page' | 'changes'>
-  /** Since when it is known what went out of sight, in microseconds since 1970; null: ever since. */
+  /**
+   * The moment since which the index has a record of objects that became invisible, in microseconds since 1970. `null`: there is no
+   * such limit.
+   */
   readonly followedSince: () => Promise<number | null>
-  /** The plan of a request as of now. @throws {AppError} when the caller may not search now. */
+  /** The plan of a request with the current rights. @throws {AppError} when the caller may not search now. */
   readonly planOf: (
     actor: Actor,
     request: WalkRequest,
@@ -32,9 +35,10 @@ export interface WalkDeps {
 export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
   return {
     /**
-     * System object ids of all matches that the actor may read, in the order of `sort` (without one by id), `batch` at a
-     * time. By id each object that matches all the while comes once, whatever else happens; in another order one whose
-     * place changes meanwhile may come twice or not at all. Ends with its caller and with `deadline`.
+     * System object ids of all matches that the actor may read, in the order of `sort` (by id where there is none), `batch` at a
+     * time. In the order of ids, an object that matches during the whole walk is given exactly once. In another order, an object
+     * whose sort position changes during the walk may be given twice or not at all. The walk ends when its consumer stops, or at
+     * `deadline`.
      */
     async *walk(
       actor: Actor,
@@ -66,11 +70,11 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
     },
 
     /**
-     * What has changed of the objects that the request finds, since a moment: those that are found and became something
-     * else (they, their rights, what they show of others), and those that are not found any more although the actor could
-     * see them, be it that they were changed, moved, tagged otherwise, deleted or purged. Grants of pools and object types
-     * are no changes of objects: when they change, so does `basis`, and what was seen before is to be seen anew. So it is
-     * where the window begins before all that is still known.
+     * Changes since a moment, among the objects that the request finds. They include objects that are found and have changed (the
+     * object itself, its rights, the data that it shows of others). They also include objects that are not found any more although
+     * the actor could see them: because they were changed, moved, tagged otherwise, deleted or purged. A change of the grants of
+     * pools and object types is no change of objects: it changes `basis`, and then the consumer must read everything anew. `basis`
+     * also changes when the window begins before the recorded changes.
      */
     async changes(
       actor: Actor,
@@ -81,7 +85,7 @@ export function createWalks({ engine, followedSince, planOf }: WalkDeps) {
       const { plan, caller } = await planOf(actor, request)
       const page = await engine.changes({ ...plan, after: null, aggregations: [] }, window, deadline)
       const filter = JSON.stringify(caller.root ? null : caller.readable())
-      // Asked behind the page: what is forgotten meanwhile may be missing in it.
+      // Read after the page: records that are removed in between may be missing in the page.
       const known = window.since === null ? null : await followedSince()
       const forgotten = known !== null && window.since !== null && window.since <= known
       const seen = forgotten ? `${filter} before ${known}` : filter

@@ -1,7 +1,7 @@
 import { normalized } from '../../platform/values/text.ts'
 /**
- * Text analysis: what a search compares. Documents and requests go through the same functions, so a word is found
- * however it is written: `Bär`, `BÄR` and `bar` are one word.
+ * Text analysis: how texts are compared in a search. Documents and requests go through the same functions, so a word is found in
+ * each of its spellings: `Bär`, `BÄR` and `bar` are one word.
  *
  * A *word* is a run of letters, digits and `& % § $ €` of a text, folded. A *token* is a whole value of a `string`
  * column, folded but never split.

@@ -1,6 +1,6 @@
 /**
- * The order of a language's letters as weights, found by asking `Intl.Collator` about single characters, pairs and
- * triples: what is one letter, what sorts as several, which differ by accent or case only.
+ * The order of a language's letters as weights, found by asking `Intl.Collator` about single characters, pairs and triples: which
+ * of them are one letter, which characters sort as several, which differ only by accent or case.
  */
 
 export interface Weight {
@@ -56,8 +56,8 @@ function alphabet(locale: string): string[] {
 }
 
 /**
- * Pairs and triples of letters that a language sorts as one (`ch` in Czech, `aa` in Danish): they stand behind
- * everything else that begins with their first letter.
+ * Pairs and triples of letters that a language sorts as one (`ch` in Czech, `aa` in Danish). They sort behind everything else that
+ * begins with their first letter.
  */
 function contractions(base: Intl.Collator, locale: string): string[] {
   const letters = [...'abcdefghijklmnopqrstuvwxyzáäåæçčďéěëíľłňñóöøřšťúůüýžđćśźżąęő']
@@ -158,10 +158,10 @@ export interface CollationTable {
   readonly unusual: Uint8Array
   /** Units of several characters that sort as one. */
   readonly units: ReadonlyMap<string, Weight>
-  /** What sorts as several others. */
+  /** Characters that sort as several others. */
   readonly expansions: ReadonlyMap<string, string>
   readonly longest: number
-  /** Stands before a number. */
+  /** Bytes before a number. */
   readonly numberLead: readonly number[]
 }
 

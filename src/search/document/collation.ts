@@ -4,15 +4,15 @@
  * `Intl.Collator` can be asked for the order of single characters, and from that the keys are built: first what
  * letters are there (accents and case aside), then the accents, then the case.
  *
- * A key is `primary 00 accents 00 case`; levels at the end that say nothing are left out. It is as long as the text
- * asks for: whoever wants bounded keys (an index does) takes the first bytes, and the rest where these are the same.
+ * A key is `primary 00 accents 00 case`; empty levels at the end are left out. Its length depends on the text. A caller that needs
+ * bounded keys (such as an index) takes the first bytes, and the rest where these are equal.
  */
 
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { buildTable, type CollationTable, type Weight } from './collation-table.ts'
 
-/** Letters of a text by which it is sorted: nobody has two that differ only behind these. */
+/** The number of letters by which a text is sorted. No real texts differ only after these. */
 const mostLetters = 65_536
 /** Bytes that one letter or number adds at most, with room to spare. */
 const mostAdded = 1024
@@ -30,7 +30,7 @@ const tables = new Map<string, CollationTable>()
 /** Languages whose tables a thread is building. */
 const pending = new Map<string, Promise<void>>()
 
-/** Has a thread build the tables of languages that have none yet, so that `collation` does not hold up others. */
+/** Builds the tables of languages that have none yet, in a worker thread, so that `collation` does not block the event loop. */
 export async function prepareCollations(languages: readonly string[]): Promise<void> {
   const missing = languages.filter((language) => !tables.has(language) && !pending.has(language))
   if (missing.length > 0) {

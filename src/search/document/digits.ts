@@ -1,10 +1,10 @@
 /**
- * Keys of texts with digits beside those that count digits as numbers: one in which they are letters, and the runs of
- * digits by themselves. Texts without digits need none: there all of this is the same, or there is nothing.
+ * Further sort keys of texts with digits, beside the keys that compare digits as numbers: a key in which digits are letters, and
+ * keys of each run of digits. Texts without digits need none: the first would be the same, the others empty.
  */
 import { collation } from './collation.ts'
 
-/** Runs of digits in a text that can be sorted by. */
+/** The highest number of runs of digits in a text by which it can be sorted. */
 export const mostRuns = 10
 /** Bytes of a run: how many digits count, and eighteen of them. */
 const runBytes = 10

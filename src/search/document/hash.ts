@@ -1,4 +1,4 @@
-/** 53 bits (cyrb53): enough to tell apart what is short-lived or few. */
+/** A hash of 53 bits (cyrb53): enough to tell apart values that are short-lived or few. */
 export function hash53(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57

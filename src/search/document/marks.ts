@@ -1,8 +1,8 @@
-/** Where words stand in a text as it was written: what a search found of it is marked there. */
+/** Positions of words in an original text, for marking the matches of a search. */
 import { escapeMarkup } from '../../platform/values/markup.ts'
 import { fold, wordsOfFolded } from './analyze.ts'
 
-/** A text and, for each of its folded characters, where it comes from. */
+/** A text, and for each of its folded characters the position in the original. */
 export interface FoldedText {
   readonly text: string
   /** Beginning and end in the original, by UTF-16 unit of the folded text. */
@@ -42,7 +42,10 @@ export function wordsIn({ text }: FoldedText): readonly { readonly at: number; r
   return wordsOfFolded(text)
 }
 
-/** The text as HTML with these stretches in a tag; they ascend. What several share is marked once: `½` has two words. */
+/**
+ * The text as HTML with these spans in a tag. The spans are in ascending order. A span that two words share is marked once: `½` has
+ * two words.
+ */
 export function marked(text: string, spans: readonly Span[], tag: string): string {
   let at = 0
   let html = ''

@@ -1,4 +1,4 @@
-/** What the indexer reads: objects with their newest content, and what is shown of the objects that they link to. */
+/** The input of the indexer: objects with their newest content, and the displayed data of linked objects. */
 import type { Localized } from '../../datamodel/model.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 
@@ -21,11 +21,11 @@ export interface IndexSource {
   readonly modifiedAt: number
   readonly deleted: boolean
   readonly content: Readonly<Record<string, unknown>>
-  /** Of columns with files: what says who may see these. */
+  /** For columns with files: the properties that decide who may see the files. */
   readonly files?: readonly FileMarks[]
 }
 
-/** What holds for all preferred files of a column, and these files as grants ask for them. */
+/** The properties that all preferred files of a column share, and these files in the form that grants use. */
 export interface FileMarks {
   readonly columnId: number
   readonly classes: readonly string[]

@@ -58,7 +58,7 @@ function remember<K, V>(cache: Map<K, V>, key: K, value: V): void {
   cache.set(key, value)
 }
 
-/** Texts of a value of a plugin's type: what it offers for the search, else all texts in it. */
+/** Texts of a value of a plugin's type: the texts that it provides for search, else all texts in it. */
 export function customTexts(value: unknown): string[] {
   const texts: string[] = []
   const read = readExact(value)

@@ -43,7 +43,7 @@ export function elementsCondition(sent: unknown, place: string, context: Element
   return all([
     ...by.must,
     ...(by.should.length > 0 ? [any(by.should)] : []),
-    // What is not known of a record is no reason to leave it out.
+    // A condition on unknown data of a record (SQL null) does not exclude the record.
     ...by.must_not.map((condition) => `(${condition}) is not true`),
   ])
 }
@@ -156,7 +156,10 @@ function valuesCondition(
 /** From here on it is quicker to look at all records. */
 const mostLookedUp = 200
 
-/** The words of the values, so that an index finds what has one of them; nothing where there is none. */
+/**
+ * A condition on the words of the values, for the index: a record has all words of one of the values. Empty where there is no such
+ * index.
+ */
 function indexed(values: readonly string[], { source: { words }, bind }: ElementContext): string {
   if (words === null || values.length > mostLookedUp) return ''
   return `${any(values.map((value) => words(`record_words(${bind(value)}::text)`)))} and `

@@ -1,4 +1,4 @@
-/** Field names of requests to fields of records, and what a statement reads of them. */
+/** Resolves field names of requests to fields of records, and to the SQL expressions for them. */
 import { notAllowed, unknownField } from '../request/names.ts'
 import type { Bind } from './model.ts'
 import type { Source, SourceField } from './source.ts'
@@ -30,7 +30,10 @@ export interface TextField {
 
 const isText = ({ kind }: SourceField): boolean => kind === 'text' || kind === 'l10n'
 
-/** Without names all texts of a record. @throws {AppError} `SearchFieldNotAllowed` for what is no text. */
+/**
+ * The text fields with these names; without names all texts of a record.
+ * @throws {AppError} `SearchFieldNotAllowed` for a field that is no text.
+ */
 export function textFields(source: Source, names: readonly string[], languages: readonly string[]): TextField[] {
   const wanted = languages.length === 0 ? null : languages
   return (names.length === 0 ? ['_fulltext'] : names).flatMap((name) => {

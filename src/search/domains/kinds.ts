@@ -1,7 +1,7 @@
 /** The kinds of records that are searched, as data. The table of docs/search.md is made of it. */
 import type { Audience, DomainName, FieldKind, RecordField, RecordKind } from './model.ts'
 
-/** A field whose value stands in a column, or in an expression of the row `t`. */
+/** A field whose value is a column, or an expression of the row `t`. */
 function field(name: string, kind: FieldKind, sql: string | RecordField['sql'], audience?: Audience): RecordField {
   const of = typeof sql === 'string' ? (t: string) => `${t}.${sql}` : sql
   return { name, kind, sql: of, ...(audience ? { audience } : {}) }
@@ -206,7 +206,7 @@ const event: RecordKind = {
     field('event.remote_addr', 'text', 'remote_addr'),
     field('event.user_generated_displayname', 'text', 'user_displayname'),
     field('user.user._id', 'id', 'user_id'),
-    // What is said of a thing is for those who may see the thing.
+    // Details of an event about a record are only for users who may see the record.
     list(
       field(
         'event.info_key',
@@ -218,7 +218,7 @@ const event: RecordKind = {
   ],
 }
 
-/** What each name of `type` searches. */
+/** The kinds of records that each value of `type` searches. */
 export const domains: Readonly<Record<DomainName, readonly RecordKind[]>> = {
   pool: [pool],
   collection: [collection],

@@ -11,7 +11,7 @@ export type DomainName = (typeof domainNames)[number]
 /** A value that becomes a parameter: returns its place in the statement. */
 export type Bind = (value: unknown) => string
 
-/** Who is shown a field: all readers of the record (nothing said), the record's own user, or who manages such records. */
+/** The users who see a field: all readers of the record (absent), only the record's own user, or managers of such records. */
 export type Audience = 'self' | 'managers'
 
 export type FieldKind = 'text' | 'l10n' | 'number' | 'id' | 'boolean' | 'date'
@@ -36,25 +36,25 @@ export interface RecordKind {
   readonly order: { readonly field: string; readonly descending: boolean }
   /** Whether the row has the words anywhere, by the index of the table; null: the table is small. */
   readonly words: ((t: string, words: string) => string) | null
-  /** There may be millions: what no index finds is refused. */
+  /** There may be millions of them: a search that no index can answer is refused. */
   readonly large?: true
-  /** Whose records are found, for the documentation. */
+  /** The users whose searches find these records, for the documentation. */
   readonly seen: string
 }
 
-/** What a caller may see of the records of a kind. */
+/** The part of the records of a kind that a caller may see. */
 export interface RecordAccess {
-  /** Of the row `t`. */
+  /** Condition of the row `t`. */
   readonly condition: string
   /** Whether the fields for an audience are shown, of a row; absent: they are not. */
   readonly shown: Partial<Record<Audience, boolean | ((t: string) => string)>>
 }
 
-/** What the keepers of records do for searches. */
+/** The functions that the owner of a kind of records provides for searches. */
 export interface RecordKeeper {
   /** Its parameters are the first ones of the statement. */
   readonly access: (actor: Actor, bind: Bind) => Promise<RecordAccess> | RecordAccess
-  /** Records as their own endpoint shows them, those that are gone left out, in any order. */
+  /** Records as their own endpoint renders them, in any order. Deleted records are left out. */
   readonly render: (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, unknown>>
 }
 

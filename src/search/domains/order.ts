@@ -9,7 +9,7 @@ import type { Source } from './source.ts'
 interface OrderContext {
   readonly source: Source
   readonly bind: Bind
-  /** Those that the request asks for first. */
+  /** The languages that the request asks for first. */
   readonly languages: readonly string[]
 }
 

@@ -83,7 +83,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
     }
   }
 
-  /** The records in the order of the hits; one that was deleted meanwhile is missing. */
+  /** The records in the order of the hits. A record that was deleted meanwhile is missing. */
   async function render(actor: Actor, hits: readonly { basetype: string; id: number }[]): Promise<unknown[]> {
     const kinds = [...new Set(hits.map(({ basetype }) => basetype))]
     const rendered = new Map(
@@ -149,7 +149,7 @@ export function domainOf(type: string | undefined): DomainName | null {
   throw badRequest(`type: ${said} is no search domain (${domainNames.join(', ')}).`, { name: 'type', type: said })
 }
 
-/** What a request says of objects alone. */
+/** Members of a request that apply to objects only. */
 const ofObjects = [
   'objecttypes',
   'field',
@@ -164,7 +164,7 @@ const ofObjects = [
   'generate_rights',
 ]
 
-/** @throws {AppError} that names what would have no effect. */
+/** @throws {AppError} with the name of a member that would have no effect. */
 function assertForRecords(request: Fields): void {
   const merges = request.merge_linked_objects !== 'none' && saysSomething(request.merge_linked_objects)
   const name =

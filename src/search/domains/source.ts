@@ -1,8 +1,8 @@
-/** What a search in records reads: one table, or several as one, with the fields as the caller may see them. */
+/** The data that a search in records reads: one table, or a union of several, with the fields as the caller may see them. */
 import type { Actor } from '../../platform/actor.ts'
 import type { Bind, FieldKind, RecordAccess, RecordField, RecordKeepers, RecordKind } from './model.ts'
 
-/** A field of what is searched. */
+/** A searchable field. */
 export interface SourceField {
   readonly name: string
   readonly kind: FieldKind
@@ -21,7 +21,7 @@ export interface Source {
   readonly order: readonly { readonly field: string; readonly descending: boolean }[]
   /** Whether a row has the words anywhere, by the index of the table; null: there is none. */
   readonly words: ((words: string) => string) | null
-  /** What no index finds is refused. */
+  /** Whether a search that no index can answer is refused. */
   readonly large: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Cells of a grid that is halved in both directions again and again: a digit (0 to 3) for each step. What a rectangle has to
- * do with another one is then said by words of digits, which begin alike.
+ * Cells of a grid that is halved in both directions again and again: a digit (0 to 3) for each step. The relation of two rectangles
+ * can then be expressed by words of digits with the same beginning.
  */
 import { perDegree, type Rectangle } from './rectangles.ts'
 
@@ -10,7 +10,7 @@ const deepest = 26
 const width = 360 * perDegree
 const height = 180 * perDegree
 
-/** The cells that a rectangle lies in, four at most: small ones for small rectangles. */
+/** The cells that contain a rectangle, four at most: small cells for small rectangles. */
 export function cellsOf(rectangle: Rectangle): readonly string[] {
   const { west, south, east, north } = rectangle
   const share = Math.max((east - west) / width, (north - south) / height)
@@ -37,10 +37,13 @@ function cellName(x: number, y: number, depth: number): string {
   return name
 }
 
-/** Cells that stand for an area, at most: more of them are nearer to it, and more work for the index. */
+/** The highest number of cells that represent an area. More cells are more exact, and more work for the index. */
 const mostCells = 24
 
-/** Cells that cover rectangles, and the larger ones that these lie in: what shares a point with them has one of both. */
+/**
+ * Cells that cover rectangles (`within`), and the larger cells that contain these (`around`). A geometry that shares a point with
+ * the rectangles has a cell of either kind.
+ */
 export function coverOf(rectangles: readonly Rectangle[]): {
   readonly within: readonly string[]
   readonly around: readonly string[]

@@ -9,11 +9,11 @@ export interface Corner {
 export interface Ring {
   /** Longitudes and latitudes in ten-millionths of a degree; longitudes may go on beyond 180 degrees. */
   readonly points: readonly (readonly [number, number])[]
-  /** Where it lies, within the usual longitudes. */
+  /** The bounding box of the polygon, within the usual longitudes. */
   readonly around: readonly Rectangle[]
 }
 
-/** More corners than these are no polygon that somebody draws: each edge is compared with all others. */
+/** A polygon that a person draws has no more corners. Each edge is compared with all others. */
 export const mostCorners = 1000
 
 const turn = 360 * perDegree
@@ -37,7 +37,7 @@ export function ringOf(corners: readonly Corner[]): Ring | null {
   return { points, around: withinTurn(box) }
 }
 
-/** What goes once around the earth has the pole in it that it is nearer to. */
+/** A ring that goes once around the earth contains the nearer pole. */
 function closeAroundPole(points: [number, number][]): void {
   const [first, last] = [points[0], points.at(-1)] as [[number, number], [number, number]]
   const end = nearest(first[0], last[0])

@@ -14,7 +14,7 @@ export interface Rectangle {
 export const perDegree = 10_000_000
 const halfTurn = 180 * perDegree
 
-/** Rectangles of one value; what goes beyond is one around all the rest. */
+/** The highest number of rectangles of one value. Beyond it, one rectangle encloses all the rest. */
 export const mostRectangles = 1000
 
 type Position = readonly [number, number]
@@ -73,7 +73,7 @@ export function nearest(x: number, before: number): number {
   return x + Math.round((before - x) / (2 * halfTurn)) * 2 * halfTurn
 }
 
-/** The parts of a rectangle between -180 and 180 degrees, whose edges may lie beyond. */
+/** The parts of a rectangle between -180 and 180 degrees. The edges of the rectangle may be outside of this range. */
 export function withinTurn(rectangle: Rectangle): readonly Rectangle[] {
   const { west, east } = rectangle
   if (east - west >= 2 * halfTurn) return [{ ...rectangle, west: -halfTurn, east: halfTurn }]

@@ -1,4 +1,4 @@
-/** The words that a search looks for, as what is marked in the texts of its hits. */
+/** Turns the searched words into markers for the texts of hits. */
 import { type Pattern, patterns, token, words } from '../document/analyze.ts'
 import { type FoldedText, type Span, spanOf, wordsIn } from '../document/marks.ts'
 import type { SearchField } from '../plan/fields.ts'
@@ -7,7 +7,7 @@ import type { Clause, TextClause, TextTarget } from '../plan/plan.ts'
 /** One word, or several side by side: each fits a word of the text. */
 type Unit = readonly ((word: string) => boolean)[]
 
-/** What is marked in the texts of some fields. */
+/** The words and values to be marked in the texts of some fields. */
 export interface Marker {
   readonly targets: readonly TextTarget[]
   readonly units: readonly Unit[]
@@ -18,7 +18,7 @@ export interface Marker {
 /** Words of a request are bounded; so many clauses at most are marked. */
 const mostMarkers = 50
 
-/** Of all texts that are looked for; not of what must not match, and of what other objects match. */
+/** Markers for all searched texts, except for texts that must not match, and texts that other objects match. */
 export function markersOf(where: Clause): readonly Marker[] {
   const markers: Marker[] = []
   const collect = (clause: Clause): void => {

@@ -1,4 +1,4 @@
-/** Texts of hits with what was found in them, as far as the caller sees the fields. */
+/** Texts of hits with the matches marked, as far as the caller sees the fields. */
 
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
@@ -20,7 +20,7 @@ export interface HighlightContext {
   readonly yielder: Yielder
 }
 
-/** Characters of a text that are answered, and of those before what was found first. */
+/** The length of a returned text in characters, and the number of characters before the first match. */
 const fragment = { length: 300, before: 60 }
 /** Texts of one field of a hit. */
 const mostTexts = 5
@@ -49,7 +49,7 @@ export async function highlightHits(
   return found
 }
 
-/** Where texts stand that something is looked for in. */
+/** The fields and languages whose texts are searched. */
 function placesOf(markers: readonly Marker[], { fields, languages, scope }: SearchPlan): Place[] {
   if (markers.length === 0) return []
   const types = scope.objecttypes ?? [...fields.types.keys()]

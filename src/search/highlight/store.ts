@@ -12,7 +12,7 @@ export interface Place {
 const longestText = 10_000
 /** Values of one column of an object. */
 const mostValues = 50
-/** Characters of all of them: what comes behind is not looked at. */
+/** The total number of characters that are read. Later texts are not examined. */
 const longestTexts = 500_000
 
 export interface StoredText {

@@ -32,7 +32,7 @@ function listOf(given: Expression, context: Context): readonly Element[] {
   return withRanges(all.flatMap((part) => conjunct(part, context)))
 }
 
-/** Without parentheses around all of it, and without what takes itself back. */
+/** Removes parentheses around the whole expression, and double negations. */
 function withoutGroups(each: Expression): Expression {
   if (each.kind === 'group') return withoutGroups(each.of)
   if (each.kind !== 'not') return each
@@ -40,7 +40,7 @@ function withoutGroups(each: Expression): Expression {
   return inner.kind === 'not' ? withoutGroups(inner.of) : each
 }
 
-/** What is in parentheses and is joined alike belongs to what is around it; a comparison in parentheses stays by itself. */
+/** Flattens parentheses with the same connective into the expression around them. A comparison in parentheses stays as it is. */
 function parts(each: Expression, kind: 'and' | 'or'): readonly Expression[] {
   const inner = withoutGroups(each)
   return inner.kind === kind ? inner.of.flatMap((part) => parts(part, kind)) : [each]
@@ -154,7 +154,7 @@ function equal(field: string, named: Named, value: Value, context: Context): Ele
   }
 }
 
-/** A search that the linked object is to be found by; of a nested table, what one of its rows is to fulfil. */
+/** A search for the linked object. For a nested table: a condition that one of its rows must fulfil. */
 function searchWithin(
   field: string,
   { of }: Extract<Value, { kind: 'search' }>,
@@ -175,7 +175,7 @@ export function isDate(named: Named): boolean {
   return named.kind === 'field' && named.field.kind === 'date'
 }
 
-/** A link that is asked for by what it shows of the linked object, not by its id. */
+/** Whether the name is a link that is compared by the title of the linked object, not by its id. */
 export function isTitle(named: Named): boolean {
   return named.kind === 'field' && named.field.kind === 'link' && !/_(?:system|global)_object_id$/.test(named.written)
 }

@@ -58,7 +58,7 @@ Number "a number" = digits:$("-"? [0-9]+ ("." [0-9]+)? ([eE] [+-]? [0-9]+)?) End
 _ "white space" = [ \t\r\n]*
 `
 
-/** Where a query stops being one, and what could have stood there. */
+/** The position of a syntax error in a query, and what the parser expected there. */
 export interface Misfit {
   readonly at: number
   readonly expected: readonly string[]
@@ -77,7 +77,7 @@ export function readQuery(text: string): { readonly query: Expression | null } |
   }
 }
 
-/** White space could stand nearly everywhere, so it is not named. */
+/** White space is allowed nearly everywhere, so it is not listed. */
 function namesOf(expected: readonly peggy.parser.Expectation[]): string[] {
   const names = expected.flatMap((each): string[] => {
     if (each.type === 'literal') return [each.text]

@@ -8,7 +8,7 @@ export interface Clock {
 
 type Unit = 's' | 'm' | 'h' | 'd' | 'w' | 'M' | 'y'
 
-/** How exactly a moment is meant: a whole year, month or day, or a second of it. */
+/** The precision of a moment: a whole year, month or day, or a second of it. */
 const widths = ['year', 'month', 'day', 'second'] as const
 type Width = (typeof widths)[number]
 
@@ -57,10 +57,10 @@ function startOfYear(at: Date): void {
   at.setUTCMonth(0)
 }
 
-/** Offsets that can be chained: more of them are no date that somebody means. */
+/** The highest number of offsets in a chain. No date that a person means has more. */
 const mostOffsets = 20
 
-/** The date that a placeholder stands for, as requests write dates; null: it is none. */
+/** The date of a placeholder, in the notation of requests; null: the text is no placeholder. */
 export function momentOf(text: string, { now, zone }: Clock): string | null {
   const [name = '', ...rest] = text.split(/(?=[+-])/, mostOffsets + 2)
   const anchor = Object.hasOwn(anchors, name) ? anchors[name] : undefined
@@ -78,7 +78,7 @@ export function momentOf(text: string, { now, zone }: Clock): string | null {
   return written(at, width)
 }
 
-/** What clocks of the zone show, as if it were UTC. */
+/** The wall-clock time in the zone, as if it were UTC. */
 function wallClock(now: Date, zone: TimeZone): Date {
   if (zone === null) return new Date(now)
   const shown = new Intl.DateTimeFormat('sv-SE', {
@@ -114,7 +114,7 @@ function add(at: Date, count: number, unit: Unit): void {
   }
 }
 
-/** The last day of a shorter month stands for days that it does not have. */
+/** A day that the month does not have becomes the last day of the month. */
 function addMonths(at: Date, count: number): void {
   const day = at.getUTCDate()
   at.setUTCMonth(at.getUTCMonth() + count, 1)

@@ -1,4 +1,4 @@
-/** The text of a query to its syntax: within limits, and with the place of whatever is wrong. */
+/** Parses the text of a query to its syntax, within limits. Errors contain their position in the text. */
 import { AppError } from '../../platform/errors.ts'
 import { readQuery } from './grammar.ts'
 import type { Expression } from './syntax.ts'
@@ -28,7 +28,7 @@ export function parseQuery(text: string): Expression | null {
 
 const inName = /[\w.:-]/
 
-/** What bounds the work of the parser: each level takes room on its stack, each condition and each long name its time. */
+/** Limits the work of the parser: each level takes space on its stack, each condition and each long name takes time. */
 function assertBounded(text: string): void {
   let depth = 0
   let connectives = 0
@@ -75,7 +75,7 @@ function assertFew(text: string, parsed: Expression): void {
 
 const shownLetters = 20
 
-/** @param position characters before what is wrong */
+/** @param position characters before the error */
 export function queryError(text: string, position: number, expected: readonly string[]): AppError {
   const rest = text.slice(position, position + shownLetters).toWellFormed()
   const before = text.slice(0, position)

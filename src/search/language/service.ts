@@ -18,13 +18,13 @@ export const syntaxes = ['query', 'words'] as const
 
 export interface ParsedQuery {
   readonly request: SearchRequest
-  /** How a text of a search bar was read, where that may surprise. */
+  /** Explanations of how a text of a search bar was read, where the reading may surprise. */
   readonly notes: readonly Note[]
 }
 
 interface QueryLanguageDeps {
   readonly datamodel: { current(): Model }
-  /** Throws what a search would be refused with. */
+  /** Throws the error that a search would be refused with. */
   readonly check: (actor: Actor, request: SearchRequest) => Promise<void>
   readonly clock: () => Date
 }
@@ -49,7 +49,7 @@ export function createQueryLanguage({ datamodel, check, clock }: QueryLanguageDe
   }
 
   return {
-    /** @throws {AppError} `QueryParse`, or what a search would be refused with. */
+    /** @throws {AppError} `QueryParse`, or the error that a search would be refused with. */
     async parse(actor: Actor, options: SearchParseOptions): Promise<ParsedQuery> {
       const { search, notes } = read(options)
       const { objecttypes, limit, offset, format, timezone } = options
@@ -58,7 +58,7 @@ export function createQueryLanguage({ datamodel, check, clock }: QueryLanguageDe
       return { request, notes }
     },
 
-    /** The elements of a request as a query. @throws {AppError} `ServerGeneric` for what no query can say. */
+    /** The elements of a request as a query. @throws {AppError} `ServerGeneric` for elements that no query can express. */
     write: (search: unknown): string => queryOf(search, fields()),
   }
 }

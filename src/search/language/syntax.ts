@@ -1,4 +1,4 @@
-/** What texts of queries are made into. */
+/** The syntax tree of parsed queries. */
 
 export interface CornerPoint {
   readonly lat: number
@@ -34,9 +34,9 @@ export type Expression =
   | { readonly kind: 'text'; readonly text: string; readonly at: number }
   | Comparison
 
-/** How something was read, where that may surprise. */
+/** An explanation of how a part of the text was read, where the reading may surprise. */
 export interface Note {
-  /** Characters before what it is about. */
+  /** The number of characters before the part that the note is about. */
   readonly position: number
   readonly note: string
 }

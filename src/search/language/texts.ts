@@ -8,7 +8,7 @@ export function hasWildcards(text: string): boolean {
   return withoutEscapes(text).some((each) => each === '*' || each === '?')
 }
 
-/** The text that stands for nothing but itself; null: it has wildcards. */
+/** The literal text, without escapes; null: it has wildcards. */
 export function literalOf(text: string): string | null {
   return hasWildcards(text)
     ? null
@@ -17,7 +17,7 @@ export function literalOf(text: string): string | null {
         .join('')
 }
 
-/** Characters, those behind a backslash together with it. A backslash at the end stands for itself. */
+/** Characters, each escaped one together with its backslash. A backslash at the end is a literal one. */
 function withoutEscapes(text: string): readonly string[] {
   return text.match(/\\[\s\S]|[\s\S]/g) ?? []
 }

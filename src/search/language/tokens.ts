@@ -10,7 +10,7 @@ export type Token =
       readonly written: string
       readonly at: number
     }
-  /** `quote`: what it stands in; null: a word. */
+  /** `quote`: the quotation mark around the term; null: a word. */
   | { readonly kind: 'term'; readonly quote: '"' | "'" | '`' | null; readonly text: string; readonly at: number }
 
 const named = { AND: 'and', OR: 'or', NOT: 'not' } as const

@@ -1,6 +1,6 @@
 /**
- * What people type in a search bar: words, `'word'`, `` `exact value` ``, `"phrase"`, AND OR NOT, `+ - ! ,` and parentheses.
- * Nothing of it is an error: what makes no sense is left out or read as well as it can be, and a note says so.
+ * Reads the text of a search bar: words, `'word'`, `` `exact value` ``, `"phrase"`, AND OR NOT, `+ - ! ,` and parentheses. No text
+ * is an error: parts that make no sense are left out or read as well as possible, and a note reports this.
  */
 import { patterns, words } from '../document/analyze.ts'
 import { mostPatternParts } from '../request/patterns.ts'
@@ -30,14 +30,16 @@ interface Operator {
   readonly at: number
 }
 
-/** What one pair of parentheses holds, or the whole text: alternatives, each of which is a list that must all hold. */
+/**
+ * The content of one pair of parentheses, or the whole text: alternatives, each of which is a list of elements that must all match.
+ */
 interface Group {
   readonly alternatives: Element[][]
-  /** It waits for a term. */
+  /** An operator that waits for its second operand. */
   operator: Operator | null
-  /** What follows is not to be found; where that is said. */
+  /** Whether the next term is negated, and the position of the negation. */
   not: { readonly on: boolean; readonly at: number } | null
-  /** Where it was opened. */
+  /** The position of the opening parenthesis. */
   readonly at: number
 }
 
@@ -128,7 +130,7 @@ function createReader(notes: Note[]) {
 
 const emptyGroup = (at: number): Group => ({ alternatives: [[]], operator: null, not: null, at })
 
-/** Elements of a list that say what a group says. */
+/** A list of elements that means the same as a group. */
 function listOf({ alternatives }: Group): readonly Element[] {
   const lists = alternatives.filter((list) => list.length > 0).map(together)
   const [first] = lists

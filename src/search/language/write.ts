@@ -8,13 +8,13 @@ import { hasWildcards, literalOf } from './texts.ts'
 
 interface Written {
   readonly text: string
-  /** Bounds of a field, which would become one range with those beside them. */
+  /** The field, if the text is bounds of it. Next to other bounds of the same field they would become one range. */
   readonly range: string | null
-  /** How it is joined within itself. */
+  /** The connective within the text. */
   readonly joint: '&&' | '||' | null
 }
 
-/** @throws {AppError} `ServerGeneric` naming the element that no query can say. */
+/** @throws {AppError} `ServerGeneric` with the place of an element that no query can express. */
 export function queryOf(search: unknown, fields: FieldCatalogue): string {
   const list = listAt(search ?? [], 'search', queryLimits.conditions)
   return list.length === 0 ? '' : listQuery(list, 'search', fields, 0).text

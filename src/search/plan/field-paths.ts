@@ -6,16 +6,16 @@ import type { Column, MaskField, Table } from '../../datamodel/model.ts'
 import { showingMasks } from '../../objects/service.ts'
 import type { FieldCatalogue, SearchField } from './fields.ts'
 
-/** One step from an object to those that it links to, or that link to it. */
+/** One step from an object to linked objects, or to objects that link to it. */
 export interface LinkStep {
-  /** The column that has the link: of the object itself, or of the objects that link to it (`reverse`). */
+  /** The column that has the link. It belongs to the object itself, or (`reverse`) to the objects that link to it. */
   readonly field: SearchField
   readonly reverse: boolean
   /** Object type of the objects that the step leads to. */
   readonly target: Table
 }
 
-/** A step, and the name of what is asked of the objects that it leads to. */
+/** A step, and the rest of the name, which is resolved among the objects that the step leads to. */
 export interface NamedStep {
   readonly step: LinkStep
   readonly rest: string
@@ -24,7 +24,7 @@ export interface NamedStep {
 /** Steps of one name. */
 export const mostSteps = 8
 
-/** Of what may follow a link; a name of dots alone is not taken apart at each of them. */
+/** The highest number of dots after a link. Names with more of them are not examined further. */
 const mostDots = 2 * mostSteps
 
 const reverseStart = '_reverse_nested:'
@@ -88,7 +88,7 @@ function reverseColumns(table: Table): ReadonlyMap<string, Column> {
   return found
 }
 
-/** The masks that people have made; where there is none, the one that shows everything. */
+/** The masks that people have made; if there are none, the mask that shows everything. */
 function ownMasks(table: Table) {
   const masks = [...table.masks.values()]
   const own = masks.filter((mask) => !mask.isAllFields)

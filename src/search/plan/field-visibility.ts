@@ -1,7 +1,7 @@
 /**
- * What one caller sees of the objects that they may read: which columns, system fields and rows of nested tables where,
- * and the titles of which objects. Everything that a search does with a value asks here first. A value that is not seen
- * is treated as if the object had none.
+ * The parts of readable objects that one caller sees: which columns, system fields and rows of nested tables in which pools, and
+ * the titles of which objects. Everything that a search does with a value asks here first. A hidden value is treated as if the
+ * object had none.
  */
 import { hash } from 'node:crypto'
 import type { Column, Mask, SystemFieldName, Table } from '../../datamodel/model.ts'
@@ -9,40 +9,43 @@ import { type Access, type FileVisibility, type MaskAccess, showingMasks } from 
 import { all, type CallerRights, type Expression, everything, isEverything, ofOpen } from '../../rights/service.ts'
 import type { FieldPart, NestedFields, SearchField } from './fields.ts'
 
-/** Among the objects that the caller may read: all, none, or those in a place. */
+/** Visibility among the objects that the caller may read: in all of them, in none, or in those that a condition selects. */
 export type Visibility =
   | 'always'
   | 'never'
   | { readonly place: Expression; readonly unless: { readonly table: Table; readonly place: Expression } | null }
 
-/** Whose titles of an object type the caller may know: those of the objects that they may read. */
+/** The objects of a type whose titles the caller may know: the objects that they may read. */
 export type Titles =
   | 'all'
-  /** All but those of objects without pool, of which there may be none. */
+  /** All but the titles of objects without pool, of which there may be none. */
   | 'all in pools'
   | { readonly rights: Expression }
 
 export interface FieldVisibility {
-  /** No two field visibilities share it: what is kept of one caller's results is never given to somebody who sees less. */
+  /** Unique for each field visibility. Results that are cached for one caller are never given to a caller who sees less. */
   readonly key: string
   /** Nothing is hidden. */
   readonly whole: boolean
   column(field: SearchField): Visibility
   rows(nested: NestedFields): Visibility
   system(table: Table, field: SystemFieldName): Visibility
-  /** What every mask shows, such as the times of changes. */
+  /** Data that every mask shows, such as the times of changes. */
   any(table: Table): Visibility
   titles(table: Table): Titles
-  /** The pools, this one and those below it, that the caller may know to be there; `all`: none of them is hidden. */
+  /** The pools whose existence the caller may know, out of this pool and the pools below it; `all`: none of them is hidden. */
   poolsWithin(id: number): 'all' | readonly number[]
   readonly rights: Expression
-  /** Objects that the index still shows to the caller, although they have moved out of sight: they are not there. */
+  /** Objects that the index still shows to the caller, although they have become invisible. They count as absent. */
   readonly without: readonly number[]
-  /** Whether it depends on where an object of the type is what the caller sees of it. */
+  /** Whether the visible part of an object of the type depends on its pool or on other conditions. */
   depends(table: Table): boolean
 }
 
-/** The field visibility of a caller who has just lost some objects. Nothing that is kept for one of these field visibilities serves another. */
+/**
+ * The field visibility of a caller who has just lost some objects. It gets a key of its own, so that the two field visibilities
+ * share no cached results.
+ */
 export function fieldVisibilityWithout(fieldVisibility: FieldVisibility, without: readonly number[]): FieldVisibility {
   if (without.length === 0) return fieldVisibility
   return {
@@ -70,17 +73,18 @@ let made = 0
 
 export interface FieldVisibilityOptions {
   readonly caller: CallerRights
-  /** Where the caller may use which masks of an object type. */
+  /** The masks of an object type that the caller may use, and the conditions for each. */
   readonly maskAccess: (table: Table) => MaskAccess
-  /** Where the caller may see files of objects of the type. */
+  /** The conditions under which the caller may see files of objects of the type. */
   readonly fileAccess: (table: Table) => FileVisibility
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
 }
 
 /**
- * About the bytes that a field visibility comes to, with what is made of the same rights for lists and `_has_children`. Lists of pools are
- * shared by all object types. It is kept for as long as the rights that it is made of, and counted with them.
+ * The approximate size of a field visibility in bytes, including the data that is derived from the same rights for lists and
+ * `_has_children`. Lists of pools are shared by all object types. A field visibility is kept as long as the rights that it is
+ * derived from, and is counted with them.
  */
 export function fieldVisibilityBytes(objecttypes: number, pools: number): number {
   return 4000 + 4000 * objecttypes + 250 * pools
@@ -115,7 +119,7 @@ export function createFieldVisibility({
     seen.set(what, found)
     return found
   }
-  /** `always`: every mask, and every file, shows wherever the object is what it shows elsewhere. */
+  /** `always`: every mask and every file is visible in every place. */
   function placeOfAny(table: Table): Visibility {
     const access = accessTo(table)
     const masks = [...table.masks.values()].map((mask) => access.where(new Set([mask])))
@@ -126,7 +130,7 @@ export function createFieldVisibility({
   }
   const fileVisibilities = new Map<string, Visibility>()
   const filesOf = new Map<Table, FileVisibility>()
-  /** Of what is searched of files: the mask shows the column, and the caller may see the files in it. */
+  /** Visibility of file data: the mask shows the column, and the caller may see the files in it. */
   function fileVisibility(root: Table, { of, level }: FieldPart): Visibility {
     const key = `${of.id} ${level}`
     const known = fileVisibilities.get(key)
@@ -186,8 +190,8 @@ function toVisibility(table: Table, access: Access): Visibility {
 }
 
 /**
- * What stands above a pool is shown to those who may see the pool; of others they know at most the id. Counted anew each
- * time: what all pools have above them would take more memory than all else that is kept of a caller.
+ * A caller who may see a pool also sees the pools above it. Of other pools the caller knows at most the id. Computed anew each
+ * time: the lists for all pools would take more memory than all other cached data of a caller.
  */
 function poolsWithin(
   caller: CallerRights,

@@ -1,9 +1,9 @@
 /**
- * What can be searched: the columns of the datamodel as search knows them, compiled once per model.
+ * The searchable fields: the columns of the datamodel as search knows them, compiled once per model.
  *
- * Every column can be searched by its name. The masks say more: what is part of `_fulltext`, what is prepared for
- * facets, and whose rows of a nested table are matched as rows. A setting counts when any mask of the object type
- * has it; the system mask counts where there is no other.
+ * Every column can be searched by its name. The masks add more: the columns in `_fulltext`, the columns prepared for facets, and
+ * the nested tables whose rows are matched as rows. A setting counts when any mask of the object type has it; the system mask
+ * counts if there is no other mask.
  */
 import type { Column, ColumnType, Mask, MaskField, Model, Table } from '../../datamodel/model.ts'
 import { type CustomMember, type CustomTypes, customTypeName } from '../../datamodel/service.ts'
@@ -32,11 +32,11 @@ const kinds: Record<ColumnType, FieldKind> = {
   custom: 'custom',
 }
 
-/** Weight of a word for the score: A title, B subtitle; C anything else of the object, D what it links to. */
+/** Weight of a word for the score: A title, B subtitle; C other text of the object, D text of linked objects. */
 export type Weight = 'A' | 'B' | 'C' | 'D'
 
 export interface SearchField {
-  /** Of what is searched of files a stand-in, under whose key the indexer puts the values. */
+  /** For data of files: a placeholder column, under whose key the indexer puts the values. */
   readonly column: Column
   readonly name: string
   readonly kind: FieldKind
@@ -50,21 +50,24 @@ export interface SearchField {
   readonly group: string | null
   /** Values are counted for facets while indexing. */
   readonly facet: boolean
-  /** Its words complete what people type. */
+  /** Whether words of the column are offered as completions while people type. */
   readonly terms: boolean
-  /** Shown in tables of results, so that people sort by it: the sort key is kept at hand. */
+  /** Whether tables of results show the column. People sort by such columns, so their sort keys are stored. */
   readonly listed: boolean
   readonly weight: Weight
-  /** What is searched of the preferred files of a column, or a member of a value of a plugin's type; null: a column itself. */
+  /**
+   * The part of the column that is searched: data of its preferred files, or a member of a value of a plugin's type. `null`: the
+   * column itself.
+   */
   readonly part: FieldPart | null
 }
 
 export interface FieldPart extends Pick<FileFieldKind, 'name' | 'sorted' | 'level' | 'expert'> {
   /** The column that has the files, or the values. */
   readonly of: Column
-  /** Of the columns of files: what is indexed of one. */
+  /** For columns of files: reads the indexed values of a file. */
   readonly fileValues?: FileFieldKind['values']
-  /** Of columns with values of a plugin's type. */
+  /** For columns with values of a plugin's type. */
   readonly member?: CustomMember
 }
 
@@ -91,11 +94,14 @@ export interface TypeFields {
   readonly fulltext: Fulltext
 }
 
-/** What `_fulltext` of objects of a type is made of. */
+/** The columns that make up `_fulltext` of objects of a type. */
 export interface Fulltext {
-  /** Other columns, other name. */
+  /** Two sets of columns have different names. */
   readonly name: string
-  /** Columns of their own that the same masks show; there is at least one, and only with several they have names. */
+  /**
+   * Groups of columns, each shown by the same masks. There is at least one group. The groups have names only when there are
+   * several.
+   */
   readonly groups: readonly (readonly SearchField[])[]
   readonly links: readonly SearchField[]
 }
@@ -177,7 +183,7 @@ function groupsOf(table: Table, fulltext: ReadonlySet<Column>): Map<Column, stri
   )
 }
 
-/** Columns of an object type whose sort keys are kept at hand, at most. */
+/** The highest number of columns of an object type whose sort keys are stored. */
 const mostListed = 12
 
 interface Settings {
@@ -187,7 +193,7 @@ interface Settings {
   facet: Set<Column>
   /** Columns of files whose texts are searched. */
   expert: Set<Column>
-  /** Slot of `_standard` in the preferred mask. */
+  /** Position of the column in `_standard`, by the preferred mask. */
   standard: Map<Column, number>
   nested: Set<Table>
 }
@@ -259,7 +265,7 @@ function tableFields(
       part: null,
     }
   })
-  // Behind the others: what files say may be long.
+  // Behind the other fields, because data of files may be long.
   const files = fields.filter(({ kind }) => kind === 'files').flatMap((field) => fileFields(field, settings))
   const members = fields.filter(({ kind }) => kind === 'custom').flatMap((field) => memberFields(field, types))
   all.push(...fields, ...members, ...files)
@@ -282,7 +288,7 @@ function fileFields({ column, path, code }: SearchField, settings: Settings): Se
       facet,
       listed: false,
       weight: 'C' as const,
-      // The words of whole books would be in the way of those that patterns stand for.
+      // The words of whole books would crowd out other words that match a pattern.
       terms: !file.expert,
       part: { ...file, fileValues, of: column },
     }
@@ -314,7 +320,7 @@ function memberFields({ column, path, code, facet }: SearchField, types: CustomT
 
 const countedMembers: ReadonlySet<FieldKind> = new Set(['text', 'string', 'l10n', 'number', 'boolean'])
 
-/** Where the indexer puts the values of a member. */
+/** The key under which the indexer puts the values of a member. */
 function memberKey({ key }: Column, { name }: CustomMember): string {
   return `${key}/.${name}`
 }

@@ -1,6 +1,6 @@
 /**
- * What can be searched of the files in a column: `artwork.image.original_filename`, or `_linked._asset.original_filename`
- * for all columns. The preferred file of each place counts, for those who may see it (objects/masks/file-access.ts).
+ * The searchable data of files in a column: `artwork.image.original_filename`, or `_linked._asset.original_filename` for all
+ * columns. Only the preferred file of each place counts, and only for callers who may see it (objects/masks/file-access.ts).
  */
 import type { FileForIndex } from '../../files/service.ts'
 
@@ -10,7 +10,7 @@ export interface FileFieldKind {
   /** Values are counted; others are too many to be counted. */
   readonly facet: boolean
   readonly sorted: boolean
-  /** It goes with the original: those who may see a rendition alone are not told. */
+  /** `original`: data of the original file. A caller who may see only a rendition cannot search it. */
   readonly level: 'any' | 'original'
   /** Only where the expert search of the column is on. */
   readonly expert: boolean
@@ -42,7 +42,7 @@ const label = { facet: true } as const
 const technical = (kind: FileFieldKind['kind'], name: string, options: Options = {}): FileFieldKind =>
   define(kind, `technical_metadata.${name}`, (file) => file.technical[name], { level: 'original', ...options })
 
-/** Words that say what a picture shows and whose it is, wherever the file says so. */
+/** Words about the subject and the authors of a picture, in all tags of the file that have such words. */
 const descriptive = (name: string, tags: readonly string[], options: Options = {}): FileFieldKind => {
   const wanted = new Set(tags)
   const values = (file: FileForIndex) => file.tags.filter((tag) => wanted.has(`${tag.group}:${tag.name}`)).map(textOf)
@@ -131,5 +131,5 @@ function cleaned(kind: FileFieldKind['kind'], found: readonly unknown[] | unknow
   return [...new Set(values.filter((value) => typeof value === 'string' && value !== ''))]
 }
 
-/** What is indexed of a long text, in characters: some sixty pages. */
+/** The indexed part of a long text, in characters: some sixty pages. */
 export const longestIndexed = 200_000

@@ -1,13 +1,13 @@
-/** What a search measures of all that it finds, beside facets. */
+/** Measurements of all matches of a search, beside facets. */
 import type { Rectangle } from '../geo/rectangles.ts'
 import type { SearchField } from './fields.ts'
 
 export type Measure =
-  /** In how many objects dates lie in each year or month. */
+  /** The number of objects with dates in each year or month. */
   | { readonly kind: 'periods'; readonly field: SearchField; readonly unit: 'year' | 'month' }
   /** Numbers of a column by the values of another one. */
   | { readonly kind: 'stats'; readonly field: SearchField; readonly value: SearchField }
-  /** Cells of a map that middles of geometries lie in; `bounds`: of those in there alone, where there are any. */
+  /** Cells of a map with the centres of geometries; `bounds`: only geometries within these rectangles, if there are any. */
   | {
       readonly kind: 'grid'
       readonly field: SearchField

@@ -20,7 +20,7 @@ export type PublishedBy = '_id' | 'collector' | 'publish_uri'
 /** Ids of the collections that a caller may see; null: all of them. */
 export type SeenCollections = readonly number[] | null
 
-/** How the string of a text element is read. */
+/** The interpretation of the string of a text element. */
 export type TextMode = 'fulltext' | 'token' | 'wildcard'
 
 export interface TextTarget {
@@ -30,7 +30,7 @@ export interface TextTarget {
   readonly languages: readonly string[] | null
 }
 
-/** Words of a text that is looked for, and what stands for them: several words side by side. */
+/** Words of a searched text, and their synonyms: each synonym is several words in a row. */
 export interface Alternatives {
   readonly words: readonly string[]
   readonly or: readonly (readonly string[])[]
@@ -41,9 +41,9 @@ export interface TextClause {
   readonly targets: readonly TextTarget[]
   readonly text: string
   readonly mode: TextMode
-  /** The words stand next to each other, in this order. */
+  /** Whether the words must occur next to each other, in this order. */
   readonly phrase: boolean
-  /** All words of the text in order, where synonyms stand for some of them. */
+  /** All words of the text in order, where some of them have synonyms. */
   readonly synonyms?: readonly Alternatives[]
 }
 
@@ -100,20 +100,20 @@ export type Clause =
   | { readonly is: 'sameDate'; readonly field: SearchField; readonly range: MomentRange }
   /** A geometry shares a point with one of the rectangles. */
   | { readonly is: 'geoBox'; readonly field: SearchField; readonly boxes: readonly Rectangle[] }
-  /** A geometry lies within the polygon. */
+  /** The geometry is within the polygon. */
   | { readonly is: 'geoShape'; readonly field: SearchField; readonly ring: Ring }
   | { readonly is: 'created' | 'modified'; readonly range: MomentRange }
   | { readonly is: 'objecttype' | 'id'; readonly ids: readonly number[] }
   | { readonly is: 'pool'; readonly ids: readonly number[]; readonly below: boolean; readonly none: boolean }
   | { readonly is: 'tag'; readonly ids: readonly number[] }
-  /** Objects in the list of one of the collections; `none`: also those in no list that the caller may see (`seen`). */
+  /** Objects in the list of one of the collections; `none`: also objects in no list that the caller may see (`seen`). */
   | {
       readonly is: 'collected'
       readonly ids: readonly number[]
       readonly none: boolean
       readonly seen: SeenCollections
     }
-  /** Objects with a publish record that has one of the values in the member; `none`: also those without any record. */
+  /** Objects with a publish record that has one of the values in the member; `none`: also objects without any record. */
   | {
       readonly is: 'published'
       readonly by: PublishedBy
@@ -125,7 +125,7 @@ export type Clause =
   | { readonly is: 'uuid'; readonly values: readonly string[] }
   /** `_id` of objects of a type. */
   | { readonly is: 'ownId'; readonly objecttype: number; readonly ids: readonly number[] }
-  /** Objects of a type whose parent, or one of the parents, has such an `_id`; `none`: also those without parent. */
+  /** Objects of a type whose parent, or one of the parents, has such an `_id`; `none`: also objects without parent. */
   | { readonly is: 'childOf'; readonly objecttype: number; readonly ids: readonly number[]; readonly none: boolean }
   /** Objects below these in a hierarchy; `objecttype`: the ids are their `_id`, null: system object ids. */
   | { readonly is: 'below'; readonly objecttype: number | null; readonly ids: readonly number[] }
@@ -133,7 +133,10 @@ export type Clause =
   | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
   /** Links to an object that another search finds. */
   | { readonly is: 'linked'; readonly field: SearchField; readonly of: SearchScope }
-  /** What `by` links to in an object that another search finds (null: that object itself) is linked to by `field` (null: it is the object). */
+  /**
+   * Another search finds objects; `by` links from these to further objects (null: the found objects themselves). The clause matches
+   * objects that link to those by `field` (null: those objects themselves).
+   */
   | {
       readonly is: 'joined'
       readonly field: SearchField | null
@@ -142,17 +145,20 @@ export type Clause =
     }
   | ChangeClause
 
-/** Which objects are searched: what they match, and which of them the caller may read. */
+/** The searched objects: the condition that they match, and the rights of the caller. */
 export interface SearchScope {
   /** Ids of object types; null: all. */
   readonly objecttypes: readonly number[] | null
   readonly where: Clause
   readonly rights: Expression
-  /** Trash: none of it, all of it, or what the caller may delete, by the stored objects. */
+  /**
+   * The part of the trash that is searched: none of it, all of it, or the objects that the caller may delete, by the stored
+   * objects.
+   */
   readonly deleted: boolean | DeleteCondition
 }
 
-/** What raises the score of an object that matches. */
+/** A clause that raises the score of matching objects. */
 export interface ScoreTerm {
   readonly clause: Clause
   readonly boost: number
@@ -160,7 +166,7 @@ export interface ScoreTerm {
   readonly certain: boolean
 }
 
-/** By what of a date hits are sorted: all that begins in the same period is alike. */
+/** The period of a date by which hits are sorted: dates that begin in the same period are equal. */
 export type PeriodUnit = 'year' | 'month' | 'week' | 'day'
 
 export type SortField =
@@ -228,7 +234,7 @@ export interface SearchPlan {
   /** Database languages, first one first. */
   readonly languages: readonly string[]
   readonly scope: SearchScope
-  /** What the caller sees of the objects that they may read. */
+  /** The parts of readable objects that the caller sees. */
   readonly fieldVisibility: FieldVisibility
   readonly score: readonly ScoreTerm[]
   /** Always ends with the id, so that the order is total. */
@@ -255,11 +261,13 @@ export interface Hit {
  */
 export interface FacetCounts {
   readonly counts: Int32Array
-  /** What it takes in memory. */
+  /** Size in memory. */
   readonly bytes: number
-  /** Of values in memory. */
+  /** A value that is in memory. */
   value(index: number): number | string
-  /** Where they are in the database, since there are too many for memory: those at these places, for some thousands at a time. */
+  /**
+   * Reads values from the database, because there are too many for memory: the values at these positions, some thousands at a time.
+   */
   read?(q: Queryable, indexes: readonly number[]): Promise<readonly string[]>
 }
 
@@ -290,7 +298,7 @@ export interface ChangePosition {
   readonly id: number
 }
 
-/** What is found of an object became something else; or it is not found any more, where it could be seen. */
+/** An object whose searchable data has changed (`there`), or that is not found any more although the caller could see it. */
 export interface ChangedObject extends ChangePosition {
   readonly there: boolean
 }
@@ -298,35 +306,35 @@ export interface ChangedObject extends ChangePosition {
 export interface ChangesPage {
   /** By moment and id: each object once, with its last change. */
   readonly objects: readonly ChangedObject[]
-  /** Up to which moment all changes are told: the next window begins there. */
+  /** The moment up to which all changes are reported. The next window begins there. */
   readonly until: number
   /** null: it was the last page. */
   readonly next: ChangePosition | null
 }
 
-/** Where all matches of a search are stored in their order: `search_point_part`, in parts of `partLength`. */
+/** The place of all matches of a search in their order: `search_point_part`, in parts of `partLength`. */
 export interface HitCollection {
   readonly id: string
   readonly most: number
   readonly partLength: number
 }
 
-/** Who finds what is in the index. What it is made with, and how it is asked, is known to the engine alone. */
+/** The interface of a search engine. Only the engine knows how its index is built and queried. */
 export interface SearchEngine {
-  /** Whether the engine could have given this as the value of a sort key of a hit. To everybody else it means nothing. */
+  /** Whether the engine could have given this as the value of a sort key of a hit. Only the engine can interpret the value. */
   isSortValue(key: SortKey, value: unknown): boolean
   /**
-   * The state of the index as a number, in SQL: no cached result that is older may be given. What decides who sees an object is
-   * read by the same statement. Null: nothing is cached.
+   * The state of the index as a number, in SQL: a cached result of an older state may not be used. The same statement reads the
+   * data that decides who sees an object. Null: nothing is cached.
    */
   readonly momentSql: string | null
   /** @throws {AppError} when the deadline is over. */
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
-  /** The page alone, of any size. Nothing is counted, and nothing kept. */
+  /** Only the page, of any size. Nothing is counted or cached. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
   /** Something of all that is found. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
-  /** Of some objects that were found those whose values of a field the caller sees, by field. */
+  /** By field: the given objects whose value of the field the caller sees. */
   shows(
     plan: SearchPlan,
     ids: readonly number[],
@@ -335,7 +343,7 @@ export interface SearchEngine {
   ): Promise<ReadonlyMap<SearchField, ReadonlySet<number>>>
   /** Terms that the search finds something with in the place of a placeholder. */
   terms(plan: SearchPlan, query: TermQuery, deadline: Deadline): Promise<FoundTerms>
-  /** How many objects it finds with each of some terms; without those that there was no time for. */
+  /** The number of objects found with each of some terms, without the terms that there was no time for. */
   counts(
     plan: SearchPlan,
     placeholder: string,
@@ -344,6 +352,6 @@ export interface SearchEngine {
   ): Promise<ReadonlyMap<string, number>>
   /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
   collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
-  /** What has changed of the objects of a scope. */
+  /** The changes of the objects of a scope. */
   changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>
 }

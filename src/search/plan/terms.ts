@@ -6,7 +6,10 @@ export type TermMatch =
   | { readonly is: 'like'; readonly pattern: string; readonly without: string | null }
 
 export type TermSource =
-  /** Terms of dictionaries (0: words, else the id of a `string` column), shorter ones first. `without`: not what begins so. */
+  /**
+   * Terms of dictionaries (0: words, else the id of a `string` column), shorter ones first. `without`: excludes terms with this
+   * beginning.
+   */
   | { readonly is: 'dictionary'; readonly fields: readonly number[]; readonly match: TermMatch }
   | { readonly is: 'listed'; readonly terms: readonly string[] }
 
@@ -27,8 +30,8 @@ export interface FoundTerm {
 }
 
 export interface FoundTerms {
-  /** In the order of the source, those that find something. */
+  /** The terms that find some object, in the order of the source. */
   readonly terms: readonly FoundTerm[]
-  /** The time was over before all were looked at. */
+  /** Whether the time ran out before all terms were tried. */
   readonly timedOut: boolean
 }

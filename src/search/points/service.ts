@@ -1,8 +1,8 @@
 /**
- * Points in time: pages of a search that stay as they were when it was first asked. What it finds is collected once, in its
- * order, and stored; a page is a stretch of that, with the rights that the caller has and the contents that the objects
- * have when it is asked for. Nothing is held open between two requests, so PostgreSQL goes on cleaning up, any process answers
- * the next page, and a process that ends takes none with it.
+ * Points in time: pages of a search that stay as they were when it was first run. All matches are collected once, in their order,
+ * and stored. A page is a section of these, with the current rights of the caller and the current contents of the objects. No
+ * cursor or transaction stays open between two requests. So PostgreSQL can go on cleaning up, any process can answer the next page,
+ * and no point in time is lost when a process ends.
  */
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
@@ -46,7 +46,7 @@ export interface PointPage {
 const minute = 60_000
 /** Points that have ended and are removed with one statement: each has at most some thousand rows. */
 const removedAtOnce = 5
-/** Seconds in which the hits are collected at most, whatever a request may take. */
+/** Seconds for which the hits are collected at most, independent of the time limit of requests. */
 const collectedWithin = { least: 600, most: 86_400 }
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -84,7 +84,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
     return hits
   }
 
-  /** What stands on the page: of the hits that were collected those that the caller may still see, in their order. */
+  /** The hits of a page: the collected hits that the caller may still see, in their order. */
   async function pageOf(id: string, hits: number, plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]> {
     const q = db.within(deadline)
     const offset = plan.after === null ? plan.offset : await behind(id, plan.after, deadline)
@@ -102,7 +102,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
     return ids.flatMap((each) => byId.get(each) ?? [])
   }
 
-  /** Sort values end with the id of their hit: whatever has become of the others, that says where it stood. */
+  /** Sort values end with the id of their hit. The id alone tells the former position, even if the other values have changed. */
   async function behind(id: string, after: readonly unknown[], deadline: Deadline): Promise<number> {
     const position = await store.positionOf(db.within(deadline), id, after.at(-1) as number)
     if (position !== null) return position + 1
@@ -134,7 +134,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
     /** Gives the room back of a point that was not opened. */
     abandon: (point: ShownPoint): Promise<void> => store.deletePoint(db, point.id),
 
-    /** A page of a point that is there. @throws {AppError} `ServerGeneric` that names what is wrong. */
+    /** A page of an open point in time. @throws {AppError} `ServerGeneric` with the reason of the refusal. */
     async use(
       actor: Actor,
       { id, keepAlive }: { readonly id: string; readonly keepAlive: PointRequest['keepAlive'] },
@@ -155,7 +155,9 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
       }
     },
 
-    /** Ends those of the ids that are the actor's; others say nothing to anybody. */
+    /**
+     * Ends the given points in time that belong to the actor. Other ids are ignored without a report, so that nothing is disclosed.
+     */
     async end(actor: Actor, ids: readonly string[]): Promise<void> {
       await store.deletePoints(
         db,
@@ -164,7 +166,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
       )
     },
 
-    /** Removes what has ended, now. */
+    /** Removes ended points in time at once. */
     clean: () => janitor.run(),
 
     close: () => janitor.close(),

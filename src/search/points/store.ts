@@ -15,7 +15,7 @@ export interface OpenPoints {
   readonly allEnd: number
 }
 
-/** How many there are, of a caller and of all; no further one is opened until the transaction ends. */
+/** The number of open points, of a caller and in total. No further one is opened until the transaction ends. */
 export async function lockOpenPoints(tx: Tx, caller: string): Promise<OpenPoints> {
   await tx.query('select pg_advisory_xact_lock($1)', [lock])
   const { rows } = await tx.query<OpenPoints>(
@@ -118,7 +118,7 @@ export async function deletePoint(db: Queryable, id: string): Promise<void> {
   await db.query('delete from search_point where id = $1', [id], 'search-point-delete')
 }
 
-/** Ends those of the ids that are the user's. */
+/** Ends the given points in time that belong to the user. */
 export async function deletePoints(db: Queryable, userId: number, ids: readonly string[]): Promise<void> {
   await db.query(
     'delete from search_point where user_id = $1 and id = any($2::uuid[])',
@@ -127,7 +127,7 @@ export async function deletePoints(db: Queryable, userId: number, ids: readonly 
   )
 }
 
-/** Removes some of those that have ended; answers how many. Nobody waits for another one who does the same. */
+/** Removes some of the ended points; returns how many. Does not wait for another process that does the same. */
 export async function deleteEnded(db: Queryable, most: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from search_point where id in (

@@ -1,8 +1,7 @@
 /**
- * How documents are built depends on our code, on the version of ICU (sort keys) and on the data languages. When one of
- * them has changed, all objects are indexed anew. Processes of two releases may share a database while one is replaced by
- * the other: then the newer one indexes, alone, for as long as it lives. Were both to, each would build anew what the
- * other has built.
+ * How documents are built depends on our code, on the version of ICU (sort keys) and on the data languages. When one of them has
+ * changed, all objects are indexed anew. While one release is replaced by another, processes of both may share a database. Then
+ * only the newer release indexes, as long as it runs. If both did, each would rebuild the documents of the other.
  */
 import { isPresent } from '../../platform/postgres/bus.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
@@ -24,7 +23,7 @@ export function createAnalysis(builder: string, now: () => number) {
   let absentSince: number | null = null
 
   return {
-    /** To be asked by whoever has become the indexer, before it indexes; `queueAll` is called in a transaction. */
+    /** To be called by a process that has become the indexer, before it indexes; `queueAll` is called in a transaction. */
     async claim(db: Queryable, languages: readonly string[], queueAll: () => Promise<void>): Promise<Claim> {
       const { rows } = await db.query<{ analysis: string | null }>(
         'select analysis from search_state',

@@ -25,14 +25,14 @@ export interface BatchDeps {
   /** Keeps commits of the datamodel out until the transaction ends; fails when the model is not the current one. */
   readonly assertCurrent: (tx: Tx, model: Model) => Promise<void>
   /**
-   * Brings stored standards up to date with what the objects link to and with the masks (objects capability). Gives the
-   * ids of those that are just being saved, which are to be tried again.
+   * Brings stored standards up to date with linked objects and with the masks (objects capability). Returns the ids of objects that
+   * are just being saved, which the caller must try again.
    */
   readonly refreshStandards: RefreshStandards
-  /** Hears of objects that link to changed ones, once they show what these are by now. */
+  /** Called with objects that link to changed ones, once they show the new data of these. */
   readonly linkedChanged: (systemObjectIds: readonly number[]) => Promise<void>
   readonly readFiles: ReadFiles
-  /** Hears of saved objects in the transaction after which searches find them as they are. */
+  /** Called with saved objects, in the transaction after which searches find their new data. */
   readonly onIndexed: (db: Queryable, systemObjectIds: readonly number[]) => Promise<void>
   /** Reports an object that cannot be indexed. */
   readonly onFailure: (id: number, error: string) => Promise<void>
@@ -54,7 +54,7 @@ export interface BatchResult {
   readonly spreading: boolean
 }
 
-/** Of entries that a save has queued; what follows from it, and what is indexed anew, comes behind these. */
+/** Priority of entries that a save has queued. Entries that follow from a save, and entries of a reindex, have lower priority. */
 export const savedPriority = 0
 
 export async function indexBatch(
@@ -72,8 +72,8 @@ export async function indexBatch(
 }
 
 /**
- * What an object itself can be to blame for: values that do not fit, code that does not expect them. A lost
- * connection, a lock, a full disk concern all, so the batch is tried again as a whole.
+ * Whether an object itself may be the cause of an error: values that do not fit, code that does not expect them. A lost connection,
+ * a lock or a full disk affects all objects, so the batch is tried again as a whole.
  */
 function isOwnFault(error: unknown): boolean {
   if (error instanceof AppError) return error.status === 400
@@ -104,8 +104,8 @@ async function indexApart(
 }
 
 /**
- * Takes what is indexed of the object out of the index, which would be found by what it was and by whom it was for, and
- * notes when it is tried again. Gives the generation of the index.
+ * Removes the index data of the object, which would otherwise be found by old values and by callers with old rights. Notes when the
+ * object is tried again. Returns the generation of the index.
  */
 async function leaveOut(
   deps: BatchDeps,
@@ -159,24 +159,24 @@ async function indexEntries(
   return { generation, done: entries, spreading: batch.changed.length > 0 }
 }
 
-/** Refreshes what is shown of the objects; gives the entries whose objects are not just being saved. */
+/** Refreshes the stored standards of the objects; returns the entries of objects that are not just being saved. */
 async function refresh(
   deps: BatchDeps,
   db: Queryable,
   { model, languages }: BatchSettings,
   entries: readonly store.QueueEntry[],
 ): Promise<readonly store.QueueEntry[]> {
-  // A save has computed the standard of its object; one that is here for something else may show what was.
+  // A save computes the standard of its object. An object that is queued for another reason may have an outdated standard.
   const stale = entries.filter((entry) => entry.priority !== 0)
   if (stale.length === 0) return entries
   const busy = new Set(await deps.refreshStandards(db, model, languages, distinct(stale)))
-  // Not those that are indexed anew with all others (2).
+  // Without objects that are indexed anew with all others (priority 2).
   const linking = stale.filter(({ id, priority }) => priority === 1 && !busy.has(id))
   if (linking.length > 0) await deps.linkedChanged(distinct(linking))
   return busy.size === 0 ? entries : entries.filter((entry) => entry.priority === 0 || !busy.has(entry.id))
 }
 
-/** Reads the objects; those that were saved while what they link to changed are refreshed first. */
+/** Reads the objects. Objects that were saved while their link targets changed are refreshed first. */
 async function readSources(
   deps: BatchDeps,
   db: Queryable,
@@ -208,7 +208,7 @@ export async function makeAnew(
   return make(deps, db, settings, await store.readSources(db, ids), ids)
 }
 
-/** Documents of the objects, with what is shown of those that they link to. */
+/** Documents of the objects, with the displayed data of linked objects. */
 async function make(
   { target, targets, poolPath, readFiles, now }: BatchDeps,
   db: Queryable,
@@ -241,7 +241,7 @@ async function make(
   })
 }
 
-/** System object ids of what the object links to; added to `linked`. */
+/** System object ids of the link targets of an object; added to `linked`. */
 function linksOf(fields: ReturnType<typeof fieldsOf>, source: IndexSource, linked = new Set<number>()): Set<number> {
   const type = fields.types.get(source.objecttype)
   if (!type) return linked

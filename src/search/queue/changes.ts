@@ -1,21 +1,21 @@
 /**
- * What the indexer has found changed lately. A save computes how its object is shown from what it links to. When such a
- * target changes before the save is committed, and is indexed before that too, the indexer does not see the link yet, so
- * it cannot queue the object for the sake of the target. It is made up for when the object itself comes: whoever was
- * saved since before a change of what it links to is looked at once more.
+ * The objects that the indexer has recently found changed. A save computes the standard of its object from the linked objects. When
+ * such a target changes before the save is committed, and is also indexed before that, the indexer does not see the link yet, so it
+ * cannot queue the object because of the target. This is made up for when the object itself is indexed: if its save began before a
+ * change of a link target, its standard is refreshed once more.
  */
 
 /** Milliseconds that the clocks of processes on one database may differ. */
 const skew = 1000
-/** Then all are given up, and saves since before that are looked at whatever they link to. */
+/** Beyond this number all are dropped, and older saves are refreshed whatever they link to. */
 const mostChanges = 100_000
 
 export interface Changes {
-  /** Somebody else has indexed: what changed until now is not known. */
+  /** Another process has indexed: the changes until now are not known. */
   forget(): void
-  /** Others show something else of these objects now. */
+  /** Notes objects of which other objects show new data. */
   note(ids: readonly number[]): void
-  /** Tells which link targets may have changed since the beginning of a save (in milliseconds); null: none at all. */
+  /** The link targets that may have changed since the beginning of a save (in milliseconds); null: none. */
   since(saved: number): ((target: number) => boolean) | null
 }
 

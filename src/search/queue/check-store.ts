@@ -1,4 +1,4 @@
-/** How far the check of the index is, and what it has found: one row for all processes. */
+/** Progress and findings of the check of the index: one row for all processes. */
 import type { Queryable } from '../../platform/postgres/db.ts'
 
 export interface Drift {
@@ -6,7 +6,7 @@ export interface Drift {
   readonly missing: readonly number[]
   /** Documents of objects that are not there. */
   readonly surplus: readonly number[]
-  /** Documents that are not what is made of their objects. */
+  /** Documents that differ from the document that would be built of their object now. */
   readonly different: readonly number[]
 }
 
@@ -21,7 +21,7 @@ export interface CheckRound {
 }
 
 export interface CheckState extends CheckRound {
-  /** The whole round before the one that is under way. */
+  /** The complete round before the current one. */
   readonly last:
     | (Omit<CheckRound, 'beganAt' | 'endedAt'> & { readonly began_at: string; readonly ended_at: string })
     | null
@@ -85,7 +85,7 @@ export async function nextObjects(db: Queryable, after: number, limit: number): 
   return rows.map(({ id }) => id)
 }
 
-/** Of these objects those that cannot be indexed: they have no document. */
+/** The objects among the given ones that cannot be indexed: they have no document. */
 export async function readFailing(db: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await db.query<{ id: number }>(
     'select id from search_failure where id = any($1::bigint[])',

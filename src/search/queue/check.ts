@@ -1,7 +1,7 @@
 /**
- * The index compares itself with the objects, some at a time with pauses between, whenever nothing waits to be indexed: each
- * document is made once more and compared with the one that is stored. What is missing, surplus or different is queued, so it
- * is right again moments later. Whoever is the indexer does it, one process at a time; how far it is stands in the database.
+ * Compares the index with the objects, some at a time with pauses between, whenever nothing waits to be indexed: each document is
+ * built once more and compared with the stored one. Missing, surplus or different documents are queued, and are right again moments
+ * later. The process that is the indexer does this, one process at a time. The progress is stored in the database.
  */
 import type { Logger } from 'pino'
 import type { Queryable } from '../../platform/postgres/db.ts'
@@ -10,7 +10,7 @@ import * as store from './store.ts'
 import type { DocumentBatch, IndexConnection } from './target.ts'
 import { inIndexTransaction } from './transaction.ts'
 
-/** Objects of one step: some hundredths of a second, for which what is saved meanwhile waits. */
+/** Objects of one step. It takes some hundredths of a second, for which new saves wait. */
 const stepSize = 100
 /** Documents without object that one step takes. */
 const mostSurplus = 1000
@@ -29,7 +29,7 @@ export interface IndexCheckDeps {
   readonly make: (db: Queryable, ids: readonly number[]) => Promise<DocumentBatch>
   /** Documents of objects that are not there, between two ids; null: to the end. */
   readonly surplus: (db: Queryable, after: number, upto: number | null, limit: number) => Promise<readonly number[]>
-  /** In the transaction of the step: makes the index write these documents anew, whatever they say of themselves. */
+  /** In the transaction of the step: makes the index write these documents anew, even if they seem to be up to date. */
   readonly distrust: (db: Queryable, ids: readonly number[]) => Promise<void>
   /** Fails when the documents were made by a datamodel that is not the current one. */
   readonly assertCurrent: (db: Queryable) => Promise<void>
@@ -51,10 +51,10 @@ export function createIndexCheck(deps: IndexCheckDeps) {
     const surplus = await deps.surplus(db, after, upto, mostSurplus)
     let drift: state.Drift = { ...compared, surplus }
     let found = drift.missing.length + drift.different.length + surplus.length
-    // What was saved meanwhile would be taken for drift, and what shows something of it too: they are compared once more.
+    // An object that was saved meanwhile, and objects that show data of it, would look like drift. They are compared once more.
     if (found > 0 && (await state.anyWaiting(db))) {
       if (++tries < mostTries) return false
-      // Something is saved all the time: the next round will know more of these.
+      // Objects are being saved all the time: the next round will compare these again.
       drift = nothing
       found = 0
     }

@@ -1,4 +1,7 @@
-/** What is indexed of the preferred files of objects: put beside the stored values, under the keys of the stand-ins. */
+/**
+ * The indexed data of the preferred files of objects. It is put beside the stored values, under the keys of the placeholder
+ * columns.
+ */
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { FileForIndex } from '../../files/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
@@ -11,7 +14,7 @@ export type ReadFiles = (from: Queryable, ids: readonly number[]) => Promise<Rea
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The sources with what is indexed of their files. */
+/** The sources with the indexed data of their files. */
 export async function withFiles(
   db: Queryable,
   readFiles: ReadFiles,
@@ -107,7 +110,7 @@ function within(texts: readonly string[], budget: { left: number }): string[] {
   })
 }
 
-/** What holds for all of them: where one is hidden, nothing is told of the others either. */
+/** The properties that all files share: where one file is hidden, data of the others is not disclosed either. */
 function marksOf(column: Column, files: readonly FileForIndex[]): FileMarks {
   return {
     columnId: column.id,

@@ -30,11 +30,11 @@ import { createWaiters } from './waiters.ts'
 /** Entries of a batch. */
 const batchSize = 500
 const smallestBatch = 50
-/** Milliseconds that a batch of many may take: what is saved meanwhile waits for its end. */
+/** Milliseconds that a batch of many objects may take. New saves wait for its end. */
 const longestBatch = 400
 /** Milliseconds for which dependents of changed objects are queued between two batches. */
 const spreadTime = 100
-/** Milliseconds between looks at the queue that nobody asked for: entries of a killed process, grants that end. */
+/** Milliseconds between checks of the queue without a signal: they find entries of a killed process, and grants that ended. */
 const patrol = 5000
 /** Milliseconds after which an indexer that found the lock taken tries again. */
 const retryPause = 200
@@ -43,7 +43,7 @@ const busyPause = 20
 /** Milliseconds after which the walk through the queue starts at its beginning again. */
 const longestWalk = 2000
 const hour = 3_600_000
-/** Milliseconds for which changes can be followed: then it is forgotten who could see what is no longer where it was. */
+/** Milliseconds for which changes can be followed. After that, the index forgets who could see an object in its former place. */
 const followed = 90 * 24 * hour
 /** Documents after which waiting index entries are sorted in, once the queue is empty. */
 const worthSettling = 50
@@ -56,9 +56,9 @@ export interface IndexerDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly refreshStandards: RefreshStandards
-  /** Hears of objects that link to changed ones, once they show what these are by now. */
+  /** Called with objects that link to changed ones, once they show the new data of these. */
   readonly linkedChanged: (systemObjectIds: readonly number[]) => Promise<void>
-  /** What is searched of files. */
+  /** Reads the searchable data of files. */
   readonly readFiles: ReadFiles
   /** Ids from the root pool down to the pool. */
   readonly poolPath: (id: number) => readonly number[]
@@ -88,7 +88,7 @@ export async function createIndexer(deps: IndexerDeps) {
   const changes = createChanges(now)
   const rest = createRest()
   const waiters = createWaiters(db, rest.cut)
-  /** Those who wait until the queue is empty. */
+  /** The number of callers that wait until the queue is empty. */
   let hurrying = 0
   const batchDeps = {
     log,
@@ -109,7 +109,7 @@ export async function createIndexer(deps: IndexerDeps) {
   void target.warm(deps.languages())
   const analysis = createAnalysis(target.builder, now)
   await bus.present(presenceOf(target.builder))
-  /** Generation of the index when we last had it: when it is still that, nobody else has indexed. */
+  /** Generation of the index when this process last indexed. While it is unchanged, no other process has indexed. */
   let generation = -1
   let unsettled = 0
   let nextForgetting = 0
@@ -205,7 +205,7 @@ export async function createIndexer(deps: IndexerDeps) {
       return locked
     } finally {
       busy = null
-      // A broken connection is closed, which gives the lock back; so is one that a stop may still try to cut short.
+      // A broken connection is closed, which releases the lock; so is a connection that a stop may still try to cut short.
       client.release(broken || closed)
     }
   }
@@ -293,7 +293,7 @@ export async function createIndexer(deps: IndexerDeps) {
     if (expired.length > 0) await store.queueAnew(db, expired)
   }
 
-  /** What followers of changes cannot ask for any more. */
+  /** Deletes records that are older than followers of changes can ask for. */
   async function forgetTombstones(on: Queryable): Promise<void> {
     if (now() < nextForgetting) return
     nextForgetting = now() + hour
@@ -318,7 +318,7 @@ export async function createIndexer(deps: IndexerDeps) {
   }
 
   return {
-    /** To be called after the commit of whatever filled the queue. */
+    /** To be called after the commit of entries in the queue. */
     wake,
 
     /**
@@ -380,7 +380,7 @@ interface Next {
   readonly spreading: boolean
 }
 
-/** Walks through the queue; what was committed late, with a lower number, is found when it starts again. */
+/** Walks through the queue. An entry with a lower number that was committed late is found when the walk starts again. */
 function queueReader() {
   let after = lanes.map(() => 0)
   let started = performance.now()

@@ -1,6 +1,6 @@
 /**
- * The lanes of the queue. What was queued alone or with few others goes before what was queued with many, so that nothing
- * that concerns many objects ever holds up a single one; and what many wait for comes on beside a steady flow of single ones.
+ * The lanes of the queue. Entries that were queued alone or with few others go before entries that were queued with many, so that a
+ * change of many objects never holds up a change of one. Entries of many still make progress beside a steady flow of single ones.
  */
 
 /** One reason to index an object; there can be several at a time. */
@@ -32,9 +32,9 @@ export function laneOf({ priority, bulk }: Lane): number {
 const isSingle = (entry: Lane): boolean => laneOf(entry) < 2
 
 /**
- * The entries of the next batch, of those that come next in each lane. Single ones go alone, so that they are not kept
- * waiting for the others of their batch; but not twice in a row while others wait (`singlesBefore`). Saves of many and what
- * links to changed objects share a batch; a reindex has what they leave.
+ * Picks the entries of the next batch from the next entries of each lane. Single entries go alone, so that they do not wait for the
+ * others of their batch; but not twice in a row while others wait (`singlesBefore`). Saves of many objects share a batch with
+ * objects that link to changed ones. A reindex gets the rest.
  */
 export function nextBatch(
   waiting: readonly QueueEntry[],

@@ -1,21 +1,24 @@
 /**
- * What is shown of objects that others link to, kept in memory between batches. All changes of objects pass through
- * the indexer, which renews what it keeps; so it is current unless another process has indexed in between.
+ * The displayed data of link targets, kept in memory between batches. All changes of objects pass through the indexer, which
+ * updates this data. So it is current unless another process has indexed in between.
  */
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { IndexSource, LinkTarget } from '../document/source.ts'
 
-/** Then all are forgotten, at the begin of a batch, which reads those that it needs with the statement that it sends anyway. */
+/**
+ * Beyond this number all are dropped, at the beginning of a batch. The batch then reads the needed ones with a statement that it
+ * sends anyway.
+ */
 const mostTargets = 50_000
-/** A hierarchy is a tree or nearly so; whoever manages to build a circle gets it cut here. */
+/** A hierarchy is a tree or nearly so. If users manage to build a circle, it is cut here. */
 const mostAncestors = 1000
 
 export interface Targets {
-  /** Forgets everything: somebody else has indexed. */
+  /** Forgets everything, because another process has indexed. */
   clear(): void
-  /** Takes over what a batch has read. */
+  /** Takes over the data that a batch has read. */
   renew(sources: readonly IndexSource[], gone: readonly number[]): void
-  /** Reads what is not known yet of these objects and of all above them, with one statement. */
+  /** Reads the unknown ones of these objects and of all objects above them, with one statement. */
   load(db: Queryable, ids: ReadonlySet<number>): Promise<void>
   get(id: number): LinkTarget | undefined
   ancestors(id: number): readonly number[]

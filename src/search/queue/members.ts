@@ -1,4 +1,7 @@
-/** What is indexed of values of plugins' types: their members, put beside the stored values, under the keys of the stand-ins. */
+/**
+ * The indexed members of values of plugins' types. They are put beside the stored values, under the keys of the placeholder
+ * columns.
+ */
 import type { MemberType } from '../../datamodel/service.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import { asDoubles, readExact } from '../../platform/values/exact-json.ts'
@@ -12,7 +15,7 @@ type Row = Readonly<Record<string, unknown>>
 /** Values of one member that are indexed, where it is a list. */
 const mostValues = 1000
 
-/** The sources with what is indexed of the members of their values. */
+/** The sources with the indexed members of their values. */
 export function withMembers(fields: FieldCatalogue, sources: readonly IndexSource[]): readonly IndexSource[] {
   return sources.map((source) => {
     const type = fields.types.get(source.objecttype)
@@ -37,7 +40,7 @@ function filled(own: readonly SearchField[], nested: readonly NestedFields[], ro
   return Object.keys(more).length === 0 ? row : { ...row, ...more }
 }
 
-/** The values of a member as a column of its type would have them; those of another kind are left out. */
+/** The values of a member in the form of a column of its type. Values of another kind are left out. */
 function membersOf(stored: unknown, { name, type }: { readonly name: string; readonly type: MemberType }): unknown[] {
   if (stored === undefined) return []
   const value = asDoubles(readExact(stored)) as Row

@@ -1,7 +1,7 @@
 /**
- * Objects that have moved since they were indexed: another pool, owner, tags, grants. The index shows them to who could see
- * them before. So each search asks who may see them now, by their rows, and goes without those that its caller has lost.
- * A save says that an object has moved in its own transaction, whether or not it is to be indexed at once.
+ * Objects that have moved since they were indexed: another pool, owner, tags, grants. The index shows them to callers who could see
+ * them before. So each search checks their current rows, and leaves out the objects that its caller may not see any more. A save
+ * records a move in its own transaction, even if the object is not indexed at once.
  */
 import type { Queryable } from '../../platform/postgres/db.ts'
 
@@ -17,7 +17,7 @@ export interface Moved {
   readonly moment: number | null
 }
 
-/** Those that wait to be indexed. */
+/** The moved objects that wait to be indexed. */
 export async function readMoved(db: Queryable, momentSql: string | null): Promise<Moved> {
   const { rows } = await db.query<{ objects: readonly MovedObject[] | null; moment: number | null }>(
     `select ${momentSql ?? 'null::bigint'} as moment, (
@@ -32,5 +32,5 @@ export async function readMoved(db: Queryable, momentSql: string | null): Promis
   return { objects: rows[0]?.objects ?? [], moment: rows[0]?.moment ?? null }
 }
 
-/** When so many have moved, nobody looks at each of them: none is found by those who do not see everything. */
+/** Beyond this number of moved objects, they are not checked one by one: only callers who see everything find them. */
 export const mostLookedAt = 2000

@@ -1,4 +1,4 @@
-/** Indexing anew: everything, or what a commit of the datamodel has changed; and what the log says of it. */
+/** Reindexing of everything, or of the object types that a commit of the datamodel has changed, with its events in the log. */
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Bus } from '../../platform/postgres/bus.ts'
@@ -34,13 +34,13 @@ export interface ReindexingDeps {
 }
 
 export function createReindexing({ bus, events, target }: ReindexingDeps) {
-  /** Queues the objects, in place of what an earlier order has left of them, and notes the order. */
+  /** Queues the objects, in place of the rest of an earlier order, and notes the order. */
   async function queue(db: Queryable, order: ReindexOrder): Promise<void> {
     const began = performance.now()
     const leftovers = await target.leftovers(db, order.objecttypes)
     const counts = await queueObjects(db, order.objecttypes, leftovers)
     await db.query(
-      // What an earlier order has left is done with this one.
+      // The rest of an earlier order is done together with this one.
       `with sequence as (select last_value from index_queue_seq),
          earlier as (update reindex_run set until_seq = last_value from sequence)
        insert into reindex_run (until_seq, block, datamodel) select last_value, $1, $2 from sequence`,
@@ -60,7 +60,7 @@ export function createReindexing({ bus, events, target }: ReindexingDeps) {
   return {
     queue,
 
-    /** The same as part of a transaction that changes what is indexed, or of a request for it. */
+    /** The same as part of a transaction that changes indexed data, or that orders the reindex. */
     async begin(tx: Tx, order: ReindexOrder): Promise<void> {
       await queue(tx, order)
       if (order.block) await block(tx, bus)
@@ -82,7 +82,7 @@ export function createReindexing({ bus, events, target }: ReindexingDeps) {
   }
 }
 
-/** Gives the number of objects by type. `leftovers`: what the index has of others. */
+/** Returns the number of objects by type. `leftovers`: index data of objects that no longer exist. */
 async function queueObjects(
   db: Queryable,
   objecttypes: readonly number[] | null,
@@ -146,7 +146,7 @@ const secondsSince = (began: number): number => rounded((performance.now() - beg
 
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
-/** Keeps searches of others than root back until what is queued now is done. */
+/** Blocks searches of all callers but root until the entries that are queued now are done. */
 async function block(tx: Tx, bus: Bus): Promise<void> {
   await tx.query('update search_state set blocked_until = (select last_value from index_queue_seq)')
   await bus.publish(tx, blockTopic)

@@ -1,13 +1,13 @@
 /**
- * What a change of one object means for others: those that link to it, and those below it where it was moved in a hierarchy,
- * with those that link to these. There can be hundreds of thousands, so they are queued a part at a time, between batches, and
- * what is still to be done stands in a table (`index_spread`): a killed indexer goes on where it was.
+ * The effect of a change of one object on others: on objects that link to it, and, if it was moved in a hierarchy, on the objects
+ * below it and on objects that link to these. There can be hundreds of thousands, so they are queued a part at a time, between
+ * batches. The remaining work is stored in a table (`index_spread`), so that a killed indexer continues where it stopped.
  */
 import { mostSingle } from '../../objects/service.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import { inIndexTransaction } from './transaction.ts'
 
-/** What a step does at most. */
+/** The limits of one step. */
 interface Limits {
   /** Changed objects that are looked at together. */
   readonly sources: number
@@ -16,7 +16,7 @@ interface Limits {
 }
 
 const usual: Limits = { sources: 1000, dependents: 20_000 }
-/** A hierarchy is a tree or nearly so; whoever manages to build a circle gets it cut here. */
+/** A hierarchy is a tree or nearly so. If users manage to build a circle, it is cut here. */
 const deepest = 1000
 
 interface Link {
@@ -25,7 +25,10 @@ interface Link {
   readonly fromId: number
 }
 
-/** Notes whose dependents are to be queued; what was noted before begins anew. `rehung`: those that stand elsewhere now. */
+/**
+ * Notes changed objects whose dependents are to be queued; an object that was noted before starts again. `rehung`: objects that
+ * moved in the hierarchy.
+ */
 export async function noteChanged(db: Queryable, changed: readonly number[], rehung: readonly number[]): Promise<void> {
   await note(db, 'l', changed, 0)
   await note(db, 'c', rehung, 0)
@@ -41,12 +44,12 @@ async function note(db: Queryable, kind: 'l' | 'c', ids: readonly number[], dept
   )
 }
 
-/** Queues a part of what is to be queued, and gives how many were found; null when there was nothing left to do. */
+/** Queues a part of the dependents, and returns how many were found; null when there was nothing left to do. */
 export async function spreadOn(db: Queryable, limits: Limits = usual): Promise<number | null> {
   return (await spreadDown(db, limits)) ?? (await spreadToLinking(db, limits))
 }
 
-/** Objects right below others: first of all, so that whoever links to many of them is queued once. */
+/** Objects right below others. They go first, so that an object that links to many of them is queued once. */
 async function spreadDown(db: Queryable, { sources, dependents }: Limits): Promise<number | null> {
   const { rows } = await db.query<{ id: number; after: number; depth: number }>(
     `select id, after_id as after, depth from index_spread where kind = 'c' order by seq limit $1`,
@@ -74,7 +77,7 @@ async function spreadDown(db: Queryable, { sources, dependents }: Limits): Promi
 }
 
 async function childrenOf(db: Queryable, parents: readonly number[], after: number, most: number): Promise<number[]> {
-  // By the index on parents, whatever the statistics say: without any, PostgreSQL takes nearly all objects for children.
+  // Uses the index on parents whatever the statistics say: without any, PostgreSQL takes nearly all objects for children.
   await db.query('set local enable_indexscan = off')
   const { rows } = await db.query<{ id: number }>(
     `select id from (
@@ -129,8 +132,8 @@ async function spreadToLinking(db: Queryable, { sources, dependents }: Limits): 
 }
 
 /**
- * No batch is under way: whatever waits is built after the change, and need not wait twice. It is looked up by object, whatever
- * the statistics say: not by priority, which all of them may have.
+ * No batch is running, so each waiting entry is built after the change, and need not be queued twice. The lookup is by object,
+ * whatever the statistics say: not by priority, which all entries may share.
  */
 async function queue(db: Queryable, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return

@@ -29,8 +29,8 @@ export async function unlockIndexer(db: Queryable, locked: boolean): Promise<voi
 }
 
 /**
- * The next entries of each lane, at most `limit` of each, those after the given `seq`, so that entries which are done and not
- * yet cleaned up are not walked through again.
+ * The next entries of each lane, at most `limit` of each. Only entries after the given `seq` are read, so that entries which are
+ * done and not yet cleaned up are not walked through again.
  */
 export async function readQueue(
   db: Queryable,
@@ -96,7 +96,7 @@ export async function queueAnew(db: Queryable, ids: readonly number[]): Promise<
   )
 }
 
-/** Takes entries out of the queue, unless somebody who replaces them is just doing that. */
+/** Takes entries out of the queue, unless another transaction is just replacing them. */
 export async function finishQueue(db: Queryable, entries: readonly QueueEntry[]): Promise<void> {
   const parameters = [entries.map(({ id }) => id), entries.map(({ seq }) => seq)].map(numbersText)
   await db.query(
@@ -134,7 +134,7 @@ export interface Failed {
   readonly error: string
 }
 
-/** Queues objects that could not be indexed and whose pause is over. */
+/** Queues objects that could not be indexed, once their pause is over. */
 export async function queueFailed(db: Queryable): Promise<Failed[]> {
   const { rows } = await db.query<Failed>(
     `with failed as materialized (

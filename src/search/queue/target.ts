@@ -10,19 +10,19 @@ export interface IndexConnection {
   readonly db: Queryable
 }
 
-/** What stays the same for a batch. */
+/** The settings of a batch, which stay the same for its duration. */
 export interface BatchSettings {
   readonly model: Model
   /** Database languages, first one first. */
   readonly languages: readonly string[]
 }
 
-/** Objects to be indexed, and what is known around them. */
+/** Objects to be indexed, with the data that their documents need. */
 export interface SourceBatch extends BatchSettings {
-  /** All that are asked for; those that are not among the sources are gone. */
+  /** All requested objects. An object that is missing in the sources no longer exists. */
   readonly ids: readonly number[]
   readonly sources: readonly IndexSource[]
-  /** Objects that are linked to, as far as they exist. */
+  /** Gives a linked object, as far as it exists. */
   readonly target: (id: number) => LinkTarget | undefined
   /** All ancestors of an object. */
   readonly ancestors: (id: number) => readonly number[]
@@ -34,31 +34,31 @@ export interface SourceBatch extends BatchSettings {
   readonly now: number
 }
 
-/** Documents that are ready to be put in the place of those that the index has of the objects. */
+/** Documents that are ready to replace the documents in the index. */
 export interface DocumentBatch {
-  /** Objects of which others show something else now than what the index was made from. */
+  /** Objects of which others now show other data than the index was made from. */
   readonly changed: readonly number[]
-  /** Those of them that stand below other objects now, with all that is below them. */
+  /** The changed objects that moved in a hierarchy, with all objects below them. */
   readonly rehung: readonly number[]
   /**
-   * In the transaction that takes the objects out of the queue. Gives the generation of the index: a number that ascends
-   * with everything that is changed in it, so that whoever keeps results knows whether they are current.
+   * To be called in the transaction that takes the objects out of the queue. Returns the generation of the index: a number that
+   * increases with every change, so that a cache knows whether its results are current.
    */
   apply(connection: IndexConnection): Promise<number>
-  /** Of which objects the index has no document, or another one. */
+  /** Tells which objects have no document in the index, or a different one. */
   compare(connection: IndexConnection): Promise<{
     readonly missing: readonly number[]
     readonly different: readonly number[]
   }>
 }
 
-/** What the index has of an object that is not there any more. */
+/** Index data of an object that no longer exists. */
 export interface Leftover {
   readonly id: number
   readonly objecttype: number
 }
 
-/** A backlog that is larger than what is indexed may be taken in otherwise than what trickles in. */
+/** Lets an index handle a backlog that is larger than the index itself differently from ordinary changes. */
 export interface Backlog {
   /** To be called before each batch of `size` entries. */
   before(size: number, fullSize: number): Promise<void>
@@ -68,13 +68,16 @@ export interface Backlog {
 }
 
 /**
- * Where the index is kept. The queue decides what is indexed and when, one process at a time; what a document is made of,
- * and where it goes, is known here alone. The other half, which finds, is `SearchEngine` (plan/plan.ts).
+ * The place of the index. The queue decides which objects are indexed and when, one process at a time. Only the target knows how a
+ * document is built and where it is stored. The counterpart that searches is `SearchEngine` (plan/plan.ts).
  */
 export interface IndexTarget {
-  /** How documents are made, as numbers that ascend from release to release: when it changes, all is indexed anew. */
+  /**
+   * The version of the document builder, as numbers that increase from release to release. When it changes, all objects are indexed
+   * anew.
+   */
   readonly builder: string
-  /** Makes ready what a first batch would have to wait for. */
+  /** Prepares data in advance that a first batch would have to wait for. */
   warm(languages: readonly string[]): Promise<void>
   generation(db: Queryable): Promise<number>
   /** Outside of any transaction. */
@@ -83,17 +86,20 @@ export interface IndexTarget {
   forget(connection: IndexConnection, ids: readonly number[]): Promise<number>
   /** Objects whose documents are out of date by themselves: a grant on them has begun or ended. */
   expired(db: Queryable, now: Date): Promise<readonly number[]>
-  /** What the index has of objects that are not there any more; null: of all types. */
+  /** Index data of objects that no longer exist; `objecttypes` null: of all types. */
   leftovers(db: Queryable, objecttypes: readonly number[] | null): Promise<readonly Leftover[]>
-  /** Some documents of objects that are not there any more, between two ids; null: to the end. */
+  /** Some documents of objects that no longer exist, between two ids; `upto` null: to the end. */
   surplus(db: Queryable, after: number, upto: number | null, limit: number): Promise<readonly number[]>
-  /** Documents that are written anew the next time, even if they seem to be what they should be. */
+  /** Marks documents to be written anew the next time, even if they seem to be up to date. */
   distrust(db: Queryable, ids: readonly number[]): Promise<void>
-  /** Forgets who could see objects in a place that they left before this moment. */
+  /** Forgets who could see objects in places that they left before this moment. */
   forgetTombstones(db: Queryable, before: Date): Promise<void>
-  /** Since when it is known which objects went out of whose sight, in microseconds since 1970; null: ever since. */
+  /**
+   * The moment since which the index has a record of objects that became invisible to callers, in microseconds since 1970; null:
+   * there is no such limit.
+   */
   followedSince(db: Queryable): Promise<number | null>
-  /** How many live objects are found, by object type. */
+  /** The number of searchable live objects, by object type. */
   count(db: Queryable): Promise<ReadonlyMap<number, number>>
   /** Bytes that the index takes. */
   size(db: Queryable): Promise<number>

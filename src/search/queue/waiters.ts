@@ -1,4 +1,4 @@
-/** Requests that wait until what they saved is indexed. */
+/** Requests that wait until their saved objects are indexed. */
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { QueueEntry } from './store.ts'
 
@@ -11,7 +11,7 @@ interface Waiter {
   readonly finish: (done: boolean) => void
 }
 
-/** `onWait` is called whenever somebody begins to wait. */
+/** Waits of requests. `onWait` is called whenever a request begins to wait. */
 export function createWaiters(db: Queryable, onWait: () => void) {
   const waiting = new Set<Waiter>()
 

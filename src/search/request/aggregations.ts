@@ -1,4 +1,4 @@
-/** `aggregations` of a request: what is counted, and how the counts are answered. */
+/** The `aggregations` of a request: the counted values, and the form of the counts in the answer. */
 
 import { type FormatName, formatNames } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -14,7 +14,7 @@ import { rangeClause } from './ranges.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from './read.ts'
 import { publishedBy } from './values.ts'
 
-/** One requested aggregation: its part of the plan, and what is done with the counts. */
+/** One requested aggregation: its part of the plan, and how its counts are rendered. */
 export interface AggregationRequest {
   readonly name: string
   readonly type: 'term' | 'linked_object' | 'date_range' | 'range' | MeasureType
@@ -24,7 +24,7 @@ export interface AggregationRequest {
   readonly plan: AggregationPlan | null
   /** null: it is counted with the search. */
   readonly measure: Measure | null
-  /** Linked objects in this format; null: by what others show them by. */
+  /** Format of linked objects. `null`: their `_standard`, as others show them. */
   readonly format: FormatName | null
   readonly valueField: string | null
   /** Of `_linked._asset.…` in several columns: the others. Their counts are added up. */
@@ -141,7 +141,7 @@ function facetPlans(
   ]
 }
 
-/** For facets that are named by what they count. */
+/** Default field of aggregation types that are named after their field. */
 const defaultFields: Readonly<Record<string, string>> = { pool: '_pool', tag: '_tags' }
 
 function facetField(type: 'term' | 'linked_object', name: string, place: string, context: ElementContext): FacetField {

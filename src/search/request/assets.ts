@@ -1,4 +1,4 @@
-/** `_linked._asset.…`: what is searched of files, whatever columns of the searched object types have them. */
+/** `_linked._asset.…`: searches data of files in all file columns of the searched object types. */
 import type { Table } from '../../datamodel/model.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 import { fileFieldKinds } from '../plan/file-fields.ts'
@@ -14,7 +14,10 @@ interface AssetContext {
   readonly objecttypes: readonly Table[]
 }
 
-/** The fields that the name stands for, which may be none; null: it is no such name. @throws {AppError} `SearchFieldUnknown` */
+/**
+ * The fields that the name covers, possibly none. `null`: the name does not begin with `_linked._asset.`.
+ * @throws {AppError} `SearchFieldUnknown`
+ */
 export function assetFields(written: string, { fields, objecttypes }: AssetContext): readonly SearchField[] | null {
   if (!written.startsWith(start)) return null
   const rest = written.slice(start.length)
@@ -30,7 +33,7 @@ export function assetFields(written: string, { fields, objecttypes }: AssetConte
   return types.flatMap(({ all }) => all.filter(({ part }) => part?.fileValues && part.name === rest))
 }
 
-/** The names that a name stands for. */
+/** Replaces each `_linked._asset.…` name by the names of the fields that it covers. */
 export function expandAssets(names: readonly string[], context: AssetContext): readonly string[] {
   return names.flatMap((name) => assetFields(name, context)?.map((field) => field.name) ?? [name])
 }

@@ -1,4 +1,4 @@
-/** What all kinds of elements share. */
+/** The context and helpers that all kinds of elements share. */
 import type { Table } from '../../datamodel/model.ts'
 import type { FieldCatalogue, NestedFields, SearchField } from '../plan/fields.ts'
 import type { Clause, SearchScope, SeenCollections } from '../plan/plan.ts'
@@ -19,15 +19,15 @@ export interface ElementContext {
   readonly nested: NestedFields | null
   readonly depth: number
   readonly databaseName: string
-  /** Pictures that look like those that the request names. */
+  /** Pictures that look like the pictures in the request. */
   readonly alike: AlikeFiles
-  /** Words that stand for others, by data language. */
+  /** Synonyms, by data language. */
   readonly synonyms: readonly LanguageSynonyms[]
   /** Compiles a search within the search. */
   readonly scope: (request: Fields, place: string, depth: number) => SearchScope
-  /** The same about objects of a type that a link leads to. */
+  /** The context of elements about linked objects of a type. */
   readonly within: (target: Table) => ElementContext
-  /** Those of these objects that fulfil a condition, as far as the caller may read them. */
+  /** The objects of the type that fulfil a condition and that the caller may read. */
   readonly scopeOf: (target: Table, where: Clause) => SearchScope
   /** The collections that the caller may see; empty where the request names none. */
   readonly collections: SeenCollections

@@ -3,11 +3,11 @@ import { deepest, type Fields } from './read.ts'
 
 const name = '_collections'
 
-/** Members of a request in which names of fields may stand, at any depth. */
+/** Members of a request that may contain names of fields, at any depth. */
 const members = ['search', 'subsearch', 'aggregations', 'fields', 'field', 'sort', 'path']
 
 export function namesCollections(request: Fields, depth = 0): boolean {
-  // Deeper ones are refused where they are read.
+  // Members that are nested deeper are refused by the code that reads them.
   if (depth > 2 * deepest + 4) return false
   const inValue = (value: unknown): boolean => {
     if (typeof value === 'string') return value.includes(name)

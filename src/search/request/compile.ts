@@ -17,7 +17,7 @@ import type { LanguageSynonyms } from './synonyms.ts'
 
 export const defaultLimit = 100
 export const largestPage = 1000
-/** Hits of a page whose texts are looked at. */
+/** The highest number of hits on a page whose texts are highlighted. */
 export const mostHighlighted = 200
 
 export interface CompileContext {
@@ -25,7 +25,7 @@ export interface CompileContext {
   readonly languages: readonly string[]
   readonly fieldVisibility: FieldVisibility
   readonly databaseName: string
-  /** Pictures that look like those that the request names (`picturesOf`). */
+  /** Pictures that look like the pictures in the request (`picturesOf`). */
   readonly alike: AlikeFiles
   readonly synonyms: readonly LanguageSynonyms[]
   /** The collections that the caller may see, where the request names some (`namesCollections`). */
@@ -36,7 +36,7 @@ export interface CompileContext {
 }
 
 export interface CompiledSearch {
-  /** Without the trash; the service adds what the caller may see of it. */
+  /** Without the trash; the service adds the part of it that the caller may see. */
   readonly plan: SearchPlan
   readonly includeDeleted: boolean
   readonly objecttypes: readonly Table[]
@@ -47,7 +47,7 @@ export interface CompiledSearch {
   readonly highlight: boolean
   /** Languages in which the caller wants to read; empty: all. */
   readonly languages: readonly string[]
-  /** Places of names in the request that nobody knows. */
+  /** Places of unknown names in the request. */
   readonly ignored: readonly string[]
 }
 
@@ -88,7 +88,7 @@ export function compileSearch(request: Fields, context: CompileContext): Compile
   return { plan, highlight, includeDeleted, objecttypes, aggregations, fields: collected, languages, ignored }
 }
 
-/** What all parts of one request share. */
+/** The context that all parts of one request share. */
 interface RequestContext extends CompileContext {
   readonly links: ElementContext['links']
 }
@@ -135,7 +135,7 @@ function withinTarget(context: ElementContext, target: Table): ElementContext {
   return inner
 }
 
-/** A search within an `in` element: what it finds are objects that are linked to. */
+/** A search within an `in` element. Its results are the targets of links. */
 function innerScope(request: Fields, place: string, context: RequestContext, depth: number): SearchScope {
   const objecttypes = objecttypesOf(request, place, context.model)
   const elements = elementContext(request, place, objecttypes, context, depth)

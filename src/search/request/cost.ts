@@ -1,21 +1,21 @@
-/** What a search may cost: counted in the request as it was sent, before anything of it is looked at more closely. */
+/** The cost of a search, counted in the request as it was sent, before any of it is compiled. */
 import { AppError } from '../../platform/errors.ts'
 import { words } from '../document/analyze.ts'
 import type { Fields } from './read.ts'
 
-/** What is counted, with the most that one request may have of it. */
+/** The counted units, with the highest number of each in one request. */
 export const searchLimits = {
-  /** Elements at all levels, those of searches within the search included. */
+  /** Elements at all levels, including those of searches within the search. */
   elements: 1000,
-  /** Values of `in` and words, for each field that they are looked for in. */
+  /** Values of `in` and words, counted once for each field in which they are looked for. */
   terms: 20_000,
-  /** Words with wildcards, each of which stands for many. */
+  /** Words with wildcards, each of which may match many words. */
   patterns: 100,
   /** Searches within the search. */
   subsearches: 10,
-  /** How deep they stand in each other. */
+  /** How deep searches within the search may be nested. */
   subsearch_depth: 3,
-  /** Steps through links to fields of other objects, counted once for each of the words that are looked for there. */
+  /** Steps through links to fields of other objects, counted once for each word that is looked for there. */
   links: 100,
   /** Elements that ask for similar pictures. */
   pictures: 10,
@@ -29,7 +29,7 @@ type Counted = keyof typeof searchLimits
 
 export type SearchCost = Readonly<Record<Exclude<Counted, 'links'>, number>>
 
-/** From here on a search is heavy, whatever it turns out to be. */
+/** A search is heavy from these numbers on, whatever its real cost turns out to be. */
 const heavyFrom: Partial<SearchCost> = {
   elements: 100,
   terms: 5000,
@@ -43,7 +43,7 @@ export function isHeavy(cost: SearchCost): boolean {
   return Object.entries(heavyFrom).some(([name, from]) => cost[name as keyof SearchCost] >= from)
 }
 
-/** @throws {AppError} `SearchTooCostly` that names what there is too much of. */
+/** @throws {AppError} `SearchTooCostly` with the name of the exceeded limit. */
 export function costOf(request: Fields): SearchCost {
   const cost = {
     elements: 0,

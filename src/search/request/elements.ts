@@ -19,7 +19,7 @@ import { alternativesOf } from './synonyms.ts'
 import { type NamesClause, ofAnyNames, valuesThroughLink, withoutStart, wordsApart } from './through-links.ts'
 import { valuesClause } from './values.ts'
 
-/** A clause with what it adds to the score. */
+/** A clause with its contribution to the score. */
 interface Parsed {
   readonly bool: 'must' | 'should' | 'must_not'
   readonly clause: Clause
@@ -76,7 +76,7 @@ function parseElement(element: Fields, place: string, context: ElementContext): 
   const { clause, score } = parsers[type](element, place, context)
   if (bool === 'must_not') return { bool, clause, score: [] }
   if (score) return { bool, clause, score: score.map((term) => ({ ...term, boost: term.boost * boost })) }
-  // What must match anyway raises all scores alike, so it says something only with a weight of its own.
+  // A clause that every hit must match raises all scores alike, so it matters only with a weight of its own.
   return { bool, clause, score: bool === 'should' || boost !== 1 ? [{ clause, boost, certain: true }] : [] }
 }
 
@@ -109,7 +109,7 @@ const parsers: Record<(typeof types)[number], Parser> = {
 }
 
 function textElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
-  // Whoever looks for a year sends it as a number.
+  // Clients send a year as a number.
   const text =
     typeof element.string === 'number' ? String(element.string) : optional(element, 'string', 'string', place)
   if (text === undefined) throw wrong(`${place}.string`, 'a string')
@@ -235,7 +235,7 @@ function inElement(element: Fields, place: string, context: ElementContext): Ret
   return { clause: or(clauses) }
 }
 
-/** Objects whose preferred files look like a picture; those whose files are more like it have a higher score. */
+/** Objects whose preferred files look like a picture. A higher similarity gives a higher score. */
 function similarElement(element: Fields, place: string, context: ElementContext): ReturnType<Parser> {
   const id = pictureOf(element, place)
   const bits = optional(element, 'bits', 'integer', place) ?? mostBits
@@ -251,7 +251,7 @@ function similarElement(element: Fields, place: string, context: ElementContext)
 
 const mostValues = 10_000
 
-/** Values in any of the columns; null: in none of those that an object has. */
+/** Values in any of the columns. `null` among the values: objects without a value in all of these columns. */
 function assetValues(
   fields: readonly SearchField[],
   name: string,
@@ -280,8 +280,8 @@ function linksTo(objecttype: string | undefined, place: string, context: Element
 }
 
 /**
- * Links whose target has such an `_id`: the index has system object ids of targets, so that is a search of its own. Like
- * every other it finds what the caller may read: others know no `_id` of theirs.
+ * Links whose target has such an `_id`. The index has only the system object ids of targets, so this is a search of its own. Like
+ * every other search it finds only objects that the caller may read, because the `_id` of other objects is not disclosed.
  */
 function targetsById(
   field: SearchField,
@@ -327,7 +327,10 @@ function foundBy(
   return by === null ? { is: 'linked', field: named.field, of } : { is: 'joined', field: named.field, of, by }
 }
 
-/** The link of the objects that the search within finds whose targets are meant; null: these objects themselves. */
+/**
+ * The link field, of the objects found by the search within, whose targets are meant. `null`: the found objects themselves are
+ * meant.
+ */
 function subsearchField(subsearch: Fields, place: string, { fields }: ElementContext): SearchField | null {
   const name = optional(subsearch, 'field', 'string', place)
   if (name === undefined || name === '' || name === '_system_object_id') return null
@@ -374,7 +377,7 @@ function nestedAt(path: string, context: ElementContext): NestedFields | undefin
   return found
 }
 
-/** @throws {AppError} `NestedQueryIn` for a field that does not stand in the rows that the element is about. */
+/** @throws {AppError} `NestedQueryIn` for a field outside the rows that the element is about. */
 function assertInRow(field: SearchField, name: string, context: ElementContext): void {
   if (!context.nested || field.path.at(-1) === context.nested.table) return
   throw new AppError('NestedQueryIn', { field: name, in: context.nested.name })

@@ -6,7 +6,7 @@ import { type Named, notAllowed } from './names.ts'
 import { resolvePath } from './paths.ts'
 import { choice, type Fields, fieldsAt, languageAt, listAt, optional, wrong } from './read.ts'
 
-/** What is answered of an object: what it is, or what others show it by. */
+/** The requested part of an object: one of its identifiers, its type, or the title that others show it by. */
 export type ObjectPart = 'id' | 'globalId' | 'uuid' | 'objecttype' | 'ownId' | 'title'
 
 export interface FieldRequest {
@@ -16,15 +16,15 @@ export interface FieldRequest {
   readonly steps: readonly LinkStep[]
   /** null: something of the object itself. */
   readonly field: SearchField | null
-  /** Of the hit, or of what a link leads to; null: the stored value. */
+  /** Part of the hit, or of the target of a link; null: the stored value. */
   readonly part: ObjectPart | null
   /** `ownId`: of objects of this type. */
   readonly objecttype: number | null
-  /** With all that stands above, from the top down. */
+  /** Whether the answer has the whole path of objects from the top of the hierarchy down to this one. */
   readonly withPath: boolean
   /** Of dates: one end of the interval; null: as it is stored. */
   readonly end: 'from' | 'to' | null
-  /** null: the first one that there is. */
+  /** null: the first language that has a text. */
   readonly language: string | null
 }
 

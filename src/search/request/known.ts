@@ -1,7 +1,7 @@
 /**
- * Names of a search request. Clients send keys of their own, which are ignored and told; but one that is nearly a known
- * one is misspelled, and a known one that has no effect where it stands was meant otherwise: both are refused, or
- * `{"serch": []}` would find everything (decision 87).
+ * Names of a search request. Clients send keys of their own, which are ignored and reported. Two kinds of names are refused
+ * instead: an unknown name that is close to a known one is a misspelling, and a known name where it has no effect was meant
+ * otherwise. Otherwise `{"serch": []}` would find everything (decision 87).
  */
 import { badRequest } from '../../platform/errors.ts'
 import { nearestName } from '../../platform/values/nearest.ts'
@@ -14,14 +14,14 @@ const names = (...list: string[]): Names => new Set(list)
 
 const requestNames: Names = new Set(Object.keys(SearchRequest.properties))
 
-/** What a search within an `in` element reads. */
+/** The members of a search within an `in` element. */
 const subsearchNames = names('objecttypes', 'search', 'field', 'timezone')
 
 const bounds = ['from', 'to', 'from_equals', 'to_equals']
 const someFields = ['field', 'fields']
 const textNames = names(...someFields, 'string', 'mode', 'query', 'phrase', 'languages')
 
-/** What elements of each type read, beside what all of them do. */
+/** The members of elements of each type, beside the members that all elements have. */
 const elementNames: Readonly<Record<string, Names>> = {
   text: textNames,
   match: textNames,
@@ -58,7 +58,7 @@ const ofAllAggregations = names('type', 'field', 'objecttype')
 const anyAggregation = names(...ofAllAggregations, ...Object.values(aggregationNames).flatMap((set) => [...set]))
 
 /**
- * Places of names that have no effect because nobody knows them.
+ * Places of unknown names, which have no effect.
  * @throws {AppError} naming the place, and the name that was meant.
  */
 export function ignoredNames(request: Fields): readonly string[] {
@@ -107,7 +107,7 @@ export function ignoredIn(request: Fields, known: ReadonlySet<string>): readonly
 
 const rangeNames = names('from', 'to')
 
-/** Names that count for a type; an unknown type is refused elsewhere. */
+/** Names that a type reads. Other code refuses an unknown type. */
 function readBy(byType: Readonly<Record<string, Names>>, type: unknown, common: Names, any: Names): Names {
   const own = typeof type === 'string' && Object.hasOwn(byType, type) ? byType[type] : undefined
   return own ? new Set([...common, ...own]) : any
@@ -139,7 +139,7 @@ export function saysSomething(value: unknown): boolean {
   return value !== null && value !== undefined && value !== '' && value !== false
 }
 
-/** The refusal of a name that nobody knows; `nearest` is what may have been meant. */
+/** The error for an unknown name; `nearest` is the known name that was probably meant. */
 export function notKnown(place: string, nearest: string | null = null) {
   return badRequest(`${place} is not known in a search${nearest === null ? '' : `; did you mean ${nearest}?`}`, {
     name: place,

@@ -6,8 +6,8 @@ import { type Fields, integerOf } from './read.ts'
 const integers = ['offset', 'limit', 'merge_max_depth', 'file_url_expire'] as const
 
 /**
- * A request as clients of this interface send it, in the shape of the schema: null is what was not said, whole numbers
- * may come as text, and `object` is the domain without a name. Anything else is left for the schema to judge.
+ * A request as clients of this interface send it, brought into the shape of the schema: a member that is `null` counts as missing,
+ * whole numbers may come as text, and `object` is the domain without a name. The schema checks everything else.
  */
 export function lenientRequest(body: unknown): unknown {
   const request = lenient(body, { integers })
@@ -17,7 +17,7 @@ export function lenientRequest(body: unknown): unknown {
   return request
 }
 
-/** What was said, with whole numbers that may come as text. */
+/** The members that are not `null`, with whole numbers also accepted as text. */
 export function lenient(body: unknown, of: { readonly integers: readonly string[] }): unknown {
   if (!isRecord(body)) return body
   const request = said(body)

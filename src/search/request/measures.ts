@@ -52,7 +52,7 @@ export function periodsOf(field: string, place: string, { fields }: ElementConte
   if (!/\.range_(?:year|month)$/.test(field)) return null
   const named = resolveOwn(fields, field, 'aggregations')
   if (named.kind !== 'period') throw notAllowed(field, 'aggregations')
-  // What is searched of files, and of rows, may have several dates.
+  // Data of files, and rows of nested tables, may have several dates.
   if (named.field.part || named.field.path.length > 0) {
     throw new AppError('UnsupportedInAggregation', { name: place, type: 'term', field })
   }

@@ -50,7 +50,7 @@ export function momentRange(from: Bound, to: Bound, zone: TimeZone): MomentRange
 }
 
 /**
- * The moments of one date, for those that are exactly it. A year, a month or a day is the same wherever it is meant; the
+ * The moments of one date, for objects that have exactly this date. A year, a month or a day is the same in every time zone; the
  * zone counts for times.
  */
 export function exactRange(value: unknown, place: string, zone: TimeZone): MomentRange {

@@ -1,4 +1,4 @@
-/** Field names of requests to what they mean. */
+/** Resolves field names of requests to their meaning. */
 import type { Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { nearestName } from '../../platform/values/nearest.ts'
@@ -59,7 +59,7 @@ export type Named =
   | { readonly kind: 'parent'; readonly objecttype: number; readonly written: string }
   /** `_id` of the target of a link, which the index does not have: it has its system object id. */
   | { readonly kind: 'targetId'; readonly field: SearchField; readonly written: string }
-  /** `artwork.date.range_year`: the years that dates lie in. */
+  /** `artwork.date.range_year`: the years of dates. */
   | {
       readonly kind: 'period'
       readonly field: SearchField
@@ -76,10 +76,10 @@ export type Named =
       readonly part: 'from' | 'to' | null
     }
 
-/** Of what may follow a field: `_standard.1.text.de-DE` has four. A name of dots alone is not taken apart at each of them. */
+/** The highest number of parts after a field: `_standard.1.text.de-DE` has four. Names of many dots are not examined further. */
 const mostSteps = 10
 
-/** What may follow a link: it names the linked object, or what it is shown by. */
+/** The parts that may follow a link. They name the linked object, or its `_standard`. */
 const linkParts = /^(?:_system_object_id|_global_object_id|_standard(?:\.1(?:\.text(?:\.(?<language>[\w-]+))?)?)?)$/
 
 const periods: ReadonlyMap<string, 'year' | 'month'> = new Map([
@@ -94,7 +94,7 @@ export function resolveName(fields: FieldCatalogue, written: string): Named {
   return named
 }
 
-/** What the name means of the objects themselves; null: nothing. */
+/** The meaning of a name for the searched objects themselves. `null`: the name has none. */
 export function findName(fields: FieldCatalogue, written: string): Named | null {
   const system = resolveSystem(fields, written)
   if (system) return system
@@ -145,7 +145,7 @@ function resolveSystem(fields: FieldCatalogue, written: string): Named | null {
   if (own) return { kind: 'system', name: own, written, language: null }
   const standard = /^_standard\.1\.text\.([\w-]+)$/.exec(written)
   if (standard) return { kind: 'system', name: '_standard', written, language: standard[1] as string }
-  // `artwork._pool` and the like: the object type is said elsewhere.
+  // `artwork._pool` and the like: the object type is filtered by other means.
   for (const { table } of fields.types.values()) {
     if (!written.startsWith(`${table.name}._`)) continue
     const rest = written.slice(table.name.length + 1)
@@ -163,7 +163,10 @@ function isParent({ name, hierarchical, polyhierarchical }: Table, rest: string)
   return rest === '_id_parent' && hierarchical && !polyhierarchical
 }
 
-/** What follows a link without the type of its target, which clients name as payloads do: `work.creator.person._id`. */
+/**
+ * The rest of a name after a link, without the type of the target. Clients write that type as payloads do:
+ * `work.creator.person._id`.
+ */
 function withoutTarget({ column: { target } }: SearchField, rest: string): string {
   return target && rest.startsWith(`${target.name}.`) ? rest.slice(target.name.length + 1) : rest
 }

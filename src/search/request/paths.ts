@@ -8,7 +8,7 @@ import { searchLimits, tooCostly } from './cost.ts'
 import { findName, type Named, notAllowed, resolveName, unknownField } from './names.ts'
 import { deepest, wrong } from './read.ts'
 
-/** A name as the steps to the objects that it is about, and what it means of these. */
+/** A resolved name: the steps to the objects that it is about, and its meaning there. */
 export interface NamedPath {
   /** None: it is about the searched objects themselves. */
   readonly steps: readonly LinkStep[]
@@ -49,7 +49,7 @@ function unknown(fields: FieldCatalogue, written: string, rest: string, steps: r
   )
 }
 
-/** What a step leads to: the context in which the rest of the name is read. */
+/** The result of a step: the context in which the rest of the name is resolved. */
 export interface Through {
   readonly step: LinkStep
   readonly rest: string
@@ -65,8 +65,8 @@ export function throughLink(name: string, context: ElementContext): Through | nu
 }
 
 /**
- * Objects that lead by the step to one that fulfils a condition, as far as the caller may read it and see the link.
- * `clauseOf`: the condition, read among the objects that the step leads to.
+ * Finds objects that lead by the step to an object which fulfils a condition. The caller must be able to read that object and to
+ * see the link. `clauseOf` gives the condition, compiled for the objects that the step leads to.
  */
 export function linkedClause(
   { step }: Pick<Through, 'step'>,

@@ -12,7 +12,7 @@ export const mostPatternParts = 20
 
 const kinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n', 'custom']
 
-/** The words find candidates, whatever their case; the stored text decides. */
+/** The words find candidates, regardless of case; the stored text then decides. */
 export function patternClause(
   text: string,
   targets: readonly TextTarget[],

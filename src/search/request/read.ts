@@ -74,7 +74,7 @@ export function wrong(place: string, expected: string) {
   return badRequest(`${place} must be ${expected}.`, { name: place, expected })
 }
 
-/** What the interface names, and this service does not do yet. */
+/** The error for a feature that the interface specifies and this service does not have yet. */
 export function unsupported(place: string, what: string) {
   return badRequest(`${place}: ${what} is not supported.`, { name: place })
 }

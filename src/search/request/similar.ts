@@ -1,4 +1,4 @@
-/** Pictures that look alike: which ones an element stands for is asked before a request is compiled. */
+/** Pictures that look alike. They are looked up before the request is compiled. */
 import { mostBits, type Similar } from '../../files/model.ts'
 import { listOf } from './cost.ts'
 import { deepest, type Fields, integerOf, optional, wrong } from './read.ts'
@@ -6,7 +6,7 @@ import { deepest, type Fields, integerOf, optional, wrong } from './read.ts'
 /** By file, the most similar first. */
 export type AlikeFiles = ReadonlyMap<number, readonly Similar[]>
 
-/** The file of an element. @throws {AppError} for what is no id. */
+/** The id of the picture of an element. @throws {AppError} for a value that is no id. */
 export function pictureOf(element: Fields, place: string): number {
   const id = optional(element, '_id', 'integer', place)
   if (id === undefined || id < 1) throw wrong(`${place}._id`, 'the id of a file')
@@ -31,7 +31,10 @@ export function picturesOf(request: Fields): readonly number[] {
   return [...found]
 }
 
-/** The pictures by how similar they are, the file itself among those that are the same. A weight says how much. */
+/**
+ * The similar pictures, grouped by weight: the more similar, the higher the weight. The file itself is in the group of identical
+ * pictures.
+ */
 export function alikeByWeight(
   id: number,
   bits: number,

@@ -13,9 +13,9 @@ interface SortContext {
   readonly fields: FieldCatalogue
   /** Object types that are searched. */
   readonly objecttypes: readonly Table[]
-  /** Database languages, those that the request asks for first. */
+  /** Database languages: the languages of the request come first. */
   readonly languages: readonly string[]
-  /** There is something to be relevant for. */
+  /** Whether the request has a clause by which relevance can be scored. */
   readonly scored: boolean
 }
 
@@ -24,7 +24,7 @@ export function sortKeys(list: unknown, context: SortContext): readonly SortKey[
   const entries = listAt(list ?? [], 'sort', 20)
   const keys = entries.flatMap((entry, index) => sortKeysOf(entry, `sort[${index}]`, context))
   if (keys.length === 0 && context.scored) keys.push({ field: { by: 'score' }, descending: true })
-  // What stands behind the id could never decide.
+  // Keys after the id would have no effect, because ids are unique.
   const id = keys.findIndex((key) => key.field.by === 'id')
   return id === -1 ? [...keys, { field: { by: 'id' }, descending: false }] : keys.slice(0, id + 1)
 }
@@ -43,7 +43,7 @@ function sortKeysOf(entry: unknown, place: string, context: SortContext): readon
 
 const units = ['year', 'month', 'week', 'day'] as const
 
-/** The field with what else the key asks for; groups of numbers come before the text that they are in. */
+/** The field with the further options of the key. Digit groups come before the text that they are in. */
 function refined(field: SortField, key: Fields, place: string): readonly SortField[] {
   const path = optional(key, 'with_path', 'boolean', place) ?? false
   const width = optional(key, 'width', 'string', place)

@@ -1,4 +1,4 @@
-/** Words that stand for others in texts that are searched for. */
+/** Synonyms of words in searched texts. */
 import type { SynonymRule } from '../../config/service.ts'
 import { words } from '../document/analyze.ts'
 import type { Alternatives } from '../plan/plan.ts'
@@ -8,7 +8,7 @@ export interface LanguageSynonyms {
   readonly value: string
   readonly analyzer: {
     readonly synonyms: readonly SynonymRule[]
-    /** Those of a file, which count like the others. */
+    /** The rules of a file, which count like the others. */
     readonly synonyms_file: readonly SynonymRule[]
   }
 }
@@ -48,8 +48,8 @@ function lookupOf(language: LanguageSynonyms): Lookup {
 }
 
 /**
- * A text as parts, each with what stands for it; null: nothing does. `only`: languages whose rules count, null: all. Of terms
- * that overlap the first one counts, and of those that begin together the longest one.
+ * Splits a text into parts, each with its synonyms. `null`: no part has any. `only`: languages whose rules count, `null`: all.
+ * Where terms overlap, the first one counts. Where terms begin at the same word, the longest one counts.
  */
 export function alternativesOf(
   text: string,

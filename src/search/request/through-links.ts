@@ -1,4 +1,4 @@
-/** Elements whose names go through links: the same element about the objects that the link leads to. */
+/** Elements whose names go through links. They become the same element for the objects that the link leads to. */
 import { AppError } from '../../platform/errors.ts'
 import { words } from '../document/analyze.ts'
 import type { Clause } from '../plan/plan.ts'
@@ -6,7 +6,7 @@ import { type ElementContext, or } from './clauses.ts'
 import { linkedClause, type Through, throughLink } from './paths.ts'
 import { deepest, type Fields, fieldsAt, wrong } from './read.ts'
 
-/** What is asked of one of some fields, read among the objects of the context. */
+/** Builds the clause for any one of some fields, in the given context. */
 export type NamesClause = (names: readonly string[], context: ElementContext) => Clause
 
 /** Words that may be found in different fields, also of different objects. */
@@ -16,7 +16,7 @@ export function wordsApart(text: string, mode: 'fulltext' | 'token' | 'wildcard'
   return found.length === 0 ? [text] : [...new Set(found)]
 }
 
-/** In fields of the objects themselves, or of those that a link leads to; those of one link are asked for together. */
+/** Fields of the objects themselves, or of linked objects. All fields behind the same link share one clause. */
 export function ofAnyNames(
   names: readonly string[],
   place: string,
@@ -64,7 +64,10 @@ function opposite(clause: Clause): Clause {
 /** Members of elements that hold names of fields. */
 const nameMembers = ['path', 'field', 'fields'] as const
 
-/** An element with names that begin behind a step. @throws {AppError} `NestedQueryIn` for a name that leads elsewhere */
+/**
+ * An element with its names shortened by the first step.
+ * @throws {AppError} `NestedQueryIn` for a name that does not begin with it
+ */
 export function withoutStart(element: Fields, start: string, place: string, depth = 0): Fields {
   if (depth > deepest) throw wrong(place, `nested at most ${deepest} deep`)
   const cut = (name: unknown): unknown => {

@@ -17,11 +17,11 @@ interface ValueContext {
   readonly databaseName: string
   readonly collections: SeenCollections
   readonly poolByReference: PoolByReference
-  /** What is known of rows only asks for a row that has one of the values. */
+  /** The index about rows can only tell that some row has one of the values. */
   readonly inRows: (field: SearchField, clause: Clause) => Clause
 }
 
-/** null among the values stands for "has none". */
+/** `null` among the values means "has no value". */
 export function valuesClause(
   named: Exclude<Named, { kind: 'targetId' | 'period' }>,
   values: readonly unknown[],
@@ -144,7 +144,7 @@ export function publishedBy(written: string): PublishedBy {
   return written.slice(written.lastIndexOf('.') + 1) as PublishedBy
 }
 
-/** Objects by their ids, or by those of their parents; with what is below them. */
+/** Objects by their ids, or by the ids of their parents, with all objects below them. */
 function withBelow(clause: Extract<Clause, { is: 'id' | 'objecttype' | 'childOf' }>, below: boolean): Clause {
   if (!below) return clause
   const objecttype = clause.is === 'childOf' ? clause.objecttype : null
@@ -164,7 +164,7 @@ function integers(values: readonly unknown[], place: string): number[] {
   })
 }
 
-/** `12@strongroom`, or `12@local` for this instance; what lies in another one is not found here. */
+/** `12@strongroom`, or `12@local` for this instance. Objects of another instance are not found here. */
 function globalIds(values: readonly unknown[], place: string, databaseName: string): number[] {
   return values.flatMap((value, index) => {
     const match = typeof value === 'string' ? /^([1-9]\d{0,14})@(.+)$/s.exec(value) : null

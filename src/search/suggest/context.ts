@@ -1,4 +1,4 @@
-/** What all kinds of suggestions are made with. */
+/** The context and helpers that all kinds of suggestions share. */
 
 import type { Model, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -73,7 +73,7 @@ export const namesOf = ({ fields = [] }: SuggestRequest): readonly string[] =>
 const textKinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n', 'link', 'custom']
 const valueKinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n']
 
-/** @throws {AppError} for fields that have no words, and with `fields_suggest` for those that have no texts of their own. */
+/** @throws {AppError} for fields without words, and with `fields_suggest` for fields without texts of their own. */
 export function assertFields({ fields = [], fields_suggest: values = false }: SuggestRequest, model: Model): void {
   const catalogue = fieldsOf(model)
   for (const name of fields) {
@@ -110,7 +110,7 @@ export function searchFor(
   }
 }
 
-/** A text element; the words stand side by side. */
+/** A text element; the words must be adjacent. */
 export function textElement(
   string: string,
   fields: readonly string[],
@@ -133,7 +133,7 @@ export const counting = (plan: SearchPlan): SearchPlan => ({
 
 export const withWhere = (plan: SearchPlan, where: Clause): SearchPlan => ({ ...plan, scope: { ...plan.scope, where } })
 
-/** Where what was typed stands in a text, first at the beginning of a word. */
+/** The position of the typed text in a text, at the beginning of a word if there is one. */
 export function typedSpan(folded: ReturnType<typeof foldedText>, partial: string): Span | null {
   if (partial === '') return null
   const isWordStart = (at: number): boolean => at === 0 || !/[\p{L}\p{N}\p{M}]/u.test(folded.text[at - 1] as string)

@@ -1,4 +1,4 @@
-/** Objects that fit what was typed, to filter by: such as others link to, where that is asked for. */
+/** Suggests objects to filter by: objects that match the typed text, and on request only such that other objects link to. */
 import { AppError } from '../../platform/errors.ts'
 import { fieldsOf } from '../plan/fields.ts'
 import type { Clause, SearchPlan } from '../plan/plan.ts'
@@ -6,12 +6,12 @@ import type { SearchRequest } from '../schema.ts'
 import { counting, type SuggestContext, textElement, typesOf, withWhere } from './context.ts'
 import { lookedFor } from './patterns.ts'
 
-/** Objects that fit, among which those that are linked to are looked for. */
+/** The number of matching objects among which linked ones are looked for. */
 const mostFitting = 1000
-/** Stands for the id of an object: nothing else of a search without words has it. */
+/** Placeholder for the id of an object. Nothing else in a search without words contains it. */
 const placeholder = '\u{10600}'
 
-/** System object ids, those that fit best first. */
+/** System object ids, the best matches first. */
 export async function suggestLinked(context: SuggestContext): Promise<readonly number[]> {
   const { request, model, time } = context
   const targets = typesOf(request.linked_objecttypes ?? [], 'linked_objecttypes', model)
@@ -59,7 +59,9 @@ async function fitting(
   return []
 }
 
-/** Those that an object of the types links to, itself or something below it, as far as the caller sees that. */
+/**
+ * The objects that an object of the types links to, directly or through an object below them, as far as the caller sees the links.
+ */
 async function referenced(
   ids: readonly number[],
   targets: ReadonlySet<number>,

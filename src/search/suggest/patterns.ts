@@ -1,4 +1,4 @@
-/** What was typed as text elements of a search, for values of fields and for linked objects. */
+/** Turns the typed text into text elements of a search, for values of fields and for linked objects. */
 import { words } from '../document/analyze.ts'
 import type { SuggestRequest } from './schema.ts'
 import { isLongEnough, typedWord } from './typed.ts'
@@ -10,8 +10,8 @@ interface Looked {
 }
 
 /**
- * Ways to look for it, the widest one first: the next one is taken when a pattern stands for too many words. Empty: there
- * is nothing to look for.
+ * The variants of a search for the text, the widest first. The next one is used when a pattern matches too many words. Empty: there
+ * is nothing to search for.
  */
 export function lookedFor(request: SuggestRequest): readonly (readonly Looked[])[] {
   const { tokens_mode: mode = '', tokens_dont_split_query: whole = false, query = '' } = request

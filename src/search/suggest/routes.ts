@@ -23,7 +23,7 @@ const errors = [
 
 const tags = ['search']
 
-/** The request as clients send it: null is what was not said, numbers may come as text. */
+/** The request as clients send it: a member that is null counts as missing, numbers may come as text. */
 const lenientRequest = (body: unknown): SuggestRequest =>
   lenient(body, { integers: ['limit', 'timeout'] }) as SuggestRequest
 

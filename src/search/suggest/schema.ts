@@ -6,7 +6,7 @@ const names = (description: string, maxItems = 1000) =>
   Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems, description }))
 
 export const suggestLimits = {
-  /** Characters of what was typed. */
+  /** Characters of the typed text. */
   query: 1000,
   /** Suggestions of each kind. */
   limit: 100,

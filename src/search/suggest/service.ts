@@ -1,6 +1,6 @@
 /**
- * Suggestions while somebody types: words and values that complete it, and objects to filter by. All of it is what searches of
- * the same caller would find, so that what the caller may not see is not suggested, and not counted.
+ * Suggestions while a user types: words and values that complete the text, and objects to filter by. All suggestions come from
+ * searches with the rights of the caller, so data that the caller may not see is neither suggested nor counted.
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -31,9 +31,9 @@ export interface SuggestDeps {
   readonly datamodel: { current(): Model }
   readonly languages: () => readonly string[]
   readonly heavyRequests: RequestLimiter
-  /** Whom callers without a token act as; null: guests are not allowed. */
+  /** The actor of callers without a token. `null`: guests are not allowed. */
   readonly guest: () => Promise<Actor | null>
-  /** Refuses callers while searches are kept back, then compiles their searches as of one moment. */
+  /** Refuses callers while searches are blocked, then compiles their searches for one moment. */
   readonly compilerFor: (actor: Actor) => Promise<(request: SearchRequest) => Promise<CompiledSearch>>
   readonly q: ValueContext['q']
   /** Objects as searches show them when nothing is said. */
@@ -75,7 +75,10 @@ export function createSuggest(deps: SuggestDeps) {
   }
 
   return {
-    /** The answer is a `SuggestResponse`. @throws {AppError} `UserRequired` for nobody where guests are not allowed. */
+    /**
+     * The answer is a `SuggestResponse`.
+     * @throws {AppError} `UserRequired` for a caller without a token where guests are not allowed.
+     */
     async suggest(
       caller: Actor | null,
       request: SuggestRequest,
@@ -92,7 +95,7 @@ export function createSuggest(deps: SuggestDeps) {
   }
 }
 
-/** @throws {AppError} for types and fields that are not there, or have no words, whatever is asked of them. */
+/** @throws {AppError} for unknown types and fields, and for fields without words, whatever kinds of suggestions are requested. */
 async function assertKnown(request: SuggestRequest, model: Model, compile: SuggestContext['compile']): Promise<void> {
   assertFields(request, model)
   typesOf(request.linked_objecttypes ?? [], 'linked_objecttypes', model)

@@ -1,4 +1,6 @@
-/** Words, and whole values of `string` columns, that complete what was typed, with the objects that a search for them finds. */
+/**
+ * Suggests words, and whole values of `string` columns, that complete the typed text, with the number of objects that they find.
+ */
 import { escapeMarkup } from '../../platform/values/markup.ts'
 import { foldedText, marked } from '../document/marks.ts'
 import { fieldsOf } from '../plan/fields.ts'
@@ -26,7 +28,7 @@ export async function suggestTokens(context: SuggestContext): Promise<SuggestedT
   const byTerm = new Map<string, Candidate>()
   for (const candidate of found) {
     const key = [...candidate.typed.earlier, candidate.term].join(' ')
-    // A word is looked for in all fields, a value in those that have such.
+    // A word is searched in all fields, a value only in the fields that have it.
     if (!byTerm.has(key)) byTerm.set(key, candidate)
   }
   const chosen = [...byTerm.values()].sort(inOrder).slice(0, context.limit)
@@ -36,7 +38,7 @@ export async function suggestTokens(context: SuggestContext): Promise<SuggestedT
     .map(({ term, typed, about: count }) => ({ suggest: shown(term, typed), tokens: [...typed.earlier, term], count }))
 }
 
-/** With exact counts; without those that there was no time for, and what has gone meanwhile. */
+/** The candidates with exact counts. Candidates that there was no time for, or that have disappeared, are left out. */
 async function withCounts(chosen: readonly Candidate[], { engine, time }: SuggestContext): Promise<Candidate[]> {
   const byPlan = [...Map.groupBy(chosen, ({ plan }) => plan)]
   const counted = byPlan.map(async ([plan, candidates]) => {
@@ -56,7 +58,10 @@ async function findWords(context: SuggestContext): Promise<Candidate[]> {
   return typed === null ? [] : find(context, typed, namesOf(context.request), [0])
 }
 
-/** Of the `string` columns that were named; of a query that is one word or value also of those in `_fulltext`. */
+/**
+ * Values of the `string` columns in the request. For a query that is one word or value, also of the `string` columns in
+ * `_fulltext`.
+ */
 async function findValues(context: SuggestContext): Promise<Candidate[]> {
   const { request, model } = context
   const catalogue = fieldsOf(model)
@@ -79,7 +84,7 @@ async function findValues(context: SuggestContext): Promise<Candidate[]> {
   )
 }
 
-/** Terms of the dictionaries in the fields; `earlier` words stand in any that was asked for. */
+/** Terms of the dictionaries in the fields. The `earlier` words may be in any of the requested fields. */
 async function find(
   context: SuggestContext,
   typed: Typed,
@@ -105,13 +110,13 @@ async function find(
   return candidates
 }
 
-/** A word that was not typed: of a script that nobody has written for three thousand years, longer than any run of it. */
+/** A word that the user did not type: of a script that has not been used for three thousand years, longer than any run of it. */
 function placeholderFor({ earlier, partial }: Typed): string {
   const runs = `${earlier.join(' ')} ${partial}`.match(/\u{10600}+/gu) ?? []
   return '\u{10600}'.repeat(1 + Math.max(0, ...runs.map((run) => [...run].length)))
 }
 
-/** What was typed itself, what begins so, and what has it in it; of these what is found most often. */
+/** First the typed text itself, then terms that begin with it, then terms that contain it; among equals the most frequent first. */
 function inOrder(one: Candidate, other: Candidate): number {
   return (
     rank(one) - rank(other) ||

@@ -1,4 +1,4 @@
-/** What was typed, as what is looked for: words that are complete, and the last one, which is to be completed. */
+/** Splits the typed text: complete words, and the last word, which is to be completed. */
 import { AppError } from '../../platform/errors.ts'
 import { type Pattern, patterns, token, words } from '../document/analyze.ts'
 import type { TermMatch } from '../plan/terms.ts'
@@ -8,9 +8,9 @@ import type { SuggestRequest } from './schema.ts'
 export interface Typed {
   /** Words that have to be there besides, as they were typed. */
   readonly earlier: readonly string[]
-  /** What of the suggestion was typed, folded; empty: of a pattern nothing in particular. */
+  /** The typed part of the suggestion, folded; empty for a pattern without a literal part. */
   readonly partial: string
-  /** Which terms fit; the first ones come first. */
+  /** The kinds of terms that match, the preferred kind first. */
   readonly matches: readonly TermMatch[]
 }
 
@@ -18,7 +18,7 @@ export interface Typed {
 const shortestWithin = 3
 export const isLongEnough = (word: string): boolean => [...word].length >= shortestWithin
 
-/** White space between words is what people see as such. */
+/** White space as people see it. */
 const spaces = /\s+/u
 
 function piecesOf({ query = '', tokens_dont_split_query: whole }: SuggestRequest): readonly string[] {

@@ -1,4 +1,4 @@
-/** Whole values of fields that have in them what was typed. */
+/** Suggests whole values of fields that contain the typed text. */
 import { AppError } from '../../platform/errors.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
@@ -14,9 +14,9 @@ import { lookedFor } from './patterns.ts'
 import type { SuggestedValue, SuggestRequest } from './schema.ts'
 import { isLongEnough } from './typed.ts'
 
-/** Objects whose values are looked at. */
+/** The number of objects whose values are read. */
 const lookedAt = 200
-/** Characters; what is longer is no value that somebody types. */
+/** Characters. People do not type values that are longer. */
 const longestValue = 1000
 
 export interface ValueContext extends SuggestContext {
@@ -75,7 +75,7 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
   return chosen.flatMap((value, index) => {
     const span = typedSpan(foldedText(value), partial)
     const count = counts[index] ?? 0
-    // What was changed meanwhile.
+    // The value was changed meanwhile.
     if (count === 0) return []
     const _system_object_id = (holders.get(value) ?? []).slice(0, limit)
     return [{ field: value, suggest: marked(value, span ? [span] : [], 'b'), count, _system_object_id }]
@@ -106,7 +106,7 @@ interface Matching {
   readonly ids: readonly number[]
 }
 
-/** Objects of which a field has what was typed; null: there is nothing to look for. */
+/** Objects with the typed text in a field; null: there is nothing to search for. */
 async function matching(
   asked: readonly Asked[],
   { request, engine, time, compile }: ValueContext,
@@ -141,7 +141,7 @@ function elementOf(
   return { type: 'complex', search: ways.map((way) => ({ ...way, bool: 'should' })) }
 }
 
-/** Whether a value itself has all that was typed: another one of the object may be what was found. */
+/** Whether a value itself contains all typed words. The search may have found another value of the same object. */
 function fits(value: string, kind: SearchField['kind'], request: SuggestRequest): boolean {
   const { query = '', tokens_mode: mode = '', tokens_dont_split_query: whole = false } = request
   if (kind === 'string') return mode === 'exact' ? token(value) === token(query) : token(value).startsWith(token(query))
@@ -158,7 +158,7 @@ function fits(value: string, kind: SearchField['kind'], request: SuggestRequest)
   return hasLast && typed.slice(0, -1).every((word) => own.includes(word))
 }
 
-/** What begins with it, then shorter ones. */
+/** Values that begin with the text first, then shorter ones. */
 function byFit(partial: string): (one: string, other: string) => number {
   const begins = (value: string): number => (fold(value).startsWith(partial) ? 0 : 1)
   return (one, other) => begins(one) - begins(other) || one.length - other.length || (one < other ? -1 : 1)

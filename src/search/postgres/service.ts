@@ -22,17 +22,17 @@ export interface SearchIndex {
   readonly words?: Pick<Renewal, 'begin' | 'read'>
   /** Resolves when all that searches have set going is done, or queued. */
   idle(): Promise<void>
-  /** The database is another one: what is known of it beside caches (`createByteCache`) is forgotten. */
+  /** Forgets data outside of caches (`createByteCache`), because the database was replaced by another one. */
   forget(): void
   close(): Promise<void>
 }
 
 export interface SearchIndexOptions {
   readonly db: Db
-  /** For what takes microseconds. */
+  /** For statements that take microseconds. */
   readonly pipelined: Queryable
   readonly log: Logger
-  /** What takes minutes is made there. */
+  /** Runs work that takes minutes. */
   readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
   /** Version of ICU. */
   readonly icu: string

@@ -64,7 +64,7 @@ function keyKind({ listed, kind, path, part }: SearchField): 's' | 'l' {
 
 const digitName = (field: SearchField, language?: string): string => `${keyName(field, language)}#`
 
-/** Columns whose texts are sorted by their digits where a search asks for it. */
+/** Whether the column's texts can be sorted by their digits, if a search asks for it. */
 export const hasDigitKeys = ({ kind, part }: SearchField): boolean =>
   ['text', 'string', 'l10n'].includes(kind) && part?.sorted !== false
 
@@ -74,7 +74,7 @@ const linkedName = (field: SearchField): string => `${field.code}>`
 
 export const isLocalized = (field: SearchField): boolean => field.kind === 'l10n' || field.kind === 'link'
 
-/** Reads the places and gives new ones to what has none yet. */
+/** Reads the places, and assigns new ones to fields that have none yet. */
 async function loadSlots(db: Db, model: Model, languages: readonly string[]): Promise<Slots> {
   const all = wanted(model, languages)
   let known = await readSlots(db)
@@ -98,7 +98,7 @@ export interface SlotCache {
   forget(): void
 }
 
-/** The places as they were last asked for: mostly those of today. */
+/** Caches the places of the current model and languages. */
 export function createSlotCache(db: Db): SlotCache {
   let known: { readonly model: Model; readonly languages: string; readonly slots: Promise<Slots> } | null = null
   return {

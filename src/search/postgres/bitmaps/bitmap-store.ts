@@ -1,6 +1,7 @@
 /**
- * Columns of object types in memory. They are read when searches have found much by them, and are what the index was at the moment of
- * their table; what has changed since is looked at in PostgreSQL (since.ts). When that is too much, the table is read anew.
+ * Columns of object types in memory. A column is read once enough searches with many matches would have used it. It has the state
+ * of the index at the moment of its table; later changes are read from PostgreSQL (since.ts). When there are too many of them, the
+ * table is read anew.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -26,21 +27,24 @@ export interface BitmapStore {
   table(type: number): ObjectTable | null
   /** null: it is not known. */
   column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null
-  /** The same; what is being read at this moment is waited for, but not long. */
+  /** The same, but waits a short time for a column that is just being read. */
   soon<C extends Column>(table: ObjectTable, wanted: Wanted<C>): Promise<C | null>
-  /** A column that is made of what is in memory; null: it cannot be. */
+  /** A column that is computed from others in memory; null: it cannot be computed. */
   made<C extends Column>(table: ObjectTable, key: string, make: () => Promise<C | null>): Promise<C | null>
-  /** These would have helped a search that found `large` or less: what of them was asked for often enough is read. */
+  /**
+   * Asks for columns that would have helped a search with `large` or fewer matches. Columns that were asked for often enough are
+   * read.
+   */
   want(type: number, columns: readonly Wanted[], found: 'usual' | 'large'): void
-  /** Too much has changed since. */
+  /** Marks a table as out of date, because too many changes happened since. */
   outdate(table: ObjectTable): void
-  /** The database is another one. */
+  /** Forgets everything, because the database was replaced by another one. */
   forget(): void
   /** Resolves when all that was set going has been read. */
   idle(): Promise<void>
 }
 
-/** A column; null: what goes with the objects of a table, or a column that is not there. */
+/** A column. `null`: an entry of the table itself, or of a column that could not be read. */
 interface Kept {
   readonly column: Column | null
   readonly bytes: number
@@ -66,18 +70,18 @@ interface Known {
   outdated: boolean
 }
 
-/** What is read anew waits at least so many milliseconds, and so many times as long as it took to be read. */
+/** The pause before a table is read anew: at least so many milliseconds, and so many times the duration of the previous reading. */
 const rest = { least: 5000, times: 20 }
-/** Columns that wait to be read; what is asked for then has to be asked for again. */
+/** The highest number of columns that wait to be read. Beyond it, requests are dropped and must be repeated. */
 const mostWaiting = 50
 /** Milliseconds that a search waits for a column. */
 const patience = 300
-/** Milliseconds until a type of too many objects is looked at again. */
+/** Milliseconds until a type with too many objects is tried again. */
 const givenUpFor = 10 * 60_000
 
 const nameOf = (type: number, { key }: Wanted): string => `${type} ${key}`
 
-/** Bytes of all columns, and of what is known of those that are not there. */
+/** Bytes of all columns, and of the counters of columns that have not been read. */
 export type ColumnShares = Pick<Shares, 'columns' | 'columnsAsked'>
 
 export function createBitmapStore({
@@ -95,7 +99,7 @@ export function createBitmapStore({
     maxEntryBytes: memory.columns / 2,
     sizeOf: ({ bytes }) => bytes,
   })
-  /** How often columns were asked for that are not known. */
+  /** How often searches asked for columns that have not been read. */
   const asked = createByteCache<string, { times: number }>({
     name: 'search_columns_asked',
     maxBytes: memory.columnsAsked,
@@ -115,7 +119,7 @@ export function createBitmapStore({
     return (known.outdated || !known.table) && Date.now() >= known.readAt + least
   }
 
-  /** One after the other, what is asked for most often first: searches go on meanwhile. */
+  /** Reads columns one after the other, the most requested first. Searches go on meanwhile. */
   function read(type: number, wanted: Wanted): void {
     const name = nameOf(type, wanted)
     const known = waiting.get(name)
@@ -149,7 +153,7 @@ export function createBitmapStore({
         const known = await tableOf(type)
         if (!known.table || cache.has(keyOf(known, wanted))) return
         const begun = Date.now()
-        // What could not be read is not asked for again by each search, but with the next table.
+        // A column that could not be read is not requested again by each search, but only with the next table.
         cache.set(keyOf(known, wanted), { column: null, bytes: 0 })
         const column = await wanted.read(db, known.table)
         known.took += Date.now() - begun

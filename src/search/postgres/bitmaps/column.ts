@@ -1,4 +1,4 @@
-/** What is held of all live objects of a type: lists in which each object has the same place. */
+/** Columns of all live objects of a type: lists in which each object has the same position. */
 
 /** The objects themselves. All columns of a table are about these, as they were at one moment of the index. */
 export interface ObjectTable {
@@ -7,12 +7,12 @@ export interface ObjectTable {
   readonly asOf: number
   /** System object ids, ascending. */
   readonly ids: Uint32Array
-  /** What says who may see an object, without people and of people (index/access-sets.ts). */
+  /** The access lexemes of each object: those that name no people, and those that name people (index/access-sets.ts). */
   readonly shared: SetColumn
   readonly people: SetColumn
 }
 
-/** By object: place of its set among the numbers of those that occur. */
+/** By object: position of its set in `numbers`, the list of all sets that occur. */
 export interface SetColumn {
   readonly of: Uint16Array | Int32Array
   readonly numbers: readonly number[]
@@ -24,7 +24,7 @@ export interface MatchColumn {
   readonly bits: Uint32Array
 }
 
-/** By object: place of its number in `numbers`; the first one stands for none. */
+/** By object: position of its number in `numbers`. The first position means "no number". */
 export interface NumberColumn {
   readonly kind: 'numbers'
   readonly placeOf: Int32Array
@@ -93,7 +93,7 @@ export function clearBit(bits: Uint32Array, place: number): void {
 export const hasBit = (bits: Uint32Array, place: number): boolean =>
   ((bits[place >>> 5] as number) & (1 << (place & 31))) !== 0
 
-/** Those that are in an order. */
+/** The objects that occur in an order. */
 export function matchesIn({ ids }: ObjectTable, { places }: OrderColumn): MatchColumn {
   const bits = newBits(ids.length)
   for (const place of places) setBit(bits, place)

@@ -27,11 +27,11 @@ export interface Question {
     readonly atLeast: bigint | null
     readonly atMost: bigint | null
   }[]
-  /** Objects that have changed since: they are asked elsewhere. */
+  /** Objects that have changed since. They are matched in PostgreSQL instead. */
   readonly without: readonly number[]
 }
 
-/** Words of bits that are gone through before others have their turn. */
+/** Words of bits that are processed before other work gets its turn. */
 const stretch = 1024
 
 export async function findMatches({ table, conditions, among, ranges, without }: Question): Promise<Uint32Array> {
@@ -215,7 +215,7 @@ export function countBits(bits: Uint32Array): number {
   return count
 }
 
-/** How often each number occurs among the matches. */
+/** The number of matches with each number. */
 export async function countNumbers(
   bits: Uint32Array,
   { placeOf: places, numbers }: NumberColumn,

@@ -18,7 +18,7 @@ import { readKeys, readMatches, readNumbers, readOrder } from './read.ts'
 
 export interface Needs {
   readonly type: number
-  /** Where the caller may read, and sees what is asked for: all of it holds. */
+  /** Conditions under which the caller may read the objects and sees the searched fields. All of them must hold. */
   readonly access: readonly Access[]
   readonly matches: readonly Wanted<MatchColumn>[]
   readonly ranges: readonly { readonly range: KeyRange; readonly wanted: Wanted<KeyColumn> }[]
@@ -37,18 +37,18 @@ export interface Access {
   readonly known: KnownAccess
 }
 
-/** Objects of a type of which sort keys are kept: they take sixteen times what a condition does. */
+/** The highest number of objects of a type for which sort keys are kept: they take sixteen times the memory of a condition. */
 const mostKeys = 500_000
-/** Objects of a type whose scores are compared where no words are asked of all matches. */
+/** The highest number of objects of a type for which all scores are compared, when not every match must contain searched words. */
 const mostScored = 100_000
 const atOnce = { usual: 1, large: 1 }
 /**
- * Whatever words find much will be asked for again. What is not a text may be in one search only: a filter that a person
- * has put together.
+ * A condition on words with many matches will be used again, so it is read at once. Another condition may belong to one search
+ * only: a filter that a person has put together.
  */
 const times = { text: atOnce, other: { usual: 2, large: 2 } }
 
-/** null: the search asks for what no column says. */
+/** null: the search has a part that no column can answer. */
 export function needsOf(context: ConditionContext, facets: readonly FacetColumn[]): Needs | null {
   const { plan } = context
   const { scope } = plan
@@ -119,7 +119,7 @@ function conditionsOf(where: Clause, context: ConditionContext): Conditions | nu
   return { matches, ranges, among }
 }
 
-/** What has to hold, each by itself. */
+/** The conditions that must all hold. */
 function partsOf(clause: Clause): Clause[] {
   if (clause.is === 'all') return []
   if (clause.is === 'and' || (clause.is === 'or' && clause.of.length === 1)) return clause.of.flatMap(partsOf)
@@ -161,7 +161,7 @@ function orderOf(context: ConditionContext): WantedOrder | null {
   const own = { ...context, parameters }
   const by = orderColumns(own)
   const order = orderByIndex(by)
-  // By how well they fit: of those that have the words, all others cost as much to be put in order as they are many.
+  // By score: only objects with the words are ordered. Ordering all objects would cost in proportion to their number.
   const where = isScored ? wordsSql(scope.where, own) : 'true'
   if (
     where === null ||
@@ -182,13 +182,13 @@ function orderOf(context: ConditionContext): WantedOrder | null {
   }
 }
 
-/** The key of what is asked for in words, where that is one condition. */
+/** The key of the condition on words, where there is exactly one. */
 function onlyWords(where: Clause, context: ConditionContext): string | null {
   const [only, ...others] = partsOf(where).filter(({ is }) => is === 'text')
   return only && others.length === 0 ? (matchesOf(only, context)?.key ?? null) : null
 }
 
-/** What every match has of the words that are asked for; null: it is not a condition on documents alone. */
+/** The condition on words that every match fulfils; null: it needs more than search documents. */
 function wordsSql(where: Clause, context: ConditionContext): string | null {
   const conditions = partsOf(where)
     .filter(({ is }) => is === 'text')

@@ -23,7 +23,7 @@ import {
 const mostObjects = 2_000_000
 /** Ids that are kept in 32 bits. */
 const highestId = 2 ** 31 - 1
-/** Sets whose places are kept in 16 bits. */
+/** The highest number of sets whose positions fit in 16 bits. */
 const mostShort = 65_535
 
 /** null: there are too many. */
@@ -60,7 +60,7 @@ async function setsIn(bytes: Buffer): Promise<SetColumn> {
   return { of: numbers.length > mostShort ? of : Uint16Array.from(of), numbers }
 }
 
-/** Numbers as places in a list of those that occur. */
+/** Numbers as positions in a list of the distinct numbers. */
 async function places(numbers: Int32Array, first: readonly number[]) {
   const yielder = createYielder()
   const known = new Map<number, number>()
@@ -158,7 +158,7 @@ const partsAt = (parts: Uint32Array, place: number): Parts => [
   parts[2 * place + 1] as number,
 ]
 
-/** Objects in an order: those that fulfil a condition and are sorted by `order by`, over search_document under the alias `d`. */
+/** Objects in an order. `sql` is their condition with its `order by`, over search_document under the alias `d`. */
 export async function readOrder(
   db: Queryable,
   { type, ids }: ObjectTable,
@@ -178,7 +178,9 @@ export async function readOrder(
   return { kind: 'order', places: found.slice(0, count) }
 }
 
-/** Calls `act` with the place of each object that the table has, and where it stands among those that were read. */
+/**
+ * Calls `act` for each of the read objects that the table has, with its position in the table and its index among the read ones.
+ */
 async function eachPlace(
   ids: Uint32Array,
   read: Buffer | null,

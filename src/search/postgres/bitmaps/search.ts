@@ -16,7 +16,7 @@ const mostChanged = 1500
 /** Objects that are put into an order which no index has. */
 const mostSorted = 100_000
 
-/** Hits whose sort values are a matter of microseconds. */
+/** The highest number of hits whose sort values are read within microseconds. */
 const mostQuick = 200
 
 /** A search about to be run. */
@@ -58,7 +58,9 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
     return { conditions, ranges: keys, numbers }
   }
 
-  /** Those that are in an order, where they are not known by themselves. */
+  /**
+   * The objects that fulfil a condition. If they are not in memory themselves, they are taken from an order of the same objects.
+   */
   async function matchesOf(table: ObjectTable, wanted: Wanted<MatchColumn>, order: WantedOrder) {
     const known = bitmaps.column(table, wanted)
     if (known) return known
@@ -86,7 +88,7 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
     return facets
   }
 
-  /** Of what is found in memory, and what has changed since, the page is among so many; null: the index has changed meanwhile. */
+  /** The page, from the matches in memory and the matches among the changed objects. `null`: the index has changed meanwhile. */
   async function pageOf(
     { plan, plain, start }: BitmapSearch,
     { table, bits, since, order }: { table: ObjectTable; bits: Uint32Array; since: Since; order: OrderColumn },
@@ -99,7 +101,7 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
     return page.asOf === since.asOf ? { value: page.hits, asOf: page.asOf } : null
   }
 
-  /** What can be counted is counted; with the page where its order is known. null: something else is not. */
+  /** The counts, and the page if its order is in memory. `null`: a part cannot be answered from memory. */
   async function find(asked: BitmapSearch, facetColumns: readonly FacetColumn[]): Promise<Renewed | null> {
     const { plan, plain, start } = asked
     const [type] = plan.scope.objecttypes ?? []
@@ -149,7 +151,7 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
       return (await find(asked, []))?.page ?? null
     },
 
-    /** What would have helped a search that found so many is read for the next time. */
+    /** Asks for columns that would have helped a search with so many matches, for the next time. */
     want(asked: BitmapSearch, count: number, largeResult: number): void {
       if (asked.columns.length < asked.plan.aggregations.length) return
       const needs = needsOf(asked.start().context, asked.columns)

@@ -1,4 +1,4 @@
-/** What has changed of the index since a table of columns was read: those documents are asked in PostgreSQL. */
+/** The changes of the index since a table of columns was read: these documents are matched in PostgreSQL. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { CountedText } from '../query/facets/facet-sets.ts'
 import type { FacetColumn } from '../query/facets/facets.ts'
@@ -11,13 +11,13 @@ export interface Since {
   readonly asOf: number
   /** Objects that changed, or went. */
   readonly changed: readonly number[]
-  /** Those of them that match. */
+  /** The changed objects that match. */
   readonly matches: readonly number[]
-  /** Of the matches, by column. */
+  /** Counts of the matches, by column. */
   readonly facets: readonly CountedText[]
 }
 
-/** null: more than `most` have changed, or it cannot be told any more. */
+/** null: more than `most` have changed, or the record of changes does not go back that far. */
 export async function readSince(
   db: Queryable,
   { parameters, where }: Statement,

@@ -1,4 +1,4 @@
-/** What says who may see an object, in lexemes; query/access.ts asks for them. */
+/** Lexemes that decide who may see an object; query/access.ts searches for them. */
 import { coversFile, type FilePrincipal, filePrincipals, readPrincipals } from '../../../rights/service.ts'
 import type { FileMarks, IndexSource } from '../../document/source.ts'
 import {
@@ -15,11 +15,11 @@ import {
 } from './lexemes.ts'
 
 export interface AccessLexemes {
-  /** What many objects have in common. */
+  /** Lexemes that many objects have in common. */
   readonly shared: readonly string[]
-  /** Whose it is, and whom grants on it and its files name. */
+  /** Lexemes of the owner, and of the users and groups named by grants on the object and its files. */
   readonly people: readonly string[]
-  /** Milliseconds since 1970, when a grant begins or ends; null: as long as the object does not change. */
+  /** The moment when a grant begins or ends, in milliseconds since 1970; null: valid until the object changes. */
   readonly validUntil: number | null
 }
 
@@ -61,7 +61,7 @@ export function accessLexemes(source: AccessSource, aclTable: boolean, now: numb
   return { shared, people, validUntil }
 }
 
-/** Who may see the preferred files of a column: their uploaders, and whom grants on the object name. */
+/** The users who may see the preferred files of a column: their uploaders, and the principals of grants on the object. */
 function seersOf({ columnId, uploaders, files }: FileMarks, principals: readonly FilePrincipal[]): string[] {
   const found = uploaders.flatMap((who) => [fileMark(columnId, 'seer', who), fileMark(columnId, 'originalSeer', who)])
   for (const who of new Set(principals.map((each) => each.who))) {
@@ -77,7 +77,7 @@ function seersOf({ columnId, uploaders, files }: FileMarks, principals: readonly
   return found
 }
 
-/** `u5`, `g3`; null: nobody. */
+/** `u5`, `g3`; null: no owner. */
 export function ownerOf({ ownerUser, ownerGroup }: Pick<IndexSource, 'ownerUser' | 'ownerGroup'>): string | null {
   if (ownerUser !== null) return `u${ownerUser}`
   return ownerGroup === null ? null : `g${ownerGroup}`

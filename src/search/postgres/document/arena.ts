@@ -1,5 +1,5 @@
 /**
- * Memory for what one batch encodes, given back as a whole: thousands of small buffers a second would keep the garbage
+ * Memory for the encoded documents of one batch, released as a whole: thousands of small buffers a second would keep the garbage
  * collector busy and the process large.
  */
 export class Arena {

@@ -1,4 +1,4 @@
-/** One object as a search document: what of it can be found, counted and sorted by. No database here. */
+/** Builds the search document of one object: the data by which it is found, counted and sorted. Does not use the database. */
 import { collation } from '../../document/collation.ts'
 import { hash53 } from '../../document/hash.ts'
 import type { IndexSource } from '../../document/source.ts'
@@ -80,7 +80,7 @@ function build(draft: Draft): IndexDocument | null {
   }
 }
 
-/** Where the object is, whose it is, who may read it. Gives the moment at which that changes by itself. */
+/** Adds the pool, the owner and the grants. Returns the moment at which these change by themselves. */
 function addAccess({ lexemes, access, shared, people, source, context }: Draft, aclTable: boolean): number | null {
   const of = accessLexemes(source, aclTable, context.now)
   for (const [set, found] of [
@@ -116,7 +116,7 @@ function readFields(draft: Draft, type: TypeFields): void {
   for (const nested of type.nested) readRows(draft, nested, content, 0)
 }
 
-/** What is said of the preferred file of a column, or a member of its value: a list, however many there are. */
+/** Adds data of the preferred file of a column, or a member of its value: always a list. */
 function readPartValues(draft: Draft, field: SearchField, values: unknown, row: LexemeSet | null): void {
   if (values === undefined) return
   draft.lexemes.add(hasValue(field.code))

@@ -17,7 +17,7 @@ export interface IndexContext {
   readonly poolPath: (id: number) => readonly number[]
   /** Takes the words for wildcards. */
   readonly terms: TermSink
-  /** Keeps what is encoded until the batch is written. */
+  /** Holds the encoded data until the batch is written. */
   readonly arena: Arena
   /** Milliseconds since 1970. */
   readonly now: number
@@ -32,7 +32,7 @@ export interface TermSink {
 /** A row of a nested table; `lexemes` is a `tsvector` in binary form. */
 export interface NestedRow {
   readonly row: number
-  /** Number of the row that it stands in; 0 is the object. */
+  /** Number of the row that contains it; 0 is the object. */
   readonly parent: number
   readonly lexemes: Buffer
 }
@@ -50,9 +50,9 @@ export interface IndexDocument {
   readonly lexemes: Buffer
   /** Another one, of the words of title and subtitle. */
   readonly names: Buffer
-  /** Another one: those of the lexemes that say where the object is, whose it is and who may read it. */
+  /** A `tsvector` of the lexemes for the pool, the owner and the readers of the object. */
   readonly access: Buffer
-  /** Those of them that say nothing of people, and the others. */
+  /** The access lexemes that name no people (`shared`), and the others (`people`). */
   readonly shared: Buffer
   readonly people: Buffer
   readonly facets: readonly FacetSet[]
@@ -60,9 +60,9 @@ export interface IndexDocument {
   readonly sortKeys: readonly (Buffer | undefined)[]
   readonly farKeys: readonly (Buffer | undefined)[]
   readonly rows: readonly NestedRow[]
-  /** Hash of what objects that link to this one show or find of it. */
+  /** Hash of the data that other objects show of this one, or are found by. */
   readonly shown: number
-  /** Hash of the objects that it stands right below. */
+  /** Hash of the parents of the object. */
   readonly parentsHash: number
 }
 
@@ -90,7 +90,7 @@ export interface Draft {
   readonly rowLexemes: LexemeSet[]
 }
 
-/** What an object counts under in one facet: system object ids (or ids of tags and pools), or labels. */
+/** The values under which an object is counted in one facet: system object ids (or ids of tags and pools), or labels. */
 export interface FacetSet {
   readonly slot: number
   readonly field: string

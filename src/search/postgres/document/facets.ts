@@ -1,4 +1,4 @@
-/** Members of facet sets: what an object counts under. */
+/** Members of facet sets: the values under which an object is counted. */
 import type { Localized } from '../../../datamodel/model.ts'
 import { customLabel, textIn } from '../../document/values.ts'
 import type { SearchField } from '../../plan/fields.ts'

@@ -33,7 +33,7 @@ const namePlaces = 3
 /** Longer tokens are not offered to wildcards that begin with a star. */
 const longestTerm = 100
 
-/** Texts whose whole values are lexemes; for others the stored value is compared. */
+/** Whether the whole values of the field are lexemes. For other fields the stored value is compared. */
 export function exactByLexeme(field: SearchField): boolean {
   if (field.part) return ['text', 'string', 'l10n'].includes(field.kind) && !field.part.expert
   if (field.kind === 'custom') return field.facet
@@ -87,7 +87,7 @@ export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, r
   if (exactByLexeme(field)) {
     const label = labelOf(field, value, context.languages)
     if (label !== null) add(exactValue(code, label))
-    // What is no column of its own has no stored value that could be compared.
+    // A member or file field has no stored column that could be compared.
     if (field.part && field.kind === 'l10n') {
       for (const text of Object.values(value as Localized)) {
         const whole = labelOf(field, { und: text }, [])
@@ -162,7 +162,7 @@ function addToken(draft: Draft, field: SearchField, value: string, row: LexemeSe
   for (const word of found) draft.context.terms.word(word)
 }
 
-/** Rows keep beginning and end of their dates together; in the object itself they only stand for its own columns. */
+/** Rows keep the beginning and end of their dates together. The object itself has only the dates of its own columns. */
 function addDate(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
   const texts = orderedInterval(value)
   const target = row ?? draft.lexemes
@@ -175,13 +175,13 @@ function addDate(draft: Draft, field: SearchField, value: unknown, row: LexemeSe
     addText(draft, field, languageCode(field.code, language, draft.context.languages), each, row)
   }
   if (!field.fulltext) return
-  // A year is a word: `1851` finds what is dated 1851-06.
+  // A year is a word: `1851` finds objects dated 1851-06.
   const years = [single, from, to].flatMap((date) => (date === undefined ? [] : wordsOf(date).slice(0, 1)))
   addFulltext(draft, field, years)
   for (const word of years) draft.context.terms.word(word)
 }
 
-/** The words that the object is shown by where it is linked, in the places in which those who link to it have them. */
+/** The words of the title that other objects show this one by, with the positions that they have in those objects. */
 export function addTitle(lexemes: LexemeSet, texts: Localized): void {
   let position = 1
   const family = lexemes.family(titleWords)

@@ -1,7 +1,7 @@
 /**
- * The lexemes of search documents: everything that can be asked of an object as short texts in one `tsvector`, so
- * that a request and the rights of its caller become one `tsquery` that one index answers. Indexing writes them,
- * searching asks for them; this file is the only one that knows how they look.
+ * The lexemes of search documents: all searchable data of an object as short texts in one `tsvector`, so that a request and the
+ * rights of its caller become one `tsquery`, which one index answers. Indexing writes them, searching queries them. Only this file
+ * knows their form.
  *
  * `code` is a column (its id in base 36), for localized text with the language: `c.en-us`.
  */
@@ -19,12 +19,12 @@ export const groupWords = (group: string): string => `~${group}:`
 /** A word of the titles of linked objects that belong to `_fulltext`. */
 export const linkedWord = (word: string): string => linkedWords + word
 export const linkedWords = '@'
-/** Which columns the words of the last three come from: they say nothing of what is shown to whom under another mask. */
+/** The columns of the words of the last three kinds. These kinds do not tell which mask shows the word to whom. */
 export const fulltextFrom = (set: string): string => `_f${set}`
 /** A word of the title that others show the object by. */
 export const titleWord = (word: string): string => titleWords + word
 export const titleWords = '_s:'
-/** The object stands below another one in a hierarchy. */
+/** The object is below another one in a hierarchy. */
 export const standsBelow = (id: number): string => belowObject + id
 export const belowObject = '_u'
 /** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
@@ -41,7 +41,7 @@ export const numberValue = (code: string, text: string): string => `${code}#${te
 export const dateStart = (code: string, text: string): string => `${code}<${text}`
 export const dateEnd = (code: string, text: string): string => `${code}>${text}`
 
-/** A cell that a geometry lies in (geo/cells.ts). */
+/** A cell that contains a part of a geometry (geo/cells.ts). */
 export const geoCell = (code: string, cell: string): string => `${code}*${cell}`
 
 export const ofObjecttype = (id: number): string => `_t${id}`
@@ -56,11 +56,11 @@ export const ownedBy = (principal: string): string => `_o${principal}`
 export const withoutContainer = '_x'
 /** Somebody who may read the object by its own grants. */
 export const readableBy = (principal: string): string => `_r${principal}`
-/** Somebody whom a grant on the object limits to some masks. */
+/** A principal that a grant on the object limits to some masks. */
 export const limitedFor = (principal: string): string => `_l${principal}`
 /** A mask that such a grant gives; `*` for all. */
 export const maskFor = (principal: string, mask: number | string): string => `_m${principal}=${mask}`
-/** What is known of the preferred files of a column, and who may see them. */
+/** Properties of the preferred files of a column, and principals who may see them. */
 export const fileMark = (columnId: number, by: FileMark, name: string): string =>
   `_v${columnId.toString(36)}${marks[by]}${name}`
 const marks: Record<FileMark, string> = { class: '=', version: ':', seer: '!', originalSeer: '?' }
@@ -74,7 +74,7 @@ export function languageCode(code: string, language: string, configured: readonl
 
 export const otherLanguages = (code: string): string => `${code}.*`
 
-/** Long values are told apart by what they begin with and a hash. */
+/** Shortens long values to their beginning and a hash. */
 export function shortValue(value: string): string {
   if (value.length <= 60) return value
   return `${value.slice(0, 30).toWellFormed()}\u2026${hash(value)}`
@@ -89,25 +89,25 @@ const weights: Record<Weight, number> = { A: 3 << 14, B: 2 << 14, C: 1 << 14, D:
 /** PostgreSQL counts positions no further. */
 const lastPosition = 16_383
 const mostPositions = 255
-/** What one vector can hold, with room to spare (1 MiB in PostgreSQL); the words behind it cannot be found. */
+/** The capacity of one vector, with room to spare (1 MiB in PostgreSQL). Words beyond it cannot be found. */
 const mostBytes = 900_000
 /** Bytes of a UTF-16 unit in UTF-8, at most. */
 const unitBytes = 3
 
-/** Then all lexemes that a set knows are forgotten. */
+/** When a set knows more lexemes than this, it forgets all of them. */
 const mostKnown = 20_000
 
 /** Lexemes of a set that begin alike: a word is looked up as it is, without a new text for each of its uses. */
 export interface Family {
   readonly beginning: string
-  /** What follows, to the number of the lexeme. */
+  /** The number of each lexeme, by its text after the beginning. */
   readonly numbers: Map<string, number>
 }
 
 /**
- * The lexemes of one document or row while it is built. Made to be used again: indexing builds thousands, and what
- * would be garbage after each is most of the work. So a set knows the lexemes of the documents before by their numbers,
- * and marks those that this document has: most of them come again.
+ * The lexemes of one document or row while it is built. A set is reused: indexing builds thousands of documents, and garbage
+ * collection after each would be most of the work. So a set keeps the lexemes of earlier documents with their numbers, and marks
+ * the lexemes of the current document: most of them recur.
  */
 export class LexemeSet {
   /** Beginnings of lexemes; by number: the lexeme, and the last document that has it. */
@@ -144,7 +144,7 @@ export class LexemeSet {
     this.#enter(this.#whole, lexeme)
   }
 
-  /** Those that begin so. The beginnings have to be such that no lexeme belongs to two families. */
+  /** The family of lexemes with this beginning. The beginnings must be such that no lexeme belongs to two families. */
   family(beginning: string): Family {
     const known = this.#families.get(beginning)
     if (known) return known

@@ -33,7 +33,9 @@ function idKey(id: number): Buffer {
   return key
 }
 
-/** One key per language in which there is a text. Where it is the same as in the first one, that one's will do. */
+/**
+ * One key for each language that has a text. Where the text is the same as in the first language, the key of that language is used.
+ */
 function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
   const { context } = draft
   let first: string | undefined
@@ -55,7 +57,7 @@ function setDigits(draft: Draft, field: SearchField, text: string, language: str
   if (key) place.keys[place.at] = key
 }
 
-/** Where the key goes; null when there is one already, or no place. */
+/** The place of a key; null when it is taken already, or when there is none. */
 function freePlace(
   { sortKeys, farKeys }: Draft,
   place: KeySlot | undefined,

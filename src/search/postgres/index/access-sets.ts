@@ -1,12 +1,12 @@
 /**
- * What says who may see an object (`access` of its document), as two small numbers: objects of a collection share it again and
- * again, so searches compare the rights of a caller with the sets. What says something of people has a number of its own: each
- * owner would double the others. A set never changes.
+ * The access lexemes of an object (`access` of its document) as two small numbers. Objects of a collection share the same lexemes,
+ * so searches compare the rights of a caller with sets of lexemes. The lexemes that name people have a number of their own, because
+ * each owner would double the number of other sets. A set never changes.
  */
 import { hash } from 'node:crypto'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 
-/** Then all are forgotten, and found again by one statement. */
+/** Beyond this number all are forgotten, and read again by one statement. */
 const mostKnown = 20_000
 /** Tables of sets, each with its advisory lock: numbers ascend in the order in which they become visible. */
 export const accessTables = { shared: 'search_access_set', people: 'search_people_set' } as const

@@ -14,7 +14,7 @@ export interface Building {
   readonly atLength: AtLength
 }
 
-/** Does what takes minutes on a connection of its own; what it just does when `signal` says stop is ended. */
+/** Runs work that takes minutes on a connection of its own. When `signal` aborts, its current statement is cancelled. */
 export async function building(
   db: Db,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ export async function building(
     await making
   } finally {
     signal.removeEventListener('abort', stop)
-    // Gives the lock and the setting back, whatever state the connection is in.
+    // Releases the lock and the setting, whatever state the connection is in.
     client.release(true)
   }
 }

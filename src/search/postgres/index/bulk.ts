@@ -4,10 +4,10 @@ import { AppError } from '../../../platform/errors.ts'
 import type { Queryable } from '../../../platform/postgres/db.ts'
 
 /**
- * Large backlogs. Keeping the indexes of lexemes up to date costs seven eighths of what PostgreSQL spends on a document:
- * 17 s of 19 s for the 89,520 objects of the Tate collection, against 3.5 s for building them once at the end. So while
- * more waits than is indexed (a first import) they are put aside. Searches stay right meanwhile, only slower; whoever
- * finds the indexes missing, after a crash or a stop, goes on and builds them.
+ * Large backlogs. Keeping the indexes of lexemes up to date takes seven eighths of PostgreSQL's time for a document: 17 s of 19 s
+ * for the 89,520 objects of the Tate collection, against 3.5 s for building them once at the end. So while more objects wait than
+ * are indexed (a first import), these indexes are dropped. Searches stay right meanwhile, only slower. If a crash or a stop leaves
+ * them missing, the next indexer continues and builds them.
  */
 export const lexemeIndexes = [
   {
@@ -33,7 +33,7 @@ const lookPause = 50
 
 export type Bulk = Awaited<ReturnType<typeof openBulk>>
 
-/** The bulk load of one run of the indexer; goes on with one that a crash or a stop cut off. */
+/** The bulk load of one run of the indexer; continues one that a crash or a stop interrupted. */
 export async function openBulk(db: Queryable, log: Logger) {
   let active = (await missingIndexes(db)).length > 0
   let batches = 0
@@ -100,7 +100,7 @@ export async function isBulkOpen(db: Queryable): Promise<boolean> {
   return (await missingIndexes(db)).length > 0
 }
 
-/** Those that are put aside. */
+/** The dropped indexes. */
 export async function missingIndexes(db: Queryable) {
   const { rows } = await db.query<{ name: string }>(
     'select name from unnest($1::text[]) as t(name) where to_regclass(name) is null',
@@ -112,9 +112,9 @@ export async function missingIndexes(db: Queryable) {
 }
 
 /**
- * More objects wait to be found for the first time than can be found already. What waits a second time (a reindex, a
- * save of an indexed object) is searched meanwhile, so it counts for nothing here. The waiting entries are counted
- * first, which is quick and mostly the end of it.
+ * Whether more objects wait to be indexed for the first time than are indexed already. Objects that wait again (a reindex, a save
+ * of an indexed object) can be searched meanwhile, so they do not count here. The waiting entries are counted first, which is quick
+ * and mostly decides.
  */
 async function isBacklogLarge(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ large: boolean }>(

@@ -1,11 +1,11 @@
-/** Stored documents beside those that are made of the objects now, column by column: what they say of themselves is not asked. */
+/** Compares stored documents with documents that are built of the objects now, column by column. The stored hash is not trusted. */
 import type pg from 'pg'
 import { onConnection, type Queryable } from '../../../platform/postgres/db.ts'
 import { inIndexTransaction } from '../../queue/transaction.ts'
 import { documentColumns, type EncodedDocument, nestedColumns, stamp } from './encode.ts'
 import { copy } from './store.ts'
 
-/** Columns that releases before did not write, with what stands in them then; and when a document was written. */
+/** Columns that earlier releases did not write, with their default values. The moment of writing is not compared. */
 const unknownAs: Readonly<Record<string, string>> = { access_set: '0', people_set: '0', parents_hash: 'null' }
 const compared = documentColumns.split(', ').filter((column) => column !== 'id' && column !== 'changed_at')
 

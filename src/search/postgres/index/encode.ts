@@ -22,7 +22,7 @@ export interface EncodedDocument {
   readonly parentsHash: number
   /** It was changed since it was made. */
   readonly revised: boolean
-  /** Hash of what says who may see the object. */
+  /** Hash of the access lexemes. */
   readonly place: number
   /** One row of search_document. */
   readonly row: Buffer
@@ -31,8 +31,8 @@ export interface EncodedDocument {
 }
 
 /**
- * Passes a whole COPY stream of rows to somebody who is done with it when the promise settles. Its memory is used again,
- * but not before that: another service in the process may be writing at the same time.
+ * Passes a whole COPY stream of rows to `send`, which must be done with it when its promise settles. The memory is used again, but
+ * not before that: another service in the process may be writing at the same time.
  */
 export async function withCopyStream(rows: readonly Buffer[], send: (bytes: Buffer) => Promise<void>): Promise<void> {
   const length = rows.reduce((sum, row) => sum + row.length, signature.length + trailer.length)
@@ -106,7 +106,7 @@ export function encode(document: IndexDocument, { facets, access, people }: Shar
   }
 }
 
-/** Says when the document became what it is, in microseconds since 1970. */
+/** Writes the moment of the document's last change, in microseconds since 1970. */
 export function stamp({ row }: EncodedDocument, changedAt: number): void {
   row.writeBigInt64BE(BigInt(changedAt - epoch), row.length - 8)
 }
@@ -189,7 +189,7 @@ class Writer {
     return this.#at - 16
   }
 
-  /** A field whose length shows when it is written. */
+  /** A field whose length is known only after it is written. */
   field(write: (at: number) => number): void {
     const start = this.#at
     this.#at = write(start + 4)

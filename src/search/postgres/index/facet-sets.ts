@@ -7,8 +7,8 @@ import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetSet } from '../document/draft.ts'
 
 /**
- * Then all are forgotten: an order of use costs every look-up once and a half to twice as much (measured with 60,000 sets),
- * and what is missing is asked for with the one statement that a batch with a new set sends anyway.
+ * Beyond this number all are forgotten. Keeping them in order of use would make every look-up take one and a half to two times as
+ * long (measured with 60,000 sets), and missing sets are read by the one statement that a batch with a new set sends anyway.
  */
 const mostKnown = 60_000
 

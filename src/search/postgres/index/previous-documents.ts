@@ -1,16 +1,16 @@
 /**
- * Documents as they were until a moment ago: by what changed, those who keep results bring them up to date
- * (query/results/difference.ts). Large batches are not noted: after them results are found anew.
+ * Recent previous versions of documents. From the difference, cached results are brought up to date (query/results/difference.ts).
+ * Large batches are not recorded: after them results are computed anew.
  */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { documentColumns } from './encode.ts'
 
-/** Seconds for which it is known what a document was. */
+/** Seconds for which previous versions are kept. */
 export const previousKeptFor = 60
-/** Documents of a batch of which it is noted. */
+/** The largest batch of documents whose previous versions are recorded. */
 const mostNoted = 200
 
-/** Takes documents away, in a transaction that has called `nextGeneration`. */
+/** Removes documents, in a transaction that has called `nextGeneration`. */
 export async function replaceDocuments(db: Queryable, ids: readonly number[]): Promise<void> {
   if (ids.length > mostNoted) {
     await db.query('delete from search_document where id = any($1::bigint[])', [ids], 'search-documents-remove')

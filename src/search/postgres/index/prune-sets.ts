@@ -1,8 +1,8 @@
 /**
- * Sets (facet-sets.ts, access-sets.ts) that no document has any more are removed, once a day. Whoever indexes has numbers of
- * sets in memory and is about to write documents with them, so nothing is removed beside the writing of a batch: both change
- * the row of `search_state` first. A batch that was made before sets were removed sees that by `set_removals` and is made
- * anew (target.ts). A number is never given twice: for readers one that is gone is one that nothing has.
+ * Removes sets (facet-sets.ts, access-sets.ts) that no document has any more, once a day. An indexer has numbers of sets in memory
+ * and is about to write documents with them, so sets are never removed while a batch is written: both change the row of
+ * `search_state` first. A batch that was built before sets were removed detects this by `set_removals` and is built anew
+ * (target.ts). A number is never reused: for readers, a removed number is one that no document has.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -61,7 +61,7 @@ async function pruneSets({ db, log }: Pick<PruningDeps, 'db' | 'log'>, signal: A
   if (!(await isDue(db))) return
   const removed: Record<string, number> = {}
   for (const kind of kinds) removed[kind.table] = await pruneKind(db, kind, signal)
-  // Last of all: what a stop or a crash has cut off is done by the next attempt.
+  // The last step: work that a stop or a crash has interrupted is done by the next attempt.
   await db.query('update search_state set sets_pruned_at = now()')
   log.info(removed, 'removed sets that no document has any more')
 }
@@ -81,11 +81,11 @@ async function pruneKind(db: Db, kind: Kind, signal: AbortSignal): Promise<numbe
 
 interface Unused {
   readonly ids: readonly number[]
-  /** When the index had changed last: what came later was not looked at. */
+  /** The last change of the index before the search for unused sets. Later changes are not covered. */
   readonly since: string
 }
 
-/** Reads all documents (8 to 16 s for a million with 29 facets each), but keeps nobody from writing them. */
+/** Reads all documents (8 to 16 s for a million with 29 facets each), but does not block writers. */
 async function findUnused(db: Queryable, { table, numbers }: Kind): Promise<Unused> {
   const { rows } = await db.query<Unused>(
     `select changed_at::text as since, array(
@@ -97,11 +97,11 @@ async function findUnused(db: Queryable, { table, numbers }: Kind): Promise<Unus
   return rows[0] as Unused
 }
 
-/** What no document has come to have since it was looked for. */
+/** Removes the sets that no document has started to use since they were found unused. */
 function remove(db: Db, { table, numbers }: Kind, ids: readonly number[], since: string): Promise<number> {
   return db.transaction(async (tx) => {
-    // A statement of its own: the next one has to see whatever was written until this one could begin.
-    // What documents were a moment ago (replaced.ts) may have had these sets: cached results are not brought up to date by it.
+    // A statement of its own: the next one must see everything that was written until this one could begin. Previous versions of
+    // documents (previous-documents.ts) may have had these sets, so cached results may not be updated from them.
     await tx.query('update search_state set set_removals = set_removals + 1, previous_since = changed_at')
     const { rowCount } = await tx.query(
       `delete from ${table} s where s.id = any($1::int[]) and not exists (

@@ -1,9 +1,9 @@
 /**
- * The indexes of lexemes are built anew when most documents have been written once more, as after a reindex. What was removed
- * leaves places behind in them. When the first page of the places of a common lexeme has become empty, PostgreSQL takes it for
- * the rarest one of a condition and goes through all of its places: a search for a word that nine of 69,202 artworks have took
- * 8.6 ms and not 0.7, searches of the bench by words 9.9 ms of PostgreSQL's processor time and not 2.6. Building them took 7 s, beside
- * everything else.
+ * Rebuilds the indexes of lexemes when most documents have been rewritten, as after a reindex. Removed entries leave empty space
+ * behind in them. When the first page of the entries of a common lexeme has become empty, PostgreSQL takes it for the rarest one of
+ * a condition and reads all of its entries: a search for a word that nine of 69,202 artworks have took 8.6 ms instead of 0.7,
+ * searches of the bench by words 9.9 ms of PostgreSQL's processor time instead of 2.6. The rebuild took 7 s, beside normal
+ * operation.
  */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../jobs/service.ts'
@@ -31,13 +31,13 @@ export interface Renewal extends Pick<Periodic, 'close'> {
   read(): Promise<RenewalState>
 }
 
-/** How the indexes of lexemes are. */
+/** The condition of the indexes of lexemes. */
 export interface RenewalState {
-  /** Documents, as PostgreSQL has counted them last. */
+  /** The number of documents, by PostgreSQL's last count. */
   readonly documents: number
-  /** Those that were written once more since the indexes were built. */
+  /** The number of documents that were rewritten since the indexes were built. */
   readonly rewritten: number
-  /** So many that the service builds them anew by itself. */
+  /** Whether there are so many that the service rebuilds the indexes by itself. */
   readonly due: boolean
   readonly state: 'idle' | 'queued' | 'running'
   readonly indexes: readonly { readonly name: string; readonly bytes: number }[]
@@ -97,7 +97,7 @@ async function isDue(db: Queryable): Promise<boolean> {
 
 function renewIndexes({ db, log }: Pick<RenewalDeps, 'db' | 'log'>, asked: Asked, signal: AbortSignal): Promise<void> {
   return building(db, signal, async ({ on, atLength }) => {
-    // Another process may have done it since it was asked for; and what is put aside is built anyway.
+    // Another process may have done it since it was requested; and dropped indexes are built anyway.
     if ((!asked?.anyway && !(await isDue(on))) || (await missingIndexes(on)).length > 0) return
     const started = Date.now()
     for (const name of await readLeftovers(on)) await atLength(`drop index concurrently if exists ${name}`)

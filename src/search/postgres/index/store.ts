@@ -15,11 +15,11 @@ export interface Indexed {
   readonly shown: number
   /** null: it was written by a release that did not keep it. */
   readonly parentsHash: number | null
-  /** Hash of what says who may see it. */
+  /** Hash of the access lexemes. */
   readonly place: number
 }
 
-/** What the index holds of these objects already. */
+/** The index data of these objects. */
 export async function readIndexed(db: Queryable, ids: readonly number[]): Promise<Map<number, Indexed>> {
   const { rows } = await db.query<Indexed>(
     `select id, replace(digest::text, '-', '') as digest, shown, place, parents_hash as "parentsHash"
@@ -31,8 +31,8 @@ export async function readIndexed(db: Queryable, ids: readonly number[]): Promis
 }
 
 /**
- * Replaces documents: removes those of `removed`, then adds the others, which are what they are since `changedAt`. Of `moved`
- * it is noted who could see them.
+ * Replaces documents: removes the `removed` ones, then adds the others, which have their content since `changedAt`. For `moved`
+ * documents, records who could see them.
  */
 export async function writeDocuments(
   client: pg.PoolClient,
@@ -67,13 +67,14 @@ export async function copy(client: pg.PoolClient, target: string, rows: readonly
 export interface Generation {
   readonly generation: number
   readonly changedAt: number
-  /** How often sets were removed; no more are until the transaction ends. */
+  /** How often sets were removed. None are removed until the transaction ends. */
   readonly removals: number
 }
 
 /**
- * Marks the index as changed, for those who keep results; before what changes, which is stamped with the moment. Who removes
- * sets takes turns with whoever has marked it. So many documents will be `removed`, whether or not others take their places.
+ * Marks the index as changed, for caches of results. To be called before documents are changed, which get the moment as their
+ * timestamp. Removing sets takes turns with transactions that have called this. `removed`: the number of documents to be removed,
+ * whether or not others replace them.
  */
 export async function nextGeneration(db: Queryable, removed: number): Promise<Generation> {
   const { rows } = await db.query<Generation>(
@@ -155,7 +156,7 @@ export async function indexSize(db: Queryable): Promise<number> {
   return rows[0]?.bytes ?? 0
 }
 
-/** Sorts waiting entries into the index, so that searches need not read through them; not into one that is just being built anew. */
+/** Sorts pending entries into the index, so that searches need not read through them. Skipped while the index is being rebuilt. */
 export async function settle(db: Queryable): Promise<void> {
   await db.query(
     `select gin_clean_pending_list('search_document_lexemes_idx'), gin_clean_pending_list('search_nested_lexemes_idx'),

@@ -19,7 +19,7 @@ import * as tombstones from './tombstones.ts'
 /** To be counted up when documents are built differently, so that existing ones are built anew. */
 const documentsVersion = 11
 
-/** What builds documents: the version of our code and that of ICU, on which sort keys depend. */
+/** The version of the document builder: the versions of our code and of ICU, on which sort keys depend. */
 export const builderOf = (icu: string): string => `${documentsVersion} ${icu}`
 
 /** The index as tables of PostgreSQL. */
@@ -38,7 +38,7 @@ export function createPostgresTarget({
   const sets = { facets: facetSets, access: accessSets, people: peopleSets }
   const terms = createTerms()
   const arena = new Arena()
-  /** How often sets were removed (prune-sets.ts) when we began to look up those that we know; null: we know none. */
+  /** The value of `set_removals` (prune-sets.ts) when the sets in memory were read; null: none are in memory. */
   let knownRemovals: number | null = null
 
   function forgetSets(): void {
@@ -85,7 +85,7 @@ export function createPostgresTarget({
     const moved = replaced.filter(({ id, place }) => indexed.get(id)?.place !== place)
     const changed = encoded.filter(({ id, shown, revised }) => {
       const before = indexed.get(id)
-      // Not indexed before: only what was changed since it was made can be shown by others as it was.
+      // Not indexed before: others may show old data of it only if it was changed after its creation.
       return before === undefined ? revised : before.shown !== shown
     })
     const rehung = changed.filter(({ id, parentsHash }) => indexed.get(id)?.parentsHash !== parentsHash)

@@ -1,14 +1,17 @@
-/** The dictionary of words for wildcards: collects what a batch brings. Words are added for good, outside any transaction. */
+/** The dictionary of words for wildcards: collects the words of a batch. Words are added permanently, outside any transaction. */
 import { numbersText, type Queryable } from '../../../platform/postgres/db.ts'
 import type { TermSink } from '../document/draft.ts'
 
-/** Then all are forgotten: the words of one batch are sent once more, and are there already (as with facet-sets.ts). */
+/**
+ * Beyond this number all are forgotten. The words of one batch are then sent again although they exist already (as with
+ * facet-sets.ts).
+ */
 const mostKnown = 60_000
 
 export interface Terms extends TermSink {
-  /** Writes what was collected. */
+  /** Writes the collected words. */
   flush(db: Queryable): Promise<void>
-  /** The dictionary is another one. */
+  /** Forgets everything, because the database was replaced by another one. */
   forget(): void
 }
 

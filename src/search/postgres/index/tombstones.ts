@@ -1,10 +1,10 @@
 /**
- * Who could see objects in places that they have left: those who follow changes hear of them that they are gone. What
- * nobody can ask for any more is forgotten.
+ * Records who could see objects in places that they have left, so that followers of changes learn that these objects are gone.
+ * Records that are too old for any follower are deleted.
  */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 
-/** Notes who could see these objects until the batch that is just being written. */
+/** Records who could see these objects until the current batch. */
 export async function keep(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
     `insert into search_tombstone (id, place, objecttype, access, until)
@@ -26,7 +26,7 @@ export async function forgetReturned(db: Queryable, ids: readonly number[]): Pro
   )
 }
 
-/** Forgets what ended before this moment. Who follows changes since an earlier one begins anew (`followedSince`). */
+/** Deletes records that ended before this moment. A follower that asks for an earlier time must start anew (`followedSince`). */
 export async function forget(db: Queryable, before: Date): Promise<void> {
   await db.query(
     `with gone as (delete from search_tombstone where until < $1 returning until)

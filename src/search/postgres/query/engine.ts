@@ -1,8 +1,9 @@
 /**
  * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
- * gives their number, the page and the facets. Of what is estimated to be a large result, number and facets are counted
- * on their own, and the page comes from an index in the order of the page, where there is one. What was found before is
- * brought up to date (cached-results.ts), and what was large is found in memory the next time, by its conditions (columns/).
+ * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and returns their
+ * number, the page and the facets. If a large result is estimated, number and facets are counted by a statement of their own, and
+ * the page comes from an index in the order of the page, where there is one. Cached results are brought up to date
+ * (cached-results.ts), and large results are answered from memory the next time, by their conditions (bitmaps/).
  */
 import { hash } from 'node:crypto'
 import type { Deadline } from '../../../platform/limits/deadline.ts'
@@ -37,7 +38,7 @@ import { expandWildcards } from './words/wildcards.ts'
 
 export interface PostgresEngineDeps {
   readonly db: Db
-  /** For what takes microseconds. */
+  /** For statements that take microseconds. */
   readonly pipelined: Queryable
   readonly slots: SlotCache
   readonly accessSets: AccessSets
@@ -91,7 +92,7 @@ export function createPostgresEngine({
   type Prepared = Awaited<ReturnType<typeof prepare>>
   const running = new Map<string, Promise<Part<SearchOutcome>>>()
 
-  /** The plan with what has to be known for it, and how its statements begin. */
+  /** Completes the plan with the data that it needs, and the beginning of its statements. */
   async function prepare(given: SearchPlan, deadline: Deadline) {
     // A search may have ten thousand values, which are gone through at each step.
     const yielder = createYielder()
@@ -136,7 +137,7 @@ export function createPostgresEngine({
     }
   }
 
-  /** What was counted may be gone before it is known what it means; then it is counted once more. */
+  /** Counted sets may be removed before their members are read; then the search runs once more. */
   async function searchAgain(plan: SearchPlan, deadline: Deadline): Promise<Part<SearchOutcome>> {
     try {
       return await search(plan, deadline)
@@ -160,7 +161,7 @@ export function createPostgresEngine({
     return { value: { ...counts.value, hits: page.value }, asOf: Math.min(counts.asOf, page.asOf) }
   }
 
-  /** What columns in memory say. */
+  /** The part of a result that columns in memory can answer. */
   async function fromColumns(asked: Prepared): Promise<Renewed | null> {
     const found = await bitmapSearch.find(asked)
     if (found) kept.keepCounts(asked, found.counts)
@@ -182,7 +183,7 @@ export function createPostgresEngine({
       return { value: { ...counts, hits: whole.hits }, asOf: whole.asOf }
     }
     const counting = statements.runCounts(target, start, columns)
-    // Of conditions that are dear for whatever does not match, an estimate is not enough to walk along an index.
+    // If conditions are expensive for objects that do not match, the exact count is needed to decide about walking along an index.
     const paging = first.lexical ? counting.then(({ count }) => pageOf(asked, count)) : pageOf(asked)
     const [counted, page] = await Promise.all([counting, paging])
     const counts = await finishCounts(asked, counted)
@@ -194,15 +195,15 @@ export function createPostgresEngine({
 
   const isWorthColumns = (count: number): boolean => count * columnGain > largeResult
 
-  /** What finds many is found in memory the next time. */
+  /** Makes a search with many matches run in memory the next time. */
   function wantColumns(asked: Prepared, count: number): void {
     if (isWorthColumns(count)) bitmapSearch.want(asked, count, largeResult)
   }
 
   /**
-   * Whether one statement gives number, facets and page. Of a large result the page is asked for by itself where it can be
-   * read along an index; without one, all matches would be read twice, to be counted and to be sorted. What turns out to
-   * be larger than it was estimated is not thrown away: that would be a third time.
+   * Whether one statement returns number, facets and page. For a large result, the page is read by a statement of its own if an
+   * index has its order; without an index, all matches would be read twice, to be counted and to be sorted. A result that turns out
+   * larger than estimated is not thrown away: that would be a third time.
    */
   async function isAtOnce(target: Queryable, plan: PostgresPlan, first: statements.Statement): Promise<boolean> {
     if (plan.limit === 0) return false
@@ -225,7 +226,7 @@ export function createPostgresEngine({
     return { value: hits, asOf }
   }
 
-  /** Facets as values, and what is counted by statements of its own: ranges, columns that are not prepared. */
+  /** Facets as values, with the parts that need statements of their own: ranges, columns that are not prepared. */
   async function finishCounts(
     { target, plan, start, columns }: Prepared,
     counted: statements.Counted,
@@ -246,7 +247,7 @@ export function createPostgresEngine({
     return { count: counted.count, facets, ranges }
   }
 
-  /** What is needed to ask for one term after the other. */
+  /** Prepares the search for many terms, one after the other. */
   async function prepareTerms(given: SearchPlan, deadline: Deadline) {
     const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
     const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
@@ -272,11 +273,11 @@ export function createPostgresEngine({
       const current = await kept.current(plan)
       if (current) return current
       const key = `${countsKey(plan)}\n${pageKey(plan)}`
-      // Many may ask the same at once. Whoever comes later takes the result if it shows what they may expect to see.
+      // Many callers may run the same search at once. A later one takes the running result if it is recent enough for it.
       const other = running.get(key)
       if (other && !isTimely(plan)) {
         const now = await momentOf(plan)
-        // It ended with the time of somebody else's request, not of ours.
+        // Its deadline is that of another request, not ours.
         const found = await other.catch(() => null)
         if (found && found.asOf >= now) return found.value
       }

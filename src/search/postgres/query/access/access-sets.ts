@@ -13,14 +13,14 @@ import type { Node } from '../sql/tsquery.ts'
 import { type AskedMember, type AskedSets, askedOf, askedSets } from './access.ts'
 import { memberSql } from './member.ts'
 
-/** Sets among which some fulfil a condition: those up to a number. */
+/** Access sets up to a number, with the result of one condition for each of them. */
 export interface KnownSets {
   /** The condition. */
   readonly query: string
   readonly upTo: number
   /** A bit for each number: whether the set fulfils it. Numbered as PostgreSQL's `get_bit` does. */
   readonly bits: Buffer
-  /** Numbers of those that do, where they are few. */
+  /** Numbers of the sets that fulfil the condition, where they are few. */
   readonly few: readonly number[] | null
 }
 
@@ -29,11 +29,11 @@ export interface KnownSetsOf {
   readonly kind: AccessKind
   readonly key: string
   readonly sets: KnownSets
-  /** What documents are asked by whose sets are new or not known. */
+  /** The column by which documents are compared when their set is new or not in memory. */
   readonly by: 'access' | 'lexemes'
 }
 
-/** A condition, put together from those on the sets of one kind. */
+/** A condition that is composed of conditions on the sets of one kind. */
 export type KnownAccess =
   | KnownSetsOf
   | AskedMember
@@ -42,11 +42,11 @@ export type KnownAccess =
 
 export interface AccessSets {
   /**
-   * What is known of the sets that fulfil a condition, at once; null when not all of it is yet. Asking for it sets going that
-   * more is known the next time.
+   * The condition by sets that are in memory; null when a part of it is missing. A call starts to read missing parts in the
+   * background, for the next time.
    */
   known(expression: Expression): KnownAccess | null
-  /** The same of lexemes that shared sets have. */
+  /** The same for lexemes that shared sets have. */
   knownLexemes(node: Node): KnownSetsOf | null
 }
 
@@ -66,10 +66,10 @@ interface Entry {
  * the bit of each match: 6,700 numbers 13 ms.
  */
 const mostListed = 200
-/** Milliseconds until new sets are looked for; what has one of these is compared by its lexemes until then. */
+/** Milliseconds until new sets are looked for. Until then, documents with a new set are compared by their lexemes. */
 const outdatedAfter = 2000
 
-/** `maxBytes`: of all of it. */
+/** `maxBytes`: of all entries together. */
 export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; maxBytes: number }): AccessSetReader {
   const entries = createByteCache<string, Entry>({
     name: 'search_access_sets',
@@ -94,7 +94,7 @@ export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; ma
       return of && { is: 'not', of }
     }
     if (asked.is !== 'sets') {
-      // All of them, so that what is not known yet is read at once.
+      // Calls `known` for all parts, so that all missing ones are read at once.
       const of = asked.of.map(known)
       return isWhole(of) ? { is: asked.is, of } : null
     }
@@ -116,7 +116,7 @@ export function createKnownSets({ db, log, maxBytes }: { db: Db; log: Logger; ma
 
 const isWhole = (list: readonly (KnownAccess | null)[]): list is readonly KnownAccess[] => !list.includes(null)
 
-/** Sets never change: only those are compared that came since. */
+/** Sets never change: only sets that are new since the last reading are compared. */
 async function readSets(db: Db, kind: AccessKind, query: string, before: Entry | undefined): Promise<Entry> {
   const known = before?.sets ?? { query, upTo: 0, bits: Buffer.alloc(0), few: [] }
   const { rows } = await db.query<{ ids: string; upTo: number }>(
@@ -144,8 +144,8 @@ function withSets({ query, bits: before, few }: KnownSets, ids: readonly number[
 const columns: Record<AccessKind, string> = { shared: 'access_set', people: 'people_set' }
 
 /**
- * The condition on documents: by their numbers, by their lexemes where these are new or not known. `value` gives what stands for
- * one.
+ * The condition on documents: by their set numbers, or by their lexemes where the sets are new or not in memory. `value` adds a
+ * parameter and gives its placeholder.
  */
 export function knownSetsSql(
   known: KnownAccess,

@@ -23,7 +23,7 @@ export const nowhere: Node = lexeme('_-')
 /** Characters: no version of a file has a longer name, though a grant may say one. A lexeme has 2,046 bytes at most. */
 const longestName = 500
 
-/** They are those of a caller, and the same in all searches. */
+/** The nodes of a caller's expressions, which are the same in all searches. */
 const nodes = new WeakMap<Expression, Node>()
 
 export function expressionNode(expression: Expression): Node {
@@ -96,7 +96,7 @@ export function either(parts: readonly Node[]): Node {
 
 const anyLexeme = (texts: readonly string[]): Node => either(texts.map(lexeme))
 
-/** What a caller may read, as a condition on documents. */
+/** The read rights of a caller, as a condition on documents. */
 export function rightsCondition(rights: Expression): Condition {
   if (isEverything(rights)) return always
   return isNothing(rights) ? never : ofNode(expressionNode(rights))
@@ -157,7 +157,10 @@ function setsOf(expression: Expression): AskedSets {
 
 const kinds = new WeakMap<Expression, AccessKind | 'both'>()
 
-/** Which sets say whether it holds; null: both together. What is not said of people is no question to an index of these. */
+/**
+ * The kind of sets that decides whether the expression holds; null: both kinds together. An index on people cannot answer
+ * conditions without people.
+ */
 function kindOf(expression: Expression): AccessKind | null {
   const known = kinds.get(expression) ?? kindIn(expression) ?? 'both'
   kinds.set(expression, known)

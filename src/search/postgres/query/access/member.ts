@@ -7,15 +7,17 @@ import type { Member } from '../sql/tsquery.ts'
 const mostListed = 200
 
 /**
- * Whether an object is in one of the collections, by its id under the alias; without parameters. The rights of a caller, and with them the
- * keys of whatever is kept of searches, are others when one of the lists has changed: so it is said of documents alone.
+ * Whether an object is in one of the collections, by its id under the alias; without parameters. When one of the lists changes, the
+ * rights of a caller change too, and with them the keys of all cached results of searches. So it counts as a condition on documents
+ * alone.
  */
 export function memberSql({ collections, objects }: Omit<Member, 'op'>, alias: string): string {
   if (objects.size <= mostListed) {
     return `${alias}.id = any('{${objects.lists.map((ids) => ids.join()).join()}}'::bigint[])`
   }
-  // Texts name what is kept of them, so another list is another text. An object is in few collections: `+ 0` has these looked up by
-  // the object alone and compared with a hashed list, where the index would be asked once for each of 500 collections.
+  // Texts of statements are part of cache keys, so another list needs another text. An object is in few collections: `+ 0` makes
+  // PostgreSQL look these up by the object alone and compare them with a hashed list, instead of asking the index once for each of
+  // 500 collections.
   return `exists (select from collection_object member where member.object_id = ${alias}.id
     and member.collection_id + 0 = any('{${collections.map(Number)}}'::bigint[]) /* ${digestOf(objects)} */)`
 }

@@ -1,7 +1,7 @@
 /**
- * Conditions on lexemes as SQL. Most are one `tsquery`, which the index answers exactly. Where a part of it cannot be
- * said in lexemes of the same vector (what rows of nested tables may show depends on their object; too many linked
- * objects), the index finds candidates and the rest is asked of these.
+ * Conditions on lexemes as SQL. Most are one `tsquery`, which the index answers exactly. Some parts cannot be expressed in lexemes
+ * of the same vector: the visibility of rows of nested tables depends on their object, or there are too many linked objects. Then
+ * the index finds candidates, and the rest is checked for each of these.
  */
 import { exactValue, ofObjecttype } from '../../document/lexemes.ts'
 import { documentSql, joined, madeOf, type Sql } from '../sql/of-document.ts'
@@ -13,9 +13,9 @@ import { memberSql } from './member.ts'
 import { accessSql } from './visibility.ts'
 
 export interface RowScope {
-  /** Alias of the table whose `lexemes` are asked. */
+  /** Alias of the table whose `lexemes` are compared. */
   readonly alias: string
-  /** The rows of a nested table, or the documents themselves. */
+  /** Whether the table has rows of a nested table, rather than documents. */
   readonly rows: boolean
   /** Alias of the document that is or has the rows. */
   readonly root: string
@@ -23,7 +23,7 @@ export interface RowScope {
 
 export const ofDocuments = (alias: string): RowScope => ({ alias, rows: false, root: alias })
 
-/** `sets`: what is known of them says for documents what it can. */
+/** `sets`: access sets in memory, which replace lexemes in conditions on documents where possible. */
 export function predicateSql(
   given: Node,
   place: RowScope,
@@ -50,13 +50,13 @@ export function predicateSql(
   if (isPlain(known)) return matches(known, place, parameters)
   const candidates = supersetOf(known)
   if (!candidates) return exactSql(known, place, parameters)
-  // The index is exact in what is plain: asking that again would read the lexemes of each candidate for nothing.
+  // The index is exact for plain conditions: checking these again would read the lexemes of each candidate for nothing.
   const open = allOf(conjuncts(known).filter((each) => !isPlain(each)))
   const both = joined([matches(candidates, place, parameters), exactSql(open, place, parameters)], ' and ')
   return madeOf([both], `(${both})`)
 }
 
-/** What has to hold of shared access sets, as far as that is known, and the rest. */
+/** Splits off the conditions on shared access sets that are in memory. */
 function splitShared(node: Node, sets: AccessSets): { readonly bySets: readonly KnownAccess[]; readonly rest: Node } {
   const bySets = new Map<string, KnownAccess>()
   const rest = conjuncts(node).filter((each) => {
@@ -69,7 +69,7 @@ function splitShared(node: Node, sets: AccessSets): { readonly bySets: readonly 
   return rest.length === 0 ? { bySets: [], rest: node } : { bySets: [...bySets.values()], rest: allOf(rest) }
 }
 
-/** What is asked of shared access sets, as lexemes. */
+/** Replaces conditions on shared access sets by their lexemes. */
 export function withoutShared(node: Node): Node {
   if (!('op' in node) || isPlain(node) || node.op === 'linked' || node.op === 'member') return node
   if (node.op === 'shared') return node.of
@@ -179,7 +179,7 @@ export function withPlaces(node: Node): Node {
   }
 }
 
-/** What everything that matches has; null: nothing of the kind. */
+/** A condition that every match fulfils, for the index; null: there is none. */
 function supersetOf(node: Node): Node | null {
   if (!('op' in node) || isPlain(node)) return node
   switch (node.op) {
@@ -225,7 +225,7 @@ function exactSql(node: Node, place: RowScope, parameters: Parameters): Sql {
   }
 }
 
-/** The operands, what is plain among them as one: each by itself would read the lexemes anew. */
+/** The operands, with all plain ones combined: each one by itself would read the lexemes again. */
 function withPlainTogether({ op, of }: Extract<Node, { op: 'and' | 'or' | 'phrase' }>): readonly Node[] {
   const plain = of.filter(isPlain)
   return plain.length < 2 || op === 'phrase' ? of : [{ op, of: plain }, ...of.filter((each) => !isPlain(each))]
@@ -238,7 +238,7 @@ function targetsSql({ target, of, ids, readable }: Linked, parameters: Parameter
   return `select t.id from search_document t where t.lexemes @@ ${query} and ${readable()}`
 }
 
-/** Links to one of many objects. Rows tell what they link to by their lexemes alone. */
+/** Links to one of many objects. Rows have their link targets only in their lexemes. */
 function linkedSql(node: Linked, { alias, rows, root }: RowScope, parameters: Parameters): string {
   if (!rows) {
     return `${root}.id in (select l.from_id from object_link l where l.column_id = ${Number(node.column)}

@@ -2,8 +2,8 @@ import { objectSql } from '../../../../rights/service.ts'
 import type { Clause, SearchPlan } from '../../../plan/plan.ts'
 
 /**
- * Leaves out what is in the trash and not to be found; null: it is all found. Whether somebody may delete an object is no matter of
- * its document, so it is asked of the stored object.
+ * Excludes objects in the trash that may not be found; null: all are found. The right to delete an object is not part of its
+ * document, so it is checked on the stored object.
  */
 export function trashSql(
   { deleted }: Pick<SearchPlan['scope'], 'deleted'>,
@@ -20,13 +20,13 @@ export function trashSql(
   return `(not ${alias}.deleted or (select ${may} from object trashed where trashed.system_object_id = ${alias}.id))`
 }
 
-/** Whether results say something that no change of the index tells of: they are found anew each time. */
+/** Whether results depend on data whose changes do not change the index: they are computed anew each time. */
 export function isTimely({ scope, aggregations }: Pick<SearchPlan, 'scope' | 'aggregations'>): boolean {
   if (typeof scope.deleted === 'object' || asksOutside(scope.where)) return true
   return aggregations.some((each) => each.kind === 'facet' && ['collections', 'collectors'].includes(each.field.kind))
 }
 
-/** Lists of collections and publish records stand in no document. */
+/** Lists of collections and publish records are not part of documents. */
 function asksOutside(clause: Clause): boolean {
   switch (clause.is) {
     case 'and':

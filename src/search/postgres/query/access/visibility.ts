@@ -1,4 +1,4 @@
-/** What the caller sees, in lexemes and as SQL on the documents themselves. */
+/** The visibility of fields for the caller, in lexemes and as SQL on the documents. */
 import { isEverything } from '../../../../rights/service.ts'
 import type { Visibility } from '../../../plan/field-visibility.ts'
 import { ofObjecttype } from '../../document/lexemes.ts'
@@ -10,7 +10,7 @@ import { knownSetsSql } from './access-sets.ts'
 import { memberSql } from './member.ts'
 import type { PostgresPlan } from './postgres-plan.ts'
 
-/** A condition that holds only where the caller sees what it is about; null: nowhere. */
+/** Restricts a condition to places where the caller sees its field; null: nowhere. */
 export function whereSeen(visibility: Visibility, of: Node): Node | null {
   if (visibility === 'always') return of
   return visibility === 'never' ? null : { op: 'seen', place: visibility.place, of }
@@ -22,7 +22,7 @@ export function visibilityNode(visibility: Visibility): Node | null {
   return visibility === 'never' ? nowhere : expressionNode(visibility.place)
 }
 
-/** The visibilities of several object types together: what each type's objects are seen by. */
+/** The visibilities of several object types together, each for the objects of its type. */
 export function visibilityOfTypes(
   types: readonly { readonly id: number; readonly visibility: Visibility }[],
 ): Node | null {
@@ -55,7 +55,7 @@ export function accessSql(node: Node, alias: string): string {
 
 const together = new WeakMap<Node, readonly Node[]>()
 
-/** The operands, those that are lexemes as one. */
+/** The operands, with all lexemes combined. */
 function plainTogether(node: Extract<Node, { op: 'and' | 'or' | 'phrase' }>): readonly Node[] {
   const known = together.get(node)
   if (known) return known

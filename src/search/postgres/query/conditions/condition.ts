@@ -51,10 +51,10 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   const add = (text: string): number => parts.push(documentSql(text))
   const ofTypes = anyOf(searched.map((id) => lexeme(ofObjecttype(id))))
   let { node } = condition
-  // The index finds nothing by what is absent, so the object types go first.
+  // The index cannot search for absent lexemes, so the object types go first.
   if (node && (scope.objecttypes || !isPositive(node))) node = allOf([ofTypes, node])
   if (node) parts.push(predicateSql(node, place, context.parameters, context.plan.accessSets))
-  // Written out: indexes for sorting are made for one object type.
+  // Not a parameter: indexes for sorting are made for one object type.
   if (scope.objecttypes?.length === 1) add(`${alias}.objecttype = ${Number(scope.objecttypes[0])}`)
   else if (scope.objecttypes && !node)
     add(`${alias}.objecttype = any(${context.parameters.add(scope.objecttypes, 'int[]')})`)
@@ -66,7 +66,7 @@ export function scopeSql(scope: SearchScope, alias: string, context: ConditionCo
   return parts.length === 0 ? documentSql('true') : joined(parts, ' and ')
 }
 
-/** What the caller may read, by the numbers of the sets where these are known, else as lexemes for the index. */
+/** The read rights of the caller: by set numbers where these are in memory, else as lexemes for the index. */
 export function readable(rights: Expression, alias: string, { plan, parameters }: ConditionContext): Condition {
   const condition = rightsCondition(rights)
   if (condition.never || !condition.node) return condition
@@ -82,7 +82,7 @@ export function clauseSql(clause: Clause, alias: string, context: ConditionConte
   return expression(compile(clause, place, context), place, context)
 }
 
-/** The lexemes by which a text clause finds objects: what the score is made of. */
+/** The lexemes by which a text clause finds objects. The score is computed from them. */
 export function scoreNode(clause: Clause, context: ConditionContext): Node | null {
   return clause.is === 'text' ? textNode(clause, textContext(context)) : null
 }

@@ -1,4 +1,4 @@
-/** What conditions are compiled with, and how they are put together. */
+/** The context in which conditions are compiled, and helpers to combine them. */
 import type { SystemFieldName } from '../../../../datamodel/model.ts'
 import type { Visibility } from '../../../plan/field-visibility.ts'
 import type { SearchField, TypeFields } from '../../../plan/fields.ts'
@@ -17,9 +17,9 @@ export interface ConditionContext {
   readonly expansions: Expansions
   readonly linked: LinkedObjects
   readonly parameters: Parameters
-  /** Ids of the object types of the search, or of the search in it, that is compiled; absent: those of the plan. */
+  /** Ids of the object types of the search that is compiled, if it is a search within another; absent: the types of the plan. */
   readonly searched?: readonly number[]
-  /** Ranges by the sort keys, where these say it. */
+  /** Whether ranges are compared by sort keys, where these are exact. */
   readonly byKeys?: boolean
 }
 
@@ -68,7 +68,7 @@ export function systemField(name: SystemFieldName, context: ConditionContext): C
   return ofTypes(context, (type) => context.plan.fieldVisibility.system(type.table, name))
 }
 
-/** Where any mask at all may be used: the others are known by their ids and titles only. */
+/** Objects for which the caller may use some mask. Of other objects the caller knows only the id and the title. */
 export function anyMask(context: ConditionContext): Condition {
   return ofTypes(context, (type) => context.plan.fieldVisibility.any(type.table))
 }

@@ -1,4 +1,4 @@
-/** Geometries as conditions: the index has the cells that they lie in, their rectangles decide. */
+/** Conditions on geometries: the index has the cells that contain them, their rectangles decide. */
 import { coverOf } from '../../../geo/cells.ts'
 import type { Ring } from '../../../geo/polygon.ts'
 import { perDegree, type Rectangle } from '../../../geo/rectangles.ts'
@@ -10,7 +10,7 @@ import { documentSql, type Sql } from '../sql/of-document.ts'
 import type { Parameters } from '../sql/sql.ts'
 import { anyOf, lexeme, type Node, prefix } from '../sql/tsquery.ts'
 
-/** What could share a point with one of the rectangles. */
+/** Geometries that could share a point with one of the rectangles. */
 export function cellsNode({ code }: SearchField, rectangles: readonly Rectangle[]): Node {
   const { within, around } = coverOf(rectangles)
   if (within.length === 0 || within.includes('')) return lexeme(hasValue(code))

@@ -13,7 +13,7 @@ export function withinPool(id: number, { plan }: ConditionContext): string | str
   return pools === 'all' ? belowPool(id) : pools.map(inPool)
 }
 
-/** Objects of hierarchies that stand below others, where the caller sees where they stand. */
+/** Objects below others in a hierarchy, if the caller sees their parents. */
 export function belowCondition(
   { objecttype, ids }: Extract<Clause, { is: 'below' }>,
   place: RowScope,
@@ -24,7 +24,7 @@ export function belowCondition(
     ({ table: { id, hierarchical, polyhierarchical } }) =>
       (hierarchical || polyhierarchical) && (objecttype === null || objecttype === id),
   )
-  // In a polyhierarchy only those that the caller may read are known to stand above an object.
+  // In a polyhierarchy the caller knows only those parents that they may read.
   const readsAll = isEverything(plan.fieldVisibility.rights)
   const isKnown = ({ table }: TypeFields): boolean => readsAll || !table.polyhierarchical
   const among = (types: readonly TypeFields[], readable: string | null): Condition => {
@@ -74,7 +74,7 @@ export function childOfCondition(
       : ''
   const parents = `array(select p.system_object_id from object p where p.objecttype = ${type}
     and p.id = any(${parameters.add(ids, 'bigint[]')})${readable})`
-  // The first part of each branch is what the index on parents knows.
+  // The index on parents answers the first part of each branch.
   const children = `select c.system_object_id from object c
     where c.parents && ${parents} and c.parents <> '{}' and c.objecttype = ${type}`
   const tops = `select c.system_object_id from object c where c.objecttype = ${type} and c.parents = '{}'`

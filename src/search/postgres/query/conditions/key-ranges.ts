@@ -12,8 +12,8 @@ import { type DocumentSql, documentSql } from '../sql/of-document.ts'
 import type { Parameters } from '../sql/sql.ts'
 
 /**
- * What has a last part of `atLeast` and a first part of `atMost`, as numbers of 64 bits in the order of the values. Numbers have
- * one part, which is both; dates have their first and their last second.
+ * Values with a last part of at least `atLeast` and a first part of at most `atMost`, as numbers of 64 bits in the order of the
+ * values. Numbers have one part, which is both; dates have their first and their last second.
  */
 export interface KeyRange {
   readonly field: SearchField

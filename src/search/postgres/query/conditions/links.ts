@@ -1,8 +1,8 @@
 /**
- * Conditions on linked objects. What is asked of these is a search of its own, with what the caller may read of them; the table
- * of links joins it to the objects. Written so that PostgreSQL may begin on either side: as a condition of its own it is a
- * semi-join, as an alternative one part of a union, denied an anti-join. A subselect beside `or` or `not` would be compared with
- * each object in turn once its result is larger than `work_mem`.
+ * Conditions on linked objects. Such a condition is a search of its own among the linked objects that the caller may read; the
+ * table of links joins it to the objects. The SQL allows PostgreSQL to begin on either side: a condition by itself is a semi-join,
+ * an alternative is one part of a union, a negation is an anti-join. A subselect beside `or` or `not` would be compared with each
+ * object in turn once its result is larger than `work_mem`.
  */
 import type { Clause, SearchScope } from '../../../plan/plan.ts'
 import { exactValue, hasValue, ofObjecttype } from '../../document/lexemes.ts'
@@ -35,7 +35,7 @@ export function linkedCondition(
   const node = whereSeen(visibility, lexeme(hasValue(field.code)))
   if (inner === null || node === null) return never
   if (rows) {
-    // Rows tell what they link to by their lexemes alone.
+    // Rows have their link targets only in their lexemes.
     const start = exactValue(field.code, '')
     const sql = `exists (select from unnest(tsvector_to_array(${alias}.lexemes)) link where starts_with(link, '${start}')
       and substr(link, ${start.length + 1})::bigint in (select ${target}.id from search_document ${target} where ${inner}))`
@@ -44,14 +44,14 @@ export function linkedCondition(
   const column = context.parameters.add(field.column.id, 'int')
   return {
     never: false,
-    // Where all see the link, its row says enough: to compare lexemes with each object that is found takes most of the time.
+    // If all callers see the link, its row is enough: comparing the lexemes of each match would take most of the time.
     node: visibility === 'always' ? null : node,
     sql: `${alias}.id in (select link.from_id from search_document ${target}
       join object_link link on link.to_id = ${target}.id and link.column_id = ${column} where ${inner})`,
   }
 }
 
-/** Objects that what another search finds links to, or that link to the same. */
+/** Objects that matches of another search link to, or that link to the same objects. */
 export function joinedCondition(
   { field, of, by }: Extract<Clause, { is: 'joined' }>,
   { alias }: RowScope,
@@ -81,7 +81,7 @@ export function joinedCondition(
   }
 }
 
-/** Lists of collections stand in no document: who puts an object into one changes nothing of it. */
+/** Lists of collections are not part of documents: adding an object to a collection does not change the object. */
 export function collectedCondition(
   { ids, none, seen }: Extract<Clause, { is: 'collected' }>,
   alias: string,
@@ -100,7 +100,7 @@ const publishedColumns = {
   publish_uri: ['publish_uri', 'text[]'],
 } as const
 
-/** Publish records stand in no document: they are about places elsewhere, and come and go without a save of the object. */
+/** Publish records are not part of documents: they are about other places, and change without a save of the object. */
 export function publishedCondition(
   { by, values, none }: Extract<Clause, { is: 'published' }>,
   alias: string,
@@ -113,7 +113,7 @@ export function publishedCondition(
   return ofSql(none ? `(not ${any} or ${within})` : within)
 }
 
-/** What fulfils one of the clauses: what asks nothing of links is found together. */
+/** A disjunction of clauses. Clauses without links are combined into one part. */
 export function linkedDisjunction(
   of: readonly Clause[],
   { alias }: RowScope,
@@ -135,7 +135,7 @@ export function linkedDisjunction(
   return found.length === 0 ? never : ofSql(`${alias}.id in (${found.join(' union all ')})`)
 }
 
-/** What does not fulfil the clause. */
+/** Objects that do not fulfil the clause. */
 export function linkedNegation(
   of: Clause,
   { alias }: RowScope,
@@ -155,7 +155,7 @@ function documentsWhere(condition: Condition, alias: string, context: ConditionC
   if (condition.never) return null
   const { node, sql } = condition
   const types = context.searched ?? context.plan.scope.objecttypes ?? [...context.plan.fields.types.keys()]
-  // It finds nothing by what is absent.
+  // The index cannot search for absent lexemes.
   const positive = node && !isPositive(node) ? allOf([anyOf(types.map((id) => lexeme(ofObjecttype(id)))), node]) : node
   const where = expression({ never: false, node: positive, sql }, ofDocuments(alias), context)
   return where === null ? null : String(where)

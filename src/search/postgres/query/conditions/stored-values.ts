@@ -2,7 +2,7 @@
 import type { SearchField } from '../../../plan/fields.ts'
 import type { Parameters } from '../sql/sql.ts'
 
-/** True for objects whose stored value is exactly one of these. */
+/** SQL that is true for objects whose stored value is exactly one of these. */
 export function storedValueSql(
   field: SearchField,
   values: readonly string[],
@@ -53,12 +53,12 @@ function pathsOf(field: SearchField, languages: readonly string[] | null): reado
     : [valuePath(field, null)]
 }
 
-/** What jsonb could not hold cannot be stored either. */
+/** A value that jsonb cannot hold cannot be stored either. */
 function isStorable(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed()
 }
 
-/** Where the texts of a column stand in a content; null: texts in all languages. */
+/** JSON path of the texts of a column in a content; `language` null: texts in all languages. */
 export function valuePath(field: SearchField, language: string | null): string {
   const steps = [...field.path.map((table) => `${JSON.stringify(table.key)}[*]`), JSON.stringify(field.column.key)]
   if (field.kind === 'l10n') steps.push(language === null ? '*' : JSON.stringify(language))

@@ -72,7 +72,7 @@ function asStored({ kind }: SearchField, label: string): unknown {
   return kind === 'l10n' ? { und: label } : label
 }
 
-/** Links to objects below these; where an object stands is known to those who may read it. */
+/** Links to objects below these. Only readers of an object may know the objects above it. */
 function belowNode(field: SearchField, ids: readonly number[], { linked }: ConditionContext): Node | null {
   const table = field.column.target
   const own = anyOf(ids.map((id) => lexeme(linkAncestor(field.code, id))))
@@ -116,7 +116,7 @@ export function geoCondition(
   return node && sql ? { never: false, node, sql } : never
 }
 
-/** Texts as they are stored, where the caller sees them. What is not well-formed cannot be stored. */
+/** Compares texts as they are stored, where the caller sees them. A text that is not well-formed cannot be stored. */
 export function patternCondition(
   { of, pattern }: Extract<Clause, { is: 'pattern' }>,
   { alias, root }: RowScope,

@@ -1,6 +1,6 @@
 /**
- * Facet sets in memory: the engine counts how often each set occurs among the matches, and the members are added up
- * here. Sets never change, so nothing has to be asked again; what is not known yet is read with one statement.
+ * Facet sets in memory: the engine counts how often each set occurs among the matches, and the counts are added up by members here.
+ * Sets never change, so nothing is read twice; missing sets are read with one statement.
  */
 import { observeCache, stringBytes } from '../../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
@@ -21,14 +21,14 @@ export interface CountedSets {
 /** Sets that nothing has any more were removed (index/prune-sets.ts) after they had been counted. */
 export class SetsGone extends Error {}
 
-/** What is known. It is replaced as a whole, so that whoever works with it keeps what belongs together. */
+/** The sets in memory. The arena is replaced as a whole, so that running code keeps consistent data. */
 interface Arena {
   /** Values of all facets, each with a number. */
   readonly numbers: Map<string | number, number>
   readonly values: (string | number)[]
   /**
-   * By set: where its members stand in `members`; 0 for unknown ones. In pages that are made when they are needed, since
-   * numbers are never given again: after years those of all sets that there are may be a few among millions.
+   * By set: position of its members in `members`; 0 for unknown ones. Pages are created on demand, because numbers are never
+   * reused: after years, the existing sets may be a few among millions of numbers.
    */
   readonly starts: (Int32Array | undefined)[]
   startBytes: number
@@ -54,7 +54,7 @@ const bytesOf = ({ startBytes, members, valueBytes }: Arena): number => startByt
 const pageBits = 10
 const withinPage = (1 << pageBits) - 1
 
-/** Where the members of a set stand; 0: it is not known. */
+/** Position of the members of a set; 0: the set is not in memory. */
 const startOf = ({ starts }: Arena, set: number): number => starts[set >> pageBits]?.[set & withinPage] ?? 0
 
 function unknownOf(arena: Arena, sets: Iterable<number>): number[] {
@@ -75,7 +75,7 @@ function setStart(arena: Arena, set: number, start: number): void {
   page[set & withinPage] = start
 }
 
-/** `onForget`: results that are kept elsewhere hold on to what is forgotten here. */
+/** `onForget`: called when sets are dropped, because results that are cached elsewhere still refer to them. */
 export function createFacetSetCache({
   mostBytes,
   onForget,
@@ -87,7 +87,7 @@ export function createFacetSetCache({
     arena: newArena(),
     /** Facets whose values had no room, by their place in documents, with the number of their sets then. */
     tooMany: new Map<number, number>(),
-    /** Sets that were counted and are not there any more. */
+    /** Sets that were counted and no longer exist. */
     gone: new Set<number>(),
   }
   observeCache('facet_sets', current, {
@@ -143,7 +143,7 @@ export function createFacetSetCache({
     onForget()
   }
 
-  /** What is known, with all these sets; null: they have no room. */
+  /** The arena with all these sets; null: there is no room for them. */
   async function loaded(db: Queryable, place: number, sets: Int32Array): Promise<Arena | null> {
     if (sets.length > fewer * (current.tooMany.get(place) ?? Number.POSITIVE_INFINITY)) return null
     for (let attempt = 1; attempt <= mostAttempts; attempt++) {
@@ -165,7 +165,7 @@ export function createFacetSetCache({
   }
 
   /**
-   * Numbers are never given again: sets that are gone are known to have no members, whoever counts them once more.
+   * Numbers are never reused: removed sets count as sets without members when they are counted again.
    * @throws {SetsGone}
    */
   function noteGone(sets: Iterable<number>): void {
@@ -178,9 +178,9 @@ export function createFacetSetCache({
 
   return {
     /**
-     * How many matches each value has; null: there is no room for its values.
-     * A facet has at most half of it. `place`: of the facet in documents.
-     * @throws {SetsGone} once for each set: then they are to be counted again.
+     * The number of matches with each value; null: there is no room for its values. One facet may use at most half of the memory.
+     * `place`: of the facet in documents.
+     * @throws {SetsGone} once for each removed set: then the sets must be counted again.
      */
     async add(db: Queryable, place: number, { sets, counts }: CountedSets): Promise<FacetCounts | null> {
       const arena = await loaded(db, place, sets)
@@ -238,8 +238,7 @@ class NumberedCounts implements FacetCounts {
 export const directCounts = ({ sets, counts }: CountedSets): FacetCounts => new NumberedCounts(null, sets, counts)
 
 /**
- * What was counted before, with what has changed since; null when they have other numbers, as everything was forgotten
- * meanwhile.
+ * Adds changes to earlier counts; null when their numbers differ, because everything was forgotten meanwhile.
  */
 export function sumOf(before: FacetCounts, change: FacetCounts): FacetCounts | null {
   if (!(before instanceof NumberedCounts && change instanceof NumberedCounts)) return null
@@ -267,7 +266,7 @@ const loadedAtOnce = 5000
 const fewer = 0.7
 /** Sets of which it is remembered that they are gone. */
 const mostGone = 10_000
-/** Times that sets are loaded while those of others take the room. */
+/** How often sets are loaded while sets of other facets take the memory. */
 const mostAttempts = 3
 
 function grown(array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {

@@ -27,7 +27,7 @@ export interface FacetColumn {
   readonly place: number | null
 }
 
-/** null: the column is not prepared for facets, or not for what this caller may know of the linked objects. */
+/** null: the column is not prepared for facets, or the prepared values include linked objects that this caller may not know. */
 export function facetColumn(facet: FacetPlan, plan: PostgresPlan, linked: LinkedObjects): FacetColumn | null {
   const { field } = facet
   if (field.kind === 'objecttype') return { facet, sql: documentSql('d.objecttype'), place: null }
@@ -53,7 +53,7 @@ function systemSql(sql: Sql, field: 'pool' | 'tags' | 'owner', plan: PostgresPla
   return where ? madeOf([sql], `case when ${accessSql(where, 'd')} then ${sql} end`) : sql
 }
 
-/** Where the caller sees a system field; null: everywhere. */
+/** The condition under which the caller sees a system field; null: everywhere. */
 export function systemVisibility(
   field: 'pool' | 'tags' | 'owner' | 'collections' | 'publish',
   { fields, fieldVisibility }: PostgresPlan,
@@ -66,7 +66,7 @@ export function systemVisibility(
   return visibilityOfTypes(types)
 }
 
-/** An object counts for all that stands above what it links to: where that stands is not for everybody to know. */
+/** Whether the caller may not know some ancestors. An object counts for its link target and all ancestors of that. */
 function hasHiddenPlaces({ column: { target } }: SearchField, linked: LinkedObjects): boolean {
   return target !== null && (target.hierarchical || target.polyhierarchical) && !linked.knowsAll(target)
 }
@@ -130,7 +130,7 @@ function collectorFacetSql(matches: string): string {
     join publish p on p.system_object_id = m.id group by 1) counted)`
 }
 
-/** Counts links, and what stands above those linked objects that the caller may read. */
+/** Counts linked objects, and those of their ancestors that the caller may read. */
 function linkFacetSql({ column }: SearchField, matches: string, plan: ReadablePlan): string {
   return `(with recursive link as materialized (
       select l.from_id, l.to_id from (${matches}) m

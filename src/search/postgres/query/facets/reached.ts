@@ -1,7 +1,7 @@
 /**
- * Facets of objects that links lead to. A document has the number of the set of its linked objects in each column, so the matches
- * are counted by sets first, and only those objects are looked at that are in one of the sets: what is asked of them, above all
- * whether the caller may read them, is asked once for each, however many matches link to it.
+ * Facets of objects behind links. A document has the number of the set of its linked objects in each column, so the matches are
+ * counted by sets first. Then only the objects in these sets are examined: conditions on them, above all the read rights of the
+ * caller, are checked once for each, however many matches link to it.
  */
 import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { SearchField } from '../../../plan/fields.ts'
@@ -18,7 +18,7 @@ export function reachedFacetSql(
 ): string {
   const [first, ...further] = steps as [LinkStep, ...LinkStep[]]
   const set = setSql(first.field, 'd', plan)
-  // Sets of links into a hierarchy also have what stands above: of these each match has links of its own.
+  // Sets of links into a hierarchy also contain the ancestors, so the links of each match are read.
   const exact = isHierarchy(first.field)
   const counted = exact
     ? `select d.id as key, ${set} as set, 1 as n from search_document d where ${matches}`
@@ -38,7 +38,7 @@ export function reachedFacetSql(
     ) ${countedSql(field, plan)})`
 }
 
-/** Number of the set of what a document links to, where the caller sees the link. */
+/** Number of the set of a document's link targets, where the caller sees the link. */
 function setSql(field: SearchField, alias: string, { slots, fieldVisibility }: PostgresPlan): string {
   const set = `case when ${alias}.objecttype = ${field.column.table.root.id} then ${alias}.facets[${slots.facet(field) ?? 0}] end`
   return String(seenSql(fieldVisibility.column(field), set, alias))
@@ -102,7 +102,7 @@ function valueSql(
   }
 }
 
-/** Each match counts once for a value; in a hierarchy also for what stands above those objects that the caller may read. */
+/** Each match counts once for a value; in a hierarchy also for those ancestors that the caller may read. */
 function countedSql(field: SearchField, plan: PostgresPlan): string {
   if (!isHierarchy(field)) {
     return `select array_agg(value) as labels, array_agg(n) as counts from (

@@ -11,8 +11,8 @@ export interface StoredCounts {
 }
 
 /**
- * How many matches each value has. A text is known by a set that has it, and its place there: a million values take twelve
- * megabytes, whatever their length.
+ * The number of matches with each value. A text is identified by a set that contains it, and its position there: a million values
+ * take twelve megabytes, whatever their length.
  */
 export async function countStored(db: Queryable, counted: CountedText): Promise<StoredCounts> {
   const { rows } = await db.query<Record<'ids' | 'sets' | 'places' | 'counts' | 'gone', string | null>>(

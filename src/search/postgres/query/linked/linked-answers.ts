@@ -9,11 +9,11 @@ interface Kept {
 }
 
 /**
- * What was found out about linked objects, by the `tsquery` that was asked. Most of it is about the caller, and asked by each of
- * their searches: whether there are objects that they may not see as others do.
+ * Cached answers about linked objects, by their `tsquery`. Most of them concern the caller, and each of their searches needs them:
+ * whether there are objects that they may not see as others do.
  */
 export interface LinkedAnswers {
-  /** undefined: not known of this moment of the index, in microseconds since 1970. */
+  /** undefined: not known for this moment of the index, in microseconds since 1970. */
   get(query: string, moment: number): LinkedIds | undefined
   keep(query: string, ids: LinkedIds, asOf: number): void
 }

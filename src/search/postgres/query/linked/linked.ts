@@ -1,7 +1,7 @@
 /**
- * Linked objects by what the caller may know of them. Documents hold the titles of what they link to, for those who may
- * read all of it. For others a search asks the linked objects themselves: which of those that the caller may read have
- * the words? A link to one of these is a lexeme like any other.
+ * Linked objects, as far as the caller may know them. Documents hold the titles of their link targets, for callers who may read all
+ * of these. For other callers a search first asks which of the readable linked objects have the words. A link to one of these is a
+ * lexeme like any other.
  */
 import type { Table } from '../../../../datamodel/model.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
@@ -22,15 +22,15 @@ export interface LinkedObjects {
   find(table: Table, node: Node): readonly number[] | null
   /** Whether no object of the type fulfils the condition, whoever may read it. */
   isEmpty(table: Table, node: Node): boolean
-  /** What documents under the alias `t` fulfil that the caller may read, as SQL without parameters. */
+  /** SQL without parameters: the condition that readable documents under the alias `t` fulfil. */
   readable(): string
   /** Whether the caller may know the titles of all objects of the type. */
   knowsAll(table: Table): boolean
-  /** What was found out, as a text. */
+  /** All answers as a text, for cache keys. */
   found(): string
 }
 
-/** Where linked objects are asked for, and what is known of them already. */
+/** The source of answers about linked objects, with the cached ones. */
 export interface LinkedSource {
   readonly db: Queryable
   readonly known: LinkedAnswers
@@ -40,7 +40,7 @@ export interface LinkedSource {
 }
 
 /**
- * Runs `use` to learn what it asks for, answers all of that with one statement, and gives what `use` is to be run with.
+ * Runs `use` to collect its questions, answers all of them with one statement, and returns the answers for the final run of `use`.
  */
 export async function findLinked(
   source: LinkedSource,
@@ -62,7 +62,7 @@ export async function findLinked(
     return answer ?? []
   }
   use(lookUp(fieldVisibility, readable, answers, want))
-  // What is known now can lead to more: whether a type is known as a whole, or there is such an object at all, comes first.
+  // Answers can lead to further questions: whether a type is known as a whole, or there is such an object at all, comes first.
   for (let round = 0; round < 3 && wanted.size > 0; round++) {
     await ask({ db: source.db, known, without: fieldVisibility.without, readable }, wanted, answers)
     wanted.clear()
@@ -71,7 +71,7 @@ export async function findLinked(
   return linked
 }
 
-/** Which objects of a type match; of those that the caller may read, or of all. */
+/** A question: which objects of a type match, either of all objects or of the readable ones. */
 interface Question {
   /** null: of any type. */
   readonly type: number | null
@@ -79,7 +79,7 @@ interface Question {
   readonly readable: boolean
 }
 
-/** What is found out of a few moments is asked anew. */
+/** The answers are not cached, because they are valid for a few moments only. */
 const notKept: LinkedAnswers = { get: () => undefined, keep: () => {} }
 
 interface Asking {
@@ -120,10 +120,10 @@ async function ask(
   }
 }
 
-/** A field visibility for one search: what hides something of a few objects at most is nothing where there are no such objects. */
+/** A field visibility for one search. An exception for a few objects is removed when no such objects exist. */
 export function fieldVisibilityWith(fieldVisibility: FieldVisibility, linked: LinkedObjects): FieldVisibility {
   if (fieldVisibility.whole) return fieldVisibility
-  // Many columns share a visibility, and each is asked for several times.
+  // Many columns share a visibility, and each is used several times.
   const known = new Map<Visibility, Visibility>()
   const settled = (visibility: Visibility): Visibility => {
     if (typeof visibility === 'string' || !visibility.unless) return visibility
@@ -144,7 +144,7 @@ export function fieldVisibilityWith(fieldVisibility: FieldVisibility, linked: Li
   }
 }
 
-/** `want`: what is said of what has not been asked yet. */
+/** `want`: gives a preliminary answer to a question that has not been asked yet. */
 function lookUp(
   fieldVisibility: FieldVisibility,
   readable: () => string,
@@ -156,12 +156,12 @@ function lookUp(
     const key = ofReader ? `${fieldVisibility.key} ${query}` : query
     const known = answers.get(key)
     if (known !== undefined) return known
-    // What nobody has asked beforehand is not known, which hides more than it must.
+    // A question that was not collected has no answer, which hides more than necessary.
     return want ? want(key, { type: table?.id ?? null, query, readable: ofReader }) : null
   }
   return {
     find: (table, node) => answer(table, node, true),
-    // Mostly there is none of any type, which is one question for all types.
+    // Mostly there is no such object of any type, which is one question for all types.
     isEmpty: (table, node) => answer(null, node, false)?.length === 0 || answer(table, node, false)?.length === 0,
     readable,
     knowsAll(table) {

@@ -10,7 +10,7 @@ type ByField = Extract<SortField, { by: 'field' }>
 /** Parents are followed so far up: there are no hierarchies as deep as that. */
 const highest = 100
 
-/** Stands between titles: less than whatever may follow in a key, so that what is below a title comes right behind it. */
+/** Separates titles. It is less than anything that can follow in a key, so that objects below a title come right behind it. */
 const separator = `'\\x00000000'::bytea`
 
 /**
@@ -42,7 +42,7 @@ export function parentSql({ languages, path }: Extract<SortField, { by: 'parent'
   return where === null ? sql : `case when ${where} then ${sql} end`
 }
 
-/** Where the caller sees above an object where it stands; null: everywhere. */
+/** The condition under which the caller sees the parents of the objects above; null: everywhere. */
 function parentSeen({ fields, fieldVisibility }: PostgresPlan): string | null {
   const types = [...fields.types.values()].map(({ table }) => ({
     id: table.id,

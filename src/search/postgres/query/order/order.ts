@@ -22,11 +22,11 @@ export interface OrderColumn {
   readonly sql: Sql
   /** The beginning of a value that may be long: indexes are made of these. */
   readonly head?: string
-  /** May be null; then it stands last, whatever the direction. */
+  /** Whether the value may be null. Null is sorted last, whatever the direction. */
   readonly nullable: boolean
-  /** The value as it is answered in `_sort`, given the name of the column. */
+  /** SQL of the value as `_sort` contains it, given the name of the column. */
   readonly shown: (column: string) => string
-  /** An answered value as a parameter; `id` is that of the hit that it was answered of. */
+  /** A value of `_sort` as a parameter; `id` is the id of the hit that had this value. */
   readonly parameter: (value: unknown, parameters: Parameters, id: unknown) => string
 }
 
@@ -65,7 +65,7 @@ function keyColumn(key: SortKey, sql: Sql): OrderColumn {
   return {
     key,
     sql,
-    // What is asked of other objects has no index.
+    // An order by data of other objects has no index.
     ...(isLong(key.field) && isOfDocument(sql) ? { head: headSql(sql.text) } : {}),
     nullable: true,
     shown: shownKeySql,
@@ -74,7 +74,7 @@ function keyColumn(key: SortKey, sql: Sql): OrderColumn {
   }
 }
 
-/** Keys of texts are as long as the texts; those of numbers, dates and truth values are short. */
+/** Whether keys may be long: keys of texts are as long as the texts; keys of numbers, dates and truth values are short. */
 export function isLong(field: SortField): boolean {
   if (field.by === 'standard' || field.by === 'parent') return true
   return field.by === 'field' && ['text', 'string', 'l10n', 'link'].includes(field.field.kind)
@@ -110,8 +110,8 @@ function seenKeySql({ others = [], steps = [], ...by }: ByField, context: Condit
 }
 
 /**
- * A key of the first object that the column links to, as far as the caller sees the link and may read the object. Within, `d` is
- * that object; the subselect of its id still means the one that links to it.
+ * A key of the first object that the column links to, as far as the caller sees the link and may read the object. Inside, `d` is
+ * that object; the subselect of its id still refers to the object that links to it.
  */
 function reachedKeySql({ field }: LinkStep, key: string, plan: PostgresPlan): Sql {
   const place = plan.slots.linked(field)
@@ -163,14 +163,14 @@ function keyText(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: 
   return only ? sql : `case when d.objecttype = ${type} then ${sql} end`
 }
 
-/** Words that count for the score; a pattern may stand for a thousand. */
+/** The highest number of words that count for the score; a pattern may match a thousand words. */
 const mostScored = 60
-/** What a match is worth wherever the words are; words of the title add up to one, of the subtitle up to a half. */
+/** The score of a match, wherever the words are. Words in the title add up to one more, in the subtitle up to a half. */
 const matchScore = 0.1
 
 /**
- * How well an object fits: each element by its boost, more where the words stand in title or subtitle, and more where
- * these are short. Only what could make a difference is looked at for each match.
+ * The score of an object: the boost of each element, more where the words are in the title or subtitle, and more where these are
+ * short. Only elements that could make a difference are evaluated for each match.
  */
 export function scoreSql(context: ConditionContext): Sql {
   const asked: Sql[] = []
@@ -188,7 +188,7 @@ export function scoreSql(context: ConditionContext): Sql {
   return madeOf(asked, terms.length === 0 ? '0::float8' : `(${terms.join(' + ')})::float8`)
 }
 
-/** Rank of the words among those of title and subtitle; null when the clause is not about these. */
+/** Rank of the words among those of title and subtitle; null when the clause does not cover these. */
 function namesSql(clause: TextClause, context: ConditionContext): string | null {
   const named = clause.targets.some(({ field }) => field === null || field.weight === 'A' || field.weight === 'B')
   const node = named ? scoreNode(clause, context) : null
@@ -227,7 +227,7 @@ function namesIn(fields: FieldCatalogue): readonly { readonly id: number; readon
   return found
 }
 
-/** Where each of the visibilities holds that its object type has; null: everywhere. */
+/** Objects for which all visibilities of their type hold; null: all objects. */
 function allSeen(visibilities: readonly { readonly id: number; readonly visibility: Visibility }[]): Node | null {
   const hidden = visibilities.flatMap(({ id, visibility }): Node[] => {
     const where = visibilityNode(visibility)
@@ -236,7 +236,7 @@ function allSeen(visibilities: readonly { readonly id: number; readonly visibili
   return hidden.length === 0 ? null : { op: 'not', of: anyOf(hidden) }
 }
 
-/** The words of a condition, without what says where they stand. */
+/** The words of a condition, without their fields. */
 function namesOf(node: Node): Node[] {
   const found = new Map<string, Node>()
   const walk = (each: Node): void => {
@@ -268,7 +268,7 @@ export function orderBy(columns: readonly OrderColumn[], names: readonly string[
   return columns.map((column, index) => directed(column, names[index] as string)).join(', ')
 }
 
-/** The same over the columns themselves, along their indexes: the beginnings first, then what these leave open. */
+/** The same over the columns themselves, along their indexes: the beginnings of keys first, then the whole keys. */
 export function orderByIndex(columns: readonly OrderColumn[]): string {
   return indexColumns(columns)
     .map(({ column, sql }) => directed(column, sql))
@@ -287,7 +287,7 @@ function directed({ key, nullable }: OrderColumn, sql: string): string {
   return `${sql}${direction}${nullable && key.descending ? ' nulls last' : ''}`
 }
 
-/** Condition for what stands behind the given hit. */
+/** Condition for the rows after the given hit. */
 export function afterSql(
   columns: readonly OrderColumn[],
   names: readonly string[],
@@ -309,7 +309,7 @@ export function afterSql(
   return alternatives.length === 0 ? 'false' : `(${alternatives.map((each) => `(${each})`).join(' or ')})`
 }
 
-/** null: nothing stands behind a missing value. */
+/** null: no rows come after a missing value. */
 function behindSql({ key, nullable }: OrderColumn, name: string, value: unknown, placeholder: string): string | null {
   if (value === null) return null
   const comparison = `${name} ${key.descending ? '<' : '>'} ${placeholder}`

@@ -1,6 +1,6 @@
 /**
- * Indexes in the order of sort keys, made by a job when somebody first sorts a large result by them: then its pages, however
- * deep, are read along the index. Nothing is made for orders that nobody asks for, so imports do not pay for them.
+ * Indexes in the order of sort keys, created by a job when a caller first sorts a large result by them: then its pages, however
+ * deep, are read along the index. Unused orders get no index, so they do not slow down imports.
  */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../../../jobs/service.ts'
@@ -15,7 +15,7 @@ import { headSql } from './sort-values.ts'
 /** Each costs time at every save. */
 const mostIndexes = 24
 const job = 'search.sort-index'
-/** What stands in the way (a full disk, a transaction that never ends) is mostly there the next time, too. */
+/** The cause of a failure (a full disk, a transaction that never ends) mostly still exists at the next attempt. */
 const maxAttempts = 5
 
 /** Milliseconds. */
@@ -32,7 +32,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
   /** Orders that this process has asked for. */
   const seen = new Set<string>()
   let asking: Promise<void> = Promise.resolve()
-  /** Names of those that there are, as they were last read. */
+  /** Names of the existing indexes, as they were last read. */
   let made: { readonly names: Promise<ReadonlySet<string>>; readonly until: number } | null = null
 
   function names(): Promise<ReadonlySet<string>> {
@@ -106,7 +106,7 @@ export function registerSortIndexes({ db, log, jobs }: { db: Db; log: Logger; jo
   jobs.register<SortIndex>(job, (order, { signal }) => makeSortIndex({ db, log }, order, signal), 'standard')
 }
 
-/** Makes the index, unless it is there or there are enough; what is being made when `signal` says stop leaves nothing behind. */
+/** Creates the index, unless it exists or there are enough. An index that is being created when `signal` aborts is removed. */
 export function makeSortIndex(
   { db, log }: { db: Db; log: Logger },
   order: SortIndex,
@@ -132,7 +132,7 @@ export function indexOf(plan: PostgresPlan): SortIndex | null {
   )
     return null
   const whole = sortKeySql(key.field, plan).text.replaceAll('d.', '')
-  // Whoever sees the values of some objects only sorts by something else.
+  // A caller who sees the values of some objects only sorts by another expression.
   if (key.field.by === 'field' && !isOpen(key.field.field, plan)) return null
   if (whole === 'null::bytea' || whole.startsWith('case ')) return null
   const long = isLong(key.field)
@@ -163,7 +163,7 @@ async function build({ on, atLength }: Building, log: Logger, { name, columns, p
   try {
     await atLength(`create index concurrently ${name} on search_document (${columns})${predicate}`)
   } catch (error) {
-    // Half of an index costs as much at each save as a whole one. Who comes next removes what cannot be removed at once.
+    // Half of an index costs as much at each save as a whole one. If it cannot be removed at once, the next job removes it.
     await on.query('set lock_timeout = 500')
     await on.query(`drop index if exists ${name}`).catch(() => {})
     throw error

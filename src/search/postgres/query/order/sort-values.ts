@@ -16,8 +16,8 @@ export function shownKeySql(key: string): string {
 }
 
 /**
- * The key that a hit carried, given the digits, and the id of the hit for what they leave out: looked up where it is. When the
- * object was changed since, the page begins with those that have the same beginning.
+ * The key of a hit, from the digits in its `_sort`. For a shortened key, the rest is read from the document with the id of the hit.
+ * If the object was changed since, the page begins with the keys that have the same beginning.
  */
 export function carriedKeySql(
   value: string,

@@ -1,4 +1,4 @@
-/** Results that were found before: what is still good, and what can be made good again by what has changed since. */
+/** Cached results: reuses valid ones, and brings others up to date by the changes since. */
 import { heapBytes, stringBytes } from '../../../../platform/memory/byte-cache.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { FacetCounts, Hit, SearchOutcome, SearchPlan } from '../../../plan/plan.ts'
@@ -12,10 +12,10 @@ import { type Difference, readDifference } from './difference.ts'
 import { countsKey, pageKey } from './plan-key.ts'
 import { createResultCache, type Kept } from './result-cache.ts'
 
-/** Number of matches, facets and ranges: what all pages of a search share. */
+/** Number of matches, facets and ranges: the part that all pages of a search share. */
 export type Counts = Omit<SearchOutcome, 'hits'>
 
-/** A part of a result, and the state of the index that it has: moment of its last batch, in microseconds since 1970. */
+/** A part of a result, with the state of the index that it was read from: moment of its last batch, in microseconds since 1970. */
 export interface Part<T> {
   readonly value: T
   readonly asOf: number
@@ -28,17 +28,17 @@ export interface Asked {
   readonly plan: PostgresPlan
   /** Moment of the last batch of the index when it was asked, or later; in microseconds since 1970. */
   readonly moment: () => Promise<number>
-  /** What was looked up for its conditions, as a text. */
+  /** The data that was looked up for its conditions, as a text. */
   readonly lookedUp: string
   readonly start: () => Statement
   readonly target: Queryable
   readonly columns: readonly FacetColumn[]
 }
 
-/** What is known of a result as it is now. */
+/** A result that is up to date. */
 export interface Renewed {
   readonly counts: Part<Counts>
-  /** null: to be read. */
+  /** null: the page must still be read. */
   readonly page: Page | null
 }
 
@@ -91,11 +91,11 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
     return { ...before, count: before.count + difference.count, facets }
   }
 
-  /** By what has changed since; null where that cannot be told, or is too much. */
+  /** Brings a result up to date by the changes since; null where they are not known, or too many. */
   async function broughtUp(asked: Asked, kept: Kept<Counts>, page: Page | null): Promise<Renewed | null> {
     const { plan, columns } = asked
     const { count } = kept.value
-    // What is not counted with the matches was counted a moment after them.
+    // Parts that are counted by statements of their own may belong to a later moment than the matches.
     if (count < fewest || columns.length < plan.aggregations.length) return null
     const difference = await readDifference(asked.target, asked.start(), {
       asOf: kept.asOf,
@@ -140,11 +140,11 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       return found
     },
 
-    /** Terms that searches like the plan have found much with: to compare them by, whatever has changed since. */
+    /** Terms with many matches in earlier searches like the plan. They are for comparison only, whatever has changed since. */
     knownTerms: (plan: SearchPlan): ReadonlyMap<string, number> =>
       cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms,
 
-    /** Those of which there are few are looked at as quickly. */
+    /** Terms with few matches are not cached: counting them again is just as quick. */
     keepTerms(plan: SearchPlan, terms: readonly FoundTerm[]): void {
       if (isTimely(plan)) return
       const before = cache.get<ReadonlyMap<string, number>>(termsKey(plan))?.value ?? noTerms
@@ -158,13 +158,13 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       cache.set(termsKey(plan), { value: known, asOf: 0, lookedUp: '', bytes: known.size * bytesOfTerm })
     },
 
-    /** The index has changed since, but what was a large result hardly became a small one. */
+    /** Whether the result was large. The index has changed since, but a large result hardly became a small one. */
     wasLarge: (plan: SearchPlan, than: number): boolean =>
       (cache.get<Counts>(countsKey(plan))?.value.count ?? 0) > 2 * than,
   }
 }
 
-/** Of the names and ranges all, of the facets what they say themselves. */
+/** The size: all names and ranges, and the sizes that the facets report. */
 function bytesOf({ facets, ranges }: Counts): number {
   let bytes = heapBytes(ranges)
   for (const [name, facet] of facets) bytes += 200 + heapBytes(name) + facet.bytes

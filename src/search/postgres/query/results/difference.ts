@@ -1,7 +1,7 @@
 /**
- * What has changed of a result since it was kept. A document that became something else since then took out of the result
- * what it was (`search_previous_document`), and put into it what it is; all others count as they did. To look at the changed ones
- * costs little beside going through all matches anew, which is what a word like `the` would ask for after every save.
+ * The changes of a result since it was cached. A document that changed since then no longer counts with its old version
+ * (`search_previous_document`), and counts with its new one; all others count as before. Examining the changed documents costs
+ * little in comparison with all matches, which a search for a word like `the` would otherwise walk through after every save.
  */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { Hit } from '../../../plan/plan.ts'
@@ -19,7 +19,7 @@ export interface Difference {
   readonly count: number
   /** By column; counts may be negative. */
   readonly facets: readonly CountedText[]
-  /** None of what changed stands, or stood, before the end of the page. */
+  /** Whether none of the changed documents is, or was, before the end of the page. */
   readonly samePage: boolean
 }
 
@@ -29,11 +29,11 @@ export interface Since {
   /** Changed documents from which on all is found anew. */
   readonly most: number
   readonly columns: readonly FacetColumn[]
-  /** The last hit of a full page; null: whatever changes can be on it. */
+  /** The last hit of a full page; null: any change may affect the page. */
   readonly last: Hit | null
 }
 
-/** null: it cannot be told, or too much has changed. */
+/** null: the changes are not known, or too many. */
 export async function readDifference(
   db: Queryable,
   { context, parameters, where }: Statement,

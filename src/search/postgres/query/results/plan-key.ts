@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto'
 import type { SearchPlan } from '../../../plan/plan.ts'
 
-/** What the number of matches and the facets depend on. */
+/** The parts of a plan that the number of matches and the facets depend on. */
 export const countsKey = remembered((plan) =>
   keyOf(plan, { scope: digestOf(plan.scope), aggregations: plan.aggregations }),
 )
 
-/** What the page depends on. */
+/** The parts of a plan that the page depends on. */
 export const pageKey = remembered((plan) => {
   const { scope, score, sort, after, offset, limit } = plan
   return keyOf(plan, { scope: digestOf(scope), score: digestOf(score), sort, after, offset, limit })
@@ -36,7 +36,7 @@ function keyOf(plan: SearchPlan, parts: object): string {
 
 const textOf = (parts: object): string => JSON.stringify(parts, plain)
 
-/** Of what may be long, and stands in several keys. */
+/** Digests of parts that may be long and are used in several keys. */
 const digests = new WeakMap<object, string>()
 
 function digestOf(part: object): string {

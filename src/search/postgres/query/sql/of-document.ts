@@ -1,15 +1,18 @@
-/** Conditions that a document alone fulfils or does not, so that it can be told by its moment whether they still hold. */
+/**
+ * Marks SQL conditions that depend on a document alone. The moment of the document's last change tells whether their result is
+ * still valid.
+ */
 
-/** What conditions on documents and their values are made of. */
+/** Columns that conditions on documents use. */
 export const conditionColumns =
   'id, objecttype, deleted, created_at, modified_at, facets, sort_keys, names, far_keys, lexemes, access, access_set, people_set'
 
-/** Characters of conditions that take longer to be compared with a document than the index takes for many. */
+/** Length of a condition in characters. Comparing a longer one with one document takes longer than the index takes for many. */
 export const longestCondition = 40_000
 
 /**
- * SQL about the document alone, wherever it is: not about its rows, its links, other objects, or the time. Whoever writes it says
- * so; whatever else becomes of it in a text says nothing, so nobody keeps what that finds.
+ * SQL that depends on the document alone: not on its rows, its links, other objects, or the time. The author of the SQL marks it
+ * so. Concatenated plain text is not marked, so results of it are not cached.
  */
 export class DocumentSql {
   readonly text: string
@@ -23,12 +26,12 @@ export class DocumentSql {
   }
 }
 
-/** A text says nothing of what it depends on. */
+/** A plain text has no information about its dependencies. */
 export type Sql = string | DocumentSql
 
 export const documentSql = (text: string): DocumentSql => new DocumentSql(text)
 
-/** About the document alone where all are that it is made of. */
+/** Depends on the document alone if all of its parts do. */
 export const madeOf = (parts: readonly Sql[], text: string): Sql =>
   parts.every(isOfDocument) ? new DocumentSql(text) : text
 

@@ -1,11 +1,11 @@
 /**
- * Parameters of one statement. What a part of a condition added may be left out with it, and PostgreSQL refuses
- * parameters that the statement does not use; so they are numbered when the statement is complete.
+ * Parameters of one statement. A part of a condition may be left out with its parameters, and PostgreSQL refuses parameters that
+ * the statement does not use. So they are numbered when the statement is complete.
  */
 export class Parameters {
   readonly #values: unknown[] = []
 
-  /** Stands for a new parameter, with its type where PostgreSQL must be told. */
+  /** The placeholder of a new parameter, with its type where PostgreSQL needs it. */
   add(value: unknown, type = ''): string {
     this.#values.push(value)
     return `{{${this.#values.length - 1}}}${type === '' ? '' : `::${type}`}`
@@ -46,12 +46,13 @@ export const atMicroseconds = (at: string): string =>
   `(timestamptz '1970-01-01 00:00:00+00' + ${at} * interval '1 microsecond')`
 
 /**
- * A `tsquery` that PostgreSQL reads when the first row needs it, which may be none: the rights of a caller with a thousand pools
- * take a millisecond to be read. The inner `offset 0` keeps the planner from reading it: what it pulls up is a constant to it.
+ * A `tsquery` that PostgreSQL reads when the first row needs it, possibly never: reading the rights of a caller with a thousand
+ * pools takes a millisecond. The inner `offset 0` keeps the planner from pulling the subquery up, which would make the text a
+ * constant and read it at once.
  */
 export const lateQuery = (text: string): string => `(select q::tsquery from (select ${text} as q offset 0) late)`
 
-/** A value that stands in a statement itself. */
+/** A value written into the text of a statement. */
 export function inlineSql(value: string | number | Buffer, type: string): string {
   const text = Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(value)
   return `'${text.replaceAll("'", "''")}'::${type}`

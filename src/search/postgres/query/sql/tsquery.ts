@@ -6,9 +6,9 @@ export type Node =
   | { readonly lexeme: string; readonly prefix?: boolean }
   | { readonly op: 'and' | 'or' | 'phrase'; readonly of: readonly Node[] }
   | { readonly op: 'not'; readonly of: Node }
-  /** Only of objects in the place: where the caller sees what the condition is about. */
+  /** Only for objects in the place, where the caller sees the field of the condition. */
   | { readonly op: 'seen'; readonly place: Expression; readonly of: Node }
-  /** Lexemes of which the shared access set of a document knows, too (index/access-sets.ts). */
+  /** Lexemes that are also part of the shared access set of a document (index/access-sets.ts). */
   | { readonly op: 'shared'; readonly of: Node }
   | Member
   | Linked
@@ -21,8 +21,8 @@ export interface Member {
 }
 
 /**
- * A link through the column (`code`) to an object of the type `target` that matches; candidates have one that may.
- * `ids`: these objects, where they are known. `readable`: what those fulfil that the caller may read, as SQL for the alias `t`.
+ * A link through the column (`code`) to an object of the type `target` that matches; candidates have a link that may match. `ids`:
+ * these objects, where they are known. `readable`: the condition for objects that the caller may read, as SQL for the alias `t`.
  */
 export interface Linked {
   readonly op: 'linked'
@@ -67,14 +67,14 @@ function sharedIn(node: Node): { readonly node: Node; readonly query: string } |
   return { node: shared, query: lastingQuery(shared.of) }
 }
 
-/** Whether the node is a `tsquery` as it stands. */
+/** Whether the node can be written as a `tsquery` without changes. */
 export function isPlain(node: Node): boolean {
   if (!('op' in node)) return true
   if (node.op === 'seen' || node.op === 'linked' || node.op === 'shared' || node.op === 'member') return false
   return node.op === 'not' ? isPlain(node.of) : node.of.every(isPlain)
 }
 
-/** Does whatever matches contain one of the lexemes? Otherwise no index could find it. */
+/** Whether every match contains one of the lexemes. Otherwise no index could find it. */
 export function isPositive(node: Node): boolean {
   if (!('op' in node)) return true
   if (node.op === 'not' || node.op === 'member') return false
@@ -95,7 +95,7 @@ export function tsquery(node: Node): string {
 
 const queries = new WeakMap<Node, string>()
 
-/** The same, remembered: for what is asked by many searches. */
+/** The same, cached: for conditions that many searches use. */
 export function lastingQuery(node: Node): string {
   let query = queries.get(node)
   if (query === undefined) {

@@ -7,9 +7,9 @@ import { atMicroseconds, microseconds } from '../sql/sql.ts'
 import type { Statement } from './statements.ts'
 
 /**
- * Changes in their order. Of objects that are found, or may be read and do not match (any more), by the moment at which
- * their documents became what they are; of others by the moment at which they moved out of sight: `search_tombstone` has who
- * could see them until then. So what happens behind the end of a window takes nothing out of it but what the next one tells.
+ * Changes in their order. Objects that are found, or that may be read and do not match (any more), have the moment at which their
+ * documents last changed. Other objects have the moment at which they became invisible: `search_tombstone` records who could see
+ * them until then. So a later change removes nothing from a window unless the next window reports it.
  */
 export async function readChanges(db: Queryable, statement: Statement, window: ChangesWindow): Promise<ChangesPage> {
   const { plan, parameters } = statement
@@ -26,7 +26,7 @@ export async function readChanges(db: Queryable, statement: Statement, window: C
       : ''
   const limit = parameters.add(window.limit, 'int')
   const known = `((${there}) or (not d.deleted and ${readableSql(plan, 'd')}))`
-  // Who begins at the beginning has seen nothing that could be gone.
+  // A follower that begins without a moment has seen no objects that could be gone.
   const fresh = window.since === null
   const gone = `union all
          (select f.id, max(f.until) as at, false as there

@@ -1,4 +1,4 @@
-/** What is measured of all matches beside their number and facets: periods, values by term, cells of a map, bounds. */
+/** Measurements of all matches beside their number and facets: periods, values by term, cells of a map, bounds. */
 import { AppError } from '../../../../platform/errors.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import { hashBits } from '../../../geo/geohash.ts'
@@ -100,7 +100,7 @@ async function stats(db: Queryable, statement: Statement, { field, value }: Of<'
   return { kind: 'stats', terms: found }
 }
 
-/** Keys of the nested tables that both columns stand in. */
+/** Keys of the nested tables that contain both columns. */
 function sharedPath(one: SearchField, other: SearchField): readonly string[] {
   const keys: string[] = []
   for (const [index, table] of one.path.entries()) {
@@ -110,7 +110,7 @@ function sharedPath(one: SearchField, other: SearchField): readonly string[] {
   return keys
 }
 
-/** The values of a column in a row, of which there are several only in nested tables: an expression, and what it needs. */
+/** The values of a column in a row; only nested tables have several. Gives an expression, and the joins that it needs. */
 function valuesSql(
   { path, column }: SearchField,
   row: string,
@@ -126,7 +126,7 @@ function valuesSql(
   return { value: `${alias}.value`, join: `left join lateral (${found}) ${alias} on true` }
 }
 
-/** What a stored value counts under. */
+/** The label under which a stored value is counted. */
 function labelSql({ kind }: SearchField, value: string, { plan, parameters }: Statement): string {
   if (kind === 'l10n') {
     const texts = plan.languages.map((language) => `${value} ->> ${parameters.add(language, 'text')}`)

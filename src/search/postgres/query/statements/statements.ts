@@ -29,7 +29,7 @@ export interface Statement {
   readonly scattered: boolean
 }
 
-/** How conditions are written, where there are several ways. */
+/** The form of conditions, where there are several. */
 export type StatementForm = Pick<ConditionContext, 'byKeys'>
 
 export function startStatement(
@@ -65,7 +65,7 @@ export function startStatement(
 const withAsked = (where: Sql | null) => ({
   where,
   asked: where === null ? 0 : String(where).split('d.lexemes @@ {{').length - 1,
-  /** Lexemes of objects that links lead to, or of those that lead there (conditions/links.ts). */
+  /** Whether the statement compares lexemes of linked objects (conditions/links.ts). */
   ofLinked: /\bd[ulj]+\.lexemes @@ \{\{/.test(String(where)),
 })
 
@@ -150,7 +150,7 @@ function hitsOf(plan: PostgresPlan, rows: readonly HitRow[]): Hit[] {
   }))
 }
 
-/** How many matches PostgreSQL expects: so many as it plans with, found out without looking at any. */
+/** The number of matches that PostgreSQL's planner expects, computed without reading any. */
 export async function estimate(db: Queryable, { parameters, where }: Statement): Promise<number> {
   const { rows } = await db.query<{ 'QUERY PLAN': readonly [{ Plan: { 'Plan Rows': number } }] }>(
     ...parameters.statement(`explain (format json) select from search_document d where ${where}`),
@@ -170,7 +170,7 @@ export async function runCounts(
   if (columns.length > mostGroupings) {
     const first = await runCounts(db, start, columns.slice(0, mostGroupings))
     const rest = await runCounts(db, start, columns.slice(mostGroupings))
-    // What was counted of two states is good for this answer, but not to be kept.
+    // Counts of two states of the index are good for this answer, but must not be cached.
     const asOf = first.asOf === rest.asOf ? rest.asOf : 0
     return { ...rest, asOf, facets: [...first.facets, ...rest.facets] }
   }
@@ -226,7 +226,7 @@ export function runPage(db: Queryable, statement: Statement): Promise<Paged> {
   )
 }
 
-/** What stands among some objects, from `offset` on, whatever the statement asks for. */
+/** A page of the given objects from `offset` on, whatever page the statement is for. */
 export async function readHits(
   db: Queryable,
   { plan, context, parameters }: Statement,
@@ -270,7 +270,7 @@ async function runParts(
   return { hits: hitsOf(plan, rows[0]?.page ?? []), asOf: rows[0]?.asOf ?? 0 }
 }
 
-/** What stands behind a hit, in parts that each are one stretch of an index: first the values, then those without. */
+/** The rows after a hit, in parts that each are one section of an index: first rows with values, then rows without. */
 function behind(
   order: readonly OrderColumn[],
   sorted: readonly string[],
@@ -303,9 +303,9 @@ export async function runRanges(
   return rows[0]?.counts ?? []
 }
 
-/** Compiles all parts of a search, to learn what is to be known for it beforehand. */
+/** Compiles all parts of a search, to collect the data that it needs. */
 export function compileAll(plan: PostgresPlan, expansions: Expansions, linked: LinkedObjects): void {
-  // Ranges ask nothing of linked objects, and by their keys they take least.
+  // Ranges need no data of linked objects, and compiling them by keys is cheapest.
   const { context } = startStatement(plan, expansions, linked, { byKeys: true })
   scopeSql(plan.scope, 'd', context)
   orderColumns(context)

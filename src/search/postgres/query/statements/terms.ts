@@ -11,7 +11,7 @@ import type { Expansions } from '../words/text.ts'
 /** No word and no token is longer (document/analyze.ts). */
 const longestTerm = 200
 
-/** Parameters of conditions on a term: what has the placeholder has the term of `c` in its place. */
+/** Parameters of conditions on a term: the column of `c` replaces the placeholder. */
 class TermParameters extends Parameters {
   readonly #placeholder: string
 
@@ -33,13 +33,13 @@ export interface TermContext {
   readonly linked: LinkedObjects
 }
 
-/** From so many matches on a term is counted as a search of its own, whose result is kept. */
+/** A term with at least this number of matches is counted by a search of its own, whose result is cached. */
 export const frequent = 500
 
 /**
- * Terms are looked at one after the other, in the order of the source, until enough of them find something: nothing else of
- * the dictionary is read, and what no search of the caller finds leaves no trace but the time. Of those that are `known` it is
- * enough to find them. The inner `offset 0` keeps PostgreSQL from counting once for the condition and once more for the answer.
+ * Terms are tried one after the other, in the order of the source, until enough of them find some object. Nothing else of the
+ * dictionary is read. A term that no search of the caller finds has no effect but its time. For `known` terms one match is enough.
+ * The inner `offset 0` keeps PostgreSQL from counting once for the condition and once more for the answer.
  */
 export async function findTerms(
   db: Queryable,
@@ -114,10 +114,10 @@ function sourceSql(source: TermSource, parameters: Parameters): string {
   }
 }
 
-/** More of what is known would be sent for nothing. */
+/** The highest number of known terms to send. More would be useless. */
 const mostKnown = 500
 
-/** Of what is known of terms that which the source may have. */
+/** The known terms that the source may contain. */
 export function knownAmong(known: ReadonlyMap<string, number>, source: TermSource): Readonly<Record<string, number>> {
   if (source.is === 'listed') return {}
   const { match } = source

@@ -1,8 +1,7 @@
 /**
- * Words that one caller may know: those of objects that they may read, as far as they see where they stand. The
- * dictionary has the words of all objects, those of the trash too, and does not know who sees them. Whatever comes of a
- * pattern (what is found, how well it fits, whether it stands for too much) depends on the words that it stands for; so
- * a word that a caller cannot know must not be among them.
+ * Words that one caller may know: words of objects that they may read, in fields that they see. The dictionary has the words of all
+ * objects, including the trash, and does not know who sees them. Every result of a pattern (matches, scores, whether it matches too
+ * many words) depends on the words that match it. So words that a caller cannot know must not be among them.
  */
 
 import type { SearchPlan, TextTarget } from '../../../plan/plan.ts'
@@ -22,17 +21,17 @@ export interface WordTarget {
   readonly types: SourceContext['types']
 }
 
-/** What a document must fulfil to show the caller a word: `tsquery`s with a placeholder for the word. */
+/** The conditions for a document to show the caller a word: `tsquery`s with a placeholder for the word. */
 export interface KnownWord {
-  /** The word is there at all: few lexemes, for the index. */
+  /** The word occurs at all: few lexemes, for the index. */
   readonly present: string
-  /** It stands where the caller sees it. */
+  /** The word occurs in a field that the caller sees. */
   readonly seen: string
-  /** Other ways to see it: where it stands, and what else is asked of the document, as a place in `Places`. */
+  /** Other ways to see the word: the lexemes of the field, and a further condition on the document, as a number of `Places`. */
   readonly through: readonly { readonly query: string; readonly place: number }[]
 }
 
-/** What is asked of documents beside lexemes, as SQL for the alias `d`: the same for all words. */
+/** Further conditions on documents beside lexemes, as SQL for the alias `d`: the same for all words. */
 export class Places {
   readonly #known = new Map<string, number>()
 
@@ -89,13 +88,13 @@ export function knownWord(
   }
 }
 
-/** Lexemes that a document has, and what is asked of it besides: all of it holds. */
+/** Lexemes of a document, and further conditions. All must hold. */
 interface Way {
   readonly lexemes: readonly Node[]
   readonly besides: readonly Node[]
 }
 
-/** The alternatives of a condition in which words stand where they are seen. */
+/** The alternatives of a condition under which words are visible. */
 function waysOf(node: Node): Way[] {
   if (isPlain(node)) return [{ lexemes: [node], besides: [] }]
   if ('op' in node && node.op === 'or') {
@@ -124,7 +123,7 @@ function isOfWords(node: Node): boolean {
   return Array.isArray(node.of) ? node.of.some(isOfWords) : isOfWords(node.of as Node)
 }
 
-/** Titles are asked of the linked objects, so nobody asks this. */
+/** Titles are looked up in the linked objects, so these functions are not used. */
 const noneLinked: SourceContext['linked'] = {
   find: () => [],
   isEmpty: () => false,

@@ -1,6 +1,6 @@
 /**
- * The texts of an object that a search may use: columns, and `_fulltext`, each as far as the caller sees it. What is
- * asked of a text is given as a function of how its words are written.
+ * The texts of an object that a search may use: columns, and `_fulltext`, each as far as the caller sees it. A condition on a text
+ * is a function of the lexeme form of its words.
  */
 import type { Table } from '../../../../datamodel/model.ts'
 import type { FieldVisibility, Visibility } from '../../../plan/field-visibility.ts'
@@ -28,10 +28,10 @@ export interface SourceContext {
   readonly linked: LinkedObjects
 }
 
-/** How one kind of lexeme is written: for a word, and for all that begin alike. */
+/** Writes one kind of lexeme: for a word, or for all words with the same beginning. */
 export type Writer = (word: string) => string
 
-/** What is asked of one text, given how its words are written; null: nothing can match. */
+/** A condition on one text, given the lexeme form of its words; null: nothing can match. */
 export type Asked = (write: Writer) => Node | null
 
 /** One text of an object that a search may use. */
@@ -56,7 +56,7 @@ function columnSources(field: SearchField, languages: readonly string[] | null, 
   })
 }
 
-/** Titles are those of objects that the caller may read: then the object that links to them has their words too. */
+/** For titles of readable objects. The object that links to them then has their words too. */
 function titleNode(field: SearchField, asked: Asked, own: Node, { linked }: SourceContext): Node | null {
   const table = field.column.target
   if (!table || linked.knowsAll(table)) return own
@@ -138,7 +138,7 @@ function seenSource(visibility: Visibility, source: Source): Source {
   }
 }
 
-/** What was asked last of types that begin with this one: a search asks for the same several times. */
+/** The last node for types that begin with this one: a search needs the same node several times. */
 const lastFrom = new WeakMap<TypeFields, { readonly names: string; readonly node: Node }>()
 
 function fromNode(types: readonly TypeFields[]): Node {
@@ -152,7 +152,7 @@ function fromNode(types: readonly TypeFields[]): Node {
   return node
 }
 
-/** Words of objects whose `_fulltext` is made of the columns that today's masks put there. */
+/** Words of objects whose `_fulltext` consists of the columns that the current masks put there. */
 function fromTypes(types: readonly TypeFields[], write: Writer): Source {
   if (types.length === 0) return () => null
   const from = fromNode(types)
@@ -167,7 +167,7 @@ function either(nodes: readonly (Node | null)[]): Node | null {
   return possible.length === 0 ? null : anyOf(possible)
 }
 
-/** The columns whose texts are `_fulltext`, as far as their words are kept per column. */
+/** The columns of `_fulltext`, as far as they have words of their own in the index. */
 export function fulltextColumns(target: TextTarget, context: SourceContext): Source[] {
   return fulltextFields(context).flatMap((field) => columnSources(field, target.languages, context))
 }

@@ -18,10 +18,10 @@ import {
   wholeFulltext,
 } from './sources.ts'
 
-/** Terms of a dictionary (0: words, else the id of a `string` column) that patterns stand for. */
+/** Terms of a dictionary (0: words, else the id of a `string` column) that match patterns. */
 export interface Expansions {
   terms(dictionary: number, pattern: Pattern): readonly string[]
-  /** What was found out, as a text. */
+  /** All results as a text, for cache keys. */
   found(): string
 }
 
@@ -72,7 +72,7 @@ function wordNodes(clause: TextClause, context: TextContext): Node[] {
   return [allOf(perWord.map(anyOfShared))]
 }
 
-/** Every part of the text, or what stands for it: several words side by side. */
+/** Every part of the text, or one of its synonyms: several words in a row. */
 function synonymNodes(
   { targets }: TextClause,
   parts: readonly Alternatives[],

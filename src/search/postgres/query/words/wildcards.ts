@@ -1,4 +1,4 @@
-/** Words and tokens that patterns stand for, from the dictionary that indexing fills. */
+/** Words and tokens that match patterns, from the dictionary that indexing fills. */
 
 import { AppError } from '../../../../platform/errors.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
@@ -10,7 +10,7 @@ import { readableSql } from '../access/visibility.ts'
 import { knownWord, knownWordSql, Places, type WordTarget } from './known-words.ts'
 import type { Expansions } from './text.ts'
 
-/** Terms that one pattern may stand for. */
+/** The highest number of terms that one pattern may match. */
 const mostTerms = 1024
 
 const noExpansions: Expansions = { terms: () => [], found: () => '' }
@@ -31,7 +31,7 @@ interface Databases {
 }
 
 /**
- * Looks up all patterns of a plan, with one statement for words and one for tokens: those of the dictionary that the
+ * Looks up all patterns of a plan, with one statement for words and one for tokens. Finds only terms of the dictionary that the
  * caller may know.
  * @throws {AppError} `WildcardExpandedToTooManyTerms`
  */
@@ -51,7 +51,7 @@ export async function expandWildcards(databases: Databases, plan: PlanToExpand):
       throw new AppError('WildcardExpandedToTooManyTerms', { pattern: pattern.slice(0, 200), most: mostTerms })
     }
   }
-  // In the order in which the dictionary gives them they would tell which objects were there first.
+  // The order of the dictionary would disclose which objects were created first.
   for (const terms of found.values()) terms.sort()
   return {
     terms: (dictionary, pattern) => found.get(keyOf(dictionary, likeOf(pattern))) ?? [],
@@ -143,7 +143,7 @@ function wantedBy(plan: SearchPlan): Wanted[] {
   }
 }
 
-/** Wildcards alone are ignored; a plain word and one that ends with a star are looked up in the index itself. */
+/** Wildcards alone are ignored; the index itself looks up a plain word, and one that ends with a star. */
 function needsDictionary({ parts }: Pattern): boolean {
   if (parts.every((part) => 'wildcard' in part) || parts.length === 1) return false
   const [first, second] = parts

@@ -8,7 +8,7 @@ import { covers } from './system-rights.ts'
 import { findGroupSummaries } from './users/store.ts'
 
 /**
- * Whoever makes an account is put into these groups: to name one takes what it takes to put a user into it.
+ * New accounts are put into these groups. To configure a group here, the actor needs the rights for putting a user into it.
  * @throws {AppError} `ColumnNeedsSystemRoot`
  */
 export async function requireMayJoin(
@@ -30,8 +30,8 @@ export async function requireMayJoin(
 }
 
 /**
- * Who says which directory is asked decides who is who of its users, and which groups they come into by what it says of them. So
- * it takes what these users and groups have.
+ * The choice of a directory decides who its users are, and which groups they are put into by its data. So the actor needs all
+ * rights of these users and groups.
  * @throws {AppError} `ColumnNeedsSystemRoot`
  */
 export async function requireMayTrust(

@@ -5,8 +5,8 @@ import type { PersonRight } from './person-rights.ts'
 import { covers, mergeSystemRights } from './system-rights.ts'
 
 /**
- * What an actor may do with a user or group that it may read, by grants on it, by system rights, or because it is itself
- * (`_generated_rights`). What a single save would have to reach (`reachOf`) is not looked at here.
+ * The rights of an actor on a user or group that it may read: by grants on it, by system rights, or because it is the same user
+ * (`_generated_rights`). The full reach that a single save requires (`reachOf`) is not checked here.
  */
 
 const always: readonly PersonRight[] = ['bag_read']
@@ -41,7 +41,7 @@ export function effectiveOnGroup(
 ): readonly PersonRight[] {
   const manager = systemRight(actor, 'system.group')
   if (!actor.isRoot && !manager) {
-    // Names and grants of groups change with `system.group` alone; who has `acl` sees the grants.
+    // Names and grants of groups change with `system.group` alone; holders of `acl` see the grants.
     return onGroups.filter((right) => always.includes(right) || (['acl', 'link'].includes(right) && held.has(right)))
   }
   const within = actor.isRoot || covers(actor.systemRights, group.systemRights)

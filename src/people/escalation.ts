@@ -7,9 +7,9 @@ import type { RightsHooks } from './record-input.ts'
 import { covers } from './system-rights.ts'
 
 /**
- * Whether the actor has, or may make itself have, all that the principals (`u5`, `g3`) reach besides system rights: whoever
- * manages users and groups could act as such a user or be in such a group, and must not become more by it. Counted are
- * grants on pools and object types, what belongs to groups, and the explicit right `link`, to put users into a group.
+ * Whether the actor has, or can give itself, everything that the principals (`u5`, `g3`) reach besides system rights. An actor who
+ * manages users and groups could act as such a user or be in such a group, and must not gain rights by it. The check covers grants
+ * on pools and object types, records owned by groups, and the explicit right `link`, to put users into a group.
  */
 export type Reaches = (principals: readonly string[]) => Promise<boolean>
 
@@ -23,11 +23,11 @@ interface LinkedGroup {
 interface Linker {
   readonly who: string
   readonly now: boolean
-  /** Has `link` itself. */
+  /** Whether it has `link` itself. */
   readonly direct: boolean
 }
 
-/** Looks only when asked, and never for root. */
+/** Reads the database only when it is called, and never for root. */
 export function reachOf(actor: Actor, rights: RightsHooks, from: Queryable): Reaches {
   let linked: Promise<readonly LinkedGroup[]> | undefined
 
@@ -38,7 +38,7 @@ export function reachOf(actor: Actor, rights: RightsHooks, from: Queryable): Rea
     const changesGroups = hasSystemRight(actor, 'system.group')
     const usable = ({ now, direct }: Linker) => now && (direct || changesGroups)
     const held = ({ systemRights }: LinkedGroup) => covers(actor.systemRights, systemRights)
-    // What the actor is, and what it may make itself to be.
+    // The principals of the actor, and of the groups that it can put itself into.
     const own = withLinked(
       principalsOf(actor),
       groups.filter(held).map((group) => ({ ...group, linkers: group.linkers.filter(usable) })),
@@ -62,7 +62,7 @@ function withLinked(principals: readonly string[], groups: readonly LinkedGroup[
   return all
 }
 
-/** Groups that somebody has the right `link` on, with everybody who has it now or will have it. */
+/** Groups with a grant of the right `link` or `acl`, with all principals who have it now or will have it. */
 async function groupsWithLinkers(from: Queryable): Promise<readonly LinkedGroup[]> {
   const { rows } = await from.query<LinkedGroup>(
     `select t.id, t.system_rights as "systemRights",

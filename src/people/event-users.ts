@@ -1,7 +1,10 @@
 import type { EventLogOptions, EventUsers } from '../events/service.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
-/** What the event log asks about users: who is in a group, whom a reference names, fields to copy into events. */
+/**
+ * The functions that the event log needs about users: the members of groups, the user behind a reference, fields to copy into
+ * events.
+ */
 export function createEventUsers(db: Db): EventUsers & Required<Pick<EventLogOptions, 'userFields'>> {
   return {
     async ofGroups(groupIds) {

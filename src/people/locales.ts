@@ -1,4 +1,4 @@
-/** How a language writes numbers and dates (`LocaleApi`), taken from the CLDR data of the runtime. */
+/** The number and date formats of a language (`LocaleApi`), from the CLDR data of the runtime. */
 export interface Locale {
   name: string
   numbers: { decimal: string; grouping: string }

@@ -2,19 +2,19 @@ import type { Queryable } from '../platform/postgres/db.ts'
 import type { Schedule } from '../platform/values/schedule.ts'
 
 export interface MailRecipient {
-  /** The principal that was asked for, `u5` or `g3`: the user or one of its groups. */
+  /** The requested principal, `u5` or `g3`: the user or one of its groups. */
   readonly via: `u${number}` | `g${number}`
   readonly userId: number
   readonly email: string
   /** The user's own languages, best first; may be empty. */
   readonly languages: readonly string[]
-  /** When mails that can wait are wanted; null: at once. */
+  /** The schedule for mails that can wait; null: at once. */
   readonly schedule: Schedule | null
 }
 
 /**
- * Addresses of users and of the members of groups, system groups included. Users without address, archived ones and
- * those who may no longer sign in get no mail.
+ * Addresses of users and of the members of groups, system groups included. Users without address, archived users and users who may
+ * no longer sign in get no mail.
  */
 export async function mailRecipients(
   from: Queryable,

@@ -1,10 +1,10 @@
 import { normalized } from '../platform/values/text.ts'
-/** Vocabulary of users, groups and sessions inside the service; wire spelling stands in schema.ts. */
+/** Vocabulary of users, groups and sessions inside the service; the wire names are in schema.ts. */
 import type { StoredGrant } from '../rights/service.ts'
 
 /**
- * `native`: an account of this instance; `native_self_register`: one that its user made; `email`: somebody who was invited by
- * mail and has no password; `collection`: whoever is invited to a collection; the rest by their source.
+ * `native`: an account of this instance; `native_self_register`: an account that its user registered; `email`: a user who was
+ * invited by mail and has no password; `collection`: a user who is invited to a collection by a link; the others by their source.
  */
 export const userTypes = [
   'system',
@@ -33,21 +33,21 @@ export const passwordUserTypes: readonly string[] = ['system', 'native', 'native
 
 /** Users that the first migration creates; another one is `deep_link` (2). */
 export const rootUserId = 1
-/** Whose rights harvesters have. */
+/** The user whose rights harvesters have. */
 export const harvestUserId = 3
-/** Takes the place of a deleted user as owner and author. */
+/** Replaces a deleted user as owner and author. */
 export const deletedUserId = 4
 
-/** Groups that count for callers without a user: all users, and guests. */
+/** Groups of callers without a user: all users, and guests. */
 export const anybodyGroupIds: readonly number[] = [1, 8]
 
-/** Takes the place of a deleted group as owner. */
+/** Replaces a deleted group as owner. */
 export const fallbackGroupId = 10
 
-/** System right to its parameters. */
+/** System rights: their names with their parameters. */
 export type SystemRights = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
-/** Who owns something: one of the two, or nobody. */
+/** The owner of a record: a user, a group, or nobody. */
 export interface Owner {
   readonly userId: number | null
   readonly groupId: number | null
@@ -61,9 +61,9 @@ export interface StoredUser {
   readonly email: string | null
   readonly reference: string | null
   readonly generatedDisplayname: string
-  /** Fields of the record that no rule looks at, by their wire names. */
-  /** The file that is its picture. */
+  /** The file of the user's picture. */
   readonly pictureId: number | null
+  /** Fields of the record that no rule uses, by their wire names. */
   readonly profile: Readonly<Record<string, unknown>>
   readonly databaseLanguages: readonly string[]
   readonly loginDisabled: boolean
@@ -71,13 +71,13 @@ export interface StoredUser {
   readonly loginValidFrom: string | null
   readonly loginValidTo: string | null
   readonly requirePasswordChange: boolean
-  /** The address has to be confirmed before anybody signs in. */
+  /** Whether the address must be confirmed before the user can sign in. */
   readonly confirmEmail: boolean
   readonly confirmEmailSentAt: Date | null
   readonly emailConfirmedAt: Date | null
   readonly welcomeEmail: boolean
   readonly welcomeEmailSentAt: Date | null
-  /** What they have agreed to when making their account. */
+  /** The version of the terms that the user accepted with the registration. */
   readonly termsVersion: string | null
   readonly termsAcceptedAt: Date | null
   readonly systemRights: SystemRights
@@ -89,7 +89,7 @@ export interface StoredUser {
   readonly lastSeenAt: Date | null
   /** Groups it was put into. */
   readonly groupIds: readonly number[]
-  /** Those of them that a directory has put it into, by id. */
+  /** The groups that a directory has put the user into, by id. */
   readonly automaticGroups: Readonly<Record<string, { readonly type: string; readonly timestamp: string }>>
 }
 
@@ -114,19 +114,19 @@ export interface StoredGroup {
   readonly updatedAt: Date
 }
 
-/** Reference and name of a user or group, as owners, authors and grants show them. */
+/** Reference and name of a user or group, as owners, authors and grants contain them. */
 export interface PrincipalName {
   readonly id: number
   readonly reference: string | null
   readonly displayname: string
 }
 
-/** Logins and addresses count as the same in this form. */
+/** The normalized form in which logins and addresses are compared. */
 export function identityKey(text: string): string {
   return normalized(text, 'NFKC').trim().toLowerCase()
 }
 
-/** What people see of a user (`_generated_displayname`). */
+/** The name of a user for people (`_generated_displayname`). */
 export function displaynameOf(user: {
   displayname?: unknown
   first_name?: unknown

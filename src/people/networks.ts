@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Whether an address lies in one of the networks of a group. */
+/** Tells whether an address is in one of the networks of a group. */
 export interface Networks {
   contains(address: string): boolean
 }

@@ -6,7 +6,7 @@ import { principalsOf } from './readable.ts'
 /** A right on a user or a group itself, by a grant on it or by owning it. */
 export type PersonRight = 'bag_read' | 'bag_write' | 'acl' | 'delete' | 'link' | 'sessions'
 
-/** Whoever owns a user or a group reads, changes and deletes it. Grants and membership are given explicitly. */
+/** The owner of a user or a group reads, changes and deletes it. The other rights are given by grants. */
 const owning: readonly PersonRight[] = ['bag_read', 'bag_write', 'delete']
 
 export interface HeldRights {
@@ -22,7 +22,9 @@ export function shownRights(rights: readonly PersonRight[]): Record<string, obje
 
 export const noRights: ReadonlySet<PersonRight> = new Set()
 
-/** What the actor may do with each of the users or groups that exist, whatever system rights it has. */
+/**
+ * The actor's rights on each existing user or group of the given ones, by grants and ownership. System rights are not considered.
+ */
 export async function personRights(
   from: Queryable,
   kind: 'user' | 'group',

@@ -15,11 +15,11 @@ export interface WantedPrincipals {
   readonly userReferences: readonly string[]
   readonly groupIds: readonly number[]
   readonly groupReferences: readonly string[]
-  /** Who names them; absent: the service itself. */
+  /** The caller who names them; absent: the service itself. */
   readonly namedBy?: NamedBy
 }
 
-/** Somebody who names users and groups: those that they may not read are not found, but for these. */
+/** A caller who names users and groups. Principals that it may not read are not found, except for the listed ids. */
 export interface NamedBy {
   readonly actor: Actor
   readonly userIds: readonly number[]
@@ -39,7 +39,7 @@ export interface PrincipalNames {
 
 export type Principals = ReturnType<typeof createPrincipals>
 
-/** Messages of this topic mean: users or groups changed, their names or who belongs to whom. */
+/** Messages of this topic mean that users or groups changed: their names, or memberships. */
 export const principalsTopic = 'principals'
 
 interface GroupRow {
@@ -49,7 +49,7 @@ interface GroupRow {
   displayname: Readonly<Record<string, string>>
 }
 
-/** Users and groups by id or reference: what other records show of them. Names are kept in memory until one changes. */
+/** Users and groups by id or reference, with the names that other records show. Names are kept in memory until one changes. */
 export function createPrincipals({
   bus,
   memory,
@@ -101,8 +101,8 @@ export function createPrincipals({
   }
 
   /**
-   * Names of users and groups; ids that do not exist are missing. Usually answered from memory. A transaction gives itself
-   * as `from`: waiting for a second connection while holding one can lock all of them up.
+   * Names of users and groups; ids that do not exist are missing. Usually answered from memory. In a transaction, pass it as
+   * `from`: if callers waited for a second connection while holding one, they could block each other.
    */
   async function names(
     from: Queryable,
@@ -117,7 +117,7 @@ export function createPrincipals({
   }
 
   return {
-    /** Those of the wanted that exist, read in the caller's transaction: at most two statements. */
+    /** The wanted principals that exist, read in the caller's transaction: at most two statements. */
     async find(from: Queryable, wanted: WantedPrincipals, languages: readonly string[]): Promise<FoundPrincipals> {
       const rows = await findRows(from, wanted)
       return { users: rows.users, groups: rows.groups.map((row) => groupName(row, languages)) }
@@ -138,14 +138,14 @@ export function createPrincipals({
       return names(from, ids, languages)
     },
 
-    /** All processes read names again after the commit. */
+    /** Makes all processes read names again after the commit. */
     changed: (tx: Tx): Promise<void> => bus.publish(tx, principalsTopic),
 
     close: unsubscribe,
   }
 }
 
-/** An owner as clients see it; undefined for nobody. */
+/** An owner as clients see it; undefined when there is none. */
 export function renderWho(owner: Owner, names: PrincipalNames): Who | undefined {
   if (owner.groupId !== null) return { _basetype: 'group', group: renderName(owner.groupId, names.groups) }
   if (owner.userId !== null) return { _basetype: 'user', user: renderName(owner.userId, names.users) }
@@ -161,7 +161,7 @@ function renderName(id: number, names: ReadonlyMap<number, PrincipalName>) {
   }
 }
 
-/** Who is named, before it is looked up. */
+/** A reference in a request, before it is looked up. */
 export interface Reference {
   readonly kind: 'user' | 'group'
   readonly by: number | string
@@ -173,7 +173,7 @@ interface RefInput {
   'lookup:_id'?: { reference: string } | null
 }
 
-/** How a record names a user or group: by `_id`, else by `lookup:_id`; `null` when by neither. */
+/** The reference of a record to a user or group: by `_id`, else by `lookup:_id`; `null` when it has neither. */
 export function referenceOf(kind: 'user' | 'group', ref: RefInput, path: string): Reference | null {
   if (ref._id !== undefined && ref._id !== null) return { kind, by: ref._id, path: `${path}._id` }
   const lookup = ref['lookup:_id']
@@ -196,7 +196,7 @@ export function ownerReference(who: WhoInput, path: string): Reference {
 
 /**
  * Ids of all references, with at most two statements.
- * @throws {AppError} `LookupNotFound` with the path, also for those that the actor may not read.
+ * @throws {AppError} `LookupNotFound` with the path, also for principals that the actor may not read.
  */
 export async function resolveReferences(
   tx: Queryable,

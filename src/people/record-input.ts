@@ -14,8 +14,8 @@ interface Identified {
 }
 
 /**
- * How the record names a stored one; `null` when it is to be created. Create or update, by the rule of objects (decision
- * 1): a record without `_id` and `lookup:_id` is created, and its `_version` is absent or 1; one with either is updated.
+ * The reference of a record to a stored one; `null` when it is to be created. Create or update, by the rule of objects (decision
+ * 1): a record without `_id` and `lookup:_id` is created, and its `_version` is absent or 1; a record with either is updated.
  */
 export function identityOf(kind: 'user' | 'group', record: Identified, path: string): Reference | null {
   const reference = referenceOf(kind, record, path)
@@ -40,7 +40,7 @@ interface OwnedItem {
   readonly input: { readonly _owner?: WhoInput | null; readonly _acl?: unknown }
   readonly path: string
   readonly stored: { readonly owner: Owner; readonly acl: Acl } | null
-  /** What the actor holds on the stored record. */
+  /** The rights of the actor on the stored record. */
   readonly rights: ReadonlySet<string>
 }
 
@@ -50,7 +50,7 @@ export function ownersOf<Item extends OwnedItem>(items: readonly Item[]): Map<It
   return new Map(named.map((item) => [item, ownerReference(item.input._owner ?? {}, `${item.path}._owner`)]))
 }
 
-/** Who names the owners and groups of records: what a record shows can be sent back. */
+/** The caller who names owners and groups, and the ones in stored records: clients may send back what they have read. */
 export function namedBy(
   actor: Actor,
   items: readonly { readonly stored: { readonly owner: Owner; readonly groupIds?: readonly number[] } | null }[],
@@ -63,7 +63,7 @@ export function namedBy(
   }
 }
 
-/** Who creates a record owns it. */
+/** The creator of a record owns it. */
 export function ownerOf(
   { stored }: OwnedItem,
   named: Reference | undefined,
@@ -75,7 +75,7 @@ export function ownerOf(
   return named.kind === 'user' ? { userId: id, groupId: null } : { userId: null, groupId: id }
 }
 
-/** The grants on each record as they are to be stored. @throws {AppError} naming the path */
+/** The grants on each record as they are to be stored. @throws {AppError} with the path */
 export async function aclsOf(
   rights: RightsHooks,
   tx: Tx,
@@ -97,22 +97,22 @@ export async function aclsOf(
 
 export type Acl = readonly StoredGrant[]
 
-/** What users and groups ask of rights, and of objects, which come later. */
+/** The functions of rights, and of objects, that users and groups need. These capabilities come later. */
 export interface RightsHooks
   extends Pick<RightsService, 'validateAcls' | 'coversGrants' | 'renderAcls' | 'parseSystemRights'> {
-  /** Those of the groups that own objects or that grants on single objects name. */
+  /** The groups that own objects, or that are in grants on single objects. */
   groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>>
 }
 
-/** What other capabilities do when a user or group goes; runs in the transaction of the removal. */
+/** The actions of other capabilities when a user or group is removed. They run in the transaction of the removal. */
 export interface RemovalHooks {
-  /** Whatever `from` owns or wrote belongs to `to` now. */
+  /** Replaces `from` by `to` as owner and author. */
   replaceUser(tx: Tx, from: number, to: number): Promise<void>
   replaceGroup(tx: Tx, from: number, to: number): Promise<void>
   readonly collections: {
-    /** What a user has that others could miss. */
+    /** Counts the user's collections and shares that others use. */
     heldBy(tx: Queryable, userId: number): Promise<{ readonly collections: number; readonly shares: number }>
-    /** The collections of a user that is deleted go as well, or come to the actor. */
+    /** Deletes the collections of a deleted user, or transfers them to the actor. */
     ownerGoes(
       tx: Tx,
       actor: Actor,
@@ -121,7 +121,7 @@ export interface RemovalHooks {
   }
 }
 
-/** Another unique value is in the way: says which, in place of the name of the constraint. */
+/** The constraint and the value of a unique key violation; null for other errors. */
 export function duplicateValue(error: unknown): { constraint: string; value: string } | null {
   if (!(error instanceof AppError) || error.code !== 'DatabaseUniqueKeyViolation') return null
   const detail = (error.cause as { detail?: string } | undefined)?.detail ?? ''
@@ -136,13 +136,13 @@ export function present(members: Record<string, unknown>): Record<string, unknow
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined))
 }
 
-/** A text as it is kept: not said keeps the stored one, `null` and an empty text clear it. */
+/** The text to store: undefined keeps the stored one, `null` and an empty text clear it. */
 export function textOf(given: string | null | undefined, stored: string | null): string | null {
   if (given === undefined) return stored
   return given === null || given.trim() === '' ? null : given.trim()
 }
 
-/** Fields that no rule looks at, by the same rule; `fields` has their names. */
+/** Fields that no rule uses, merged in the same way; `fields` has their names. */
 export function profileOf(
   fields: object,
   given: Readonly<Record<string, unknown>>,

@@ -1,10 +1,12 @@
 import { type Queryable, quoteIdentifier, type Tx } from '../platform/postgres/db.ts'
 
-/** What the stores of users and groups have in common. `columns` make a record of a row of the table, whose alias is `t`. */
+/**
+ * The functions that the stores of users and groups share. `columns` turn a row of the table, whose alias is `t`, into a record.
+ */
 export function recordStore<Stored extends object>(kind: 'user' | 'group', columns: string) {
   const table = quoteIdentifier(kind)
   return {
-    /** Locks those that are named by id or reference, lowest id first. */
+    /** Locks the records with these ids or references, lowest id first. */
     async lock(tx: Tx, ids: readonly number[], references: readonly string[]): Promise<Stored[]> {
       if (ids.length + references.length === 0) return []
       const { rows } = await tx.query<Stored>(
@@ -33,7 +35,7 @@ export function recordStore<Stored extends object>(kind: 'user' | 'group', colum
       return rows.map((row) => row.id)
     },
 
-    /** Removes one; users and groups that it owned belong to `heir`, of the same kind, then. */
+    /** Removes a record; users and groups that it owned get `heir`, a record of the same kind, as owner. */
     async remove(tx: Tx, id: number, heir: number): Promise<void> {
       const owner = `owner_${kind}`
       await tx.query(`update "user" set ${owner} = $2 where ${owner} = $1`, [id, heir])

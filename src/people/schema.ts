@@ -1,4 +1,4 @@
-/** Wire shapes of users, groups and sessions. In requests a member that is not said keeps its value, `null` clears it. */
+/** Wire shapes of users, groups and sessions. In requests an absent member keeps its value, `null` clears it. */
 import { type Static, Type } from 'typebox'
 import { refusedChange } from '../platform/http/query.ts'
 import { GeneratedRightsApi } from '../rights/schema.ts'
@@ -18,7 +18,7 @@ export const IdParams = Type.Object({
 
 const Lookup = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 1000 }) }, open)
 
-/** How a record is named: by id or by reference. */
+/** The identity of a record: by id or by reference. */
 const identity = { _id: nullable(Id), 'lookup:_id': nullable(Lookup) }
 
 const Ref = Type.Object(identity, open)
@@ -35,8 +35,8 @@ const SystemRightsInput = nullable(
 const anything = Type.Optional(Type.Unknown())
 
 /**
- * What a grant may name, for the report on what was ignored: its shape belongs to a later capability (rights/schema.ts),
- * which also checks it; a test holds the two together.
+ * The members of a grant, for the report on ignored members. The shape of grants belongs to a later capability (rights/schema.ts),
+ * which also checks it; a test keeps the two consistent.
  */
 export const GrantNames = Type.Object({
   _id: anything,
@@ -75,7 +75,7 @@ const Schedule = Type.Object(
   { ...open, title: 'Schedule' },
 )
 
-/** Fields of a user that no rule looks at. */
+/** Fields of a user that no rule uses. */
 export const userProfileFields = {
   first_name: text(),
   last_name: text(),
@@ -97,7 +97,7 @@ export const userProfileFields = {
   mail_schedule: nullable(Schedule),
 }
 
-/** What somebody types to see more of collections that have a PIN. */
+/** PINs that a user enters to see more of collections that have one. */
 const CollectionPinCodes = Type.Array(
   Type.Object(
     {
@@ -171,7 +171,7 @@ export const batchLimit = 1000
 
 export const UserBatch = Type.Array(UserInput, { maxItems: batchLimit })
 
-/** Fields of a group that no rule looks at. */
+/** Fields of a group that no rule uses. */
 export const groupProfileFields = {
   comment: text(10_000),
   category_a: text(),
@@ -186,7 +186,7 @@ const AuthRules = Type.Array(AuthRule, { maxItems: 1000 })
 /** How rules of groups compare the names that directories have: the same text, or a pattern found in it. */
 export const groupRuleMethods = ['eq', 'regexp'] as const
 
-/** Nothing signs users in by it yet. */
+/** No kind of sign-in uses these rules yet. */
 export const waitingGroupRules = 'there is no sign-in by a system'
 
 const Strategy = nullable(Type.Enum(['keep', 'randomize', 'clear']))

@@ -1,6 +1,6 @@
 /**
- * Who there is: users and groups. A *user* may sign in and acts; *groups* give users rights, system groups by the type of
- * the user. *Principals* are both, as others name them.
+ * Users and groups. A *user* may sign in and acts; *groups* give users rights, and system groups have members by user type. Users
+ * and groups are the *principals* that other records refer to.
  */
 export { requireMayJoin, requireMayTrust } from './configured-groups.ts'
 export { principalsOfUser, reachOf } from './escalation.ts'

@@ -1,4 +1,4 @@
-/** What decides whether a user may sign in. */
+/** The data that decides whether a user may sign in. */
 export interface SignInState {
   readonly archived: boolean
   readonly loginDisabled: boolean
@@ -6,11 +6,11 @@ export interface SignInState {
   readonly loginValidFrom: string | null
   readonly loginValidTo: string | null
   readonly emailUnconfirmed: boolean
-  /** Of a link: its share is over, or has not begun. */
+  /** For the user of a link: the share has ended, or has not begun. */
   readonly shareEnded?: boolean
 }
 
-/** Why a user may not sign in; `null` when nothing stands against it. */
+/** The reason why a user may not sign in; `null` when the user may. */
 export function signInObstacle(user: SignInState, now: Date): LockOut | null {
   const today = now.toISOString().slice(0, 10)
   if (user.archived) return 'archived'

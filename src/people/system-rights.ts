@@ -3,9 +3,9 @@ import type { SystemRights } from './model.ts'
 export type RightParameters = Readonly<Record<string, unknown>>
 
 /**
- * The rights that somebody has from several sources (the user's own and those of the groups): parameter lists are
- * united, a flag holds when one source sets it, other values become lists when they differ. A flag that is `false` in
- * one source and not said in another is dropped: the other does not restrict it.
+ * The rights of a user from several sources (its own and those of its groups): parameter lists are united, a flag holds when one
+ * source sets it, other values become lists when they differ. A flag that is `false` in one source and absent in another is
+ * dropped: the other does not restrict it.
  */
 export function mergeSystemRights(sources: readonly SystemRights[]): ReadonlyMap<string, RightParameters> {
   const merged = new Map<string, RightParameters>()
@@ -40,8 +40,8 @@ function mergeValues(left: unknown, right: unknown): unknown {
 }
 
 /**
- * Whether `held` gives everything that `wanted` would: nobody passes on more than they have. A flag that is `false`
- * restricts, so it may not be missing in what is passed on.
+ * Whether `held` includes all of `wanted`: no caller may pass on more than it has. A flag that is `false` is a restriction, so it
+ * must also be in the rights that are passed on.
  */
 export function covers(held: ReadonlyMap<string, RightParameters>, wanted: SystemRights): boolean {
   return Object.entries(wanted).every(([name, parameters]) => {

@@ -8,7 +8,7 @@ import { type GroupInput, groupRuleMethods, waitingGroupRules } from '../schema.
 
 type Rules = readonly { readonly method: string; readonly value: string }[]
 
-/** Rules by which directories put people into the group. @throws {AppError} naming the rule that is wrong */
+/** Rules by which directories put people into the group. @throws {AppError} with the path of an invalid rule */
 export function groupMapsOf(
   { _auth_method_group_maps: given }: GroupInput,
   stored: StoredGroup | null,

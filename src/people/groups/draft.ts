@@ -10,7 +10,7 @@ import type { GroupRow } from './store.ts'
 /** Columns of a group that come from the record itself. */
 export type GroupDraft = Omit<GroupRow, 'id' | 'version' | 'acl' | 'owner_user' | 'owner_group' | 'system_rights'>
 
-/** Applies the input to the stored group, or to nothing. @throws {AppError} naming what is wrong */
+/** Applies the input to the stored group, or to an empty one. @throws {AppError} with the path and the reason */
 export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: string): GroupDraft {
   const { group } = input
   const type = typeOf(group.type, stored, `${path}.group.type`)
@@ -36,7 +36,7 @@ export function draftGroup(input: GroupInput, stored: StoredGroup | null, path: 
   }
 }
 
-/** Only what is said, so that what is not said is kept as by other groups. */
+/** Only fields with a strategy are stored. For other fields the group has no rule. */
 function pseudonymizationOf({ _pseudonymization: given }: GroupInput, stored: StoredGroup | null) {
   if (given === undefined) return { ...stored?.pseudonymization }
   const said = Object.entries(given?.user ?? {}).filter(([, strategy]) => typeof strategy === 'string')

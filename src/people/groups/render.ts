@@ -7,7 +7,7 @@ import type { GroupOutput } from '../schema.ts'
 export interface GroupRenderContext {
   /** Whether the caller may manage groups: only then settings are shown. */
   manages: boolean
-  /** What the caller may do with the group, by grants or otherwise. */
+  /** The rights of the caller on the group, by grants or otherwise. */
   effective: readonly PersonRight[]
   names: PrincipalNames
   /** As clients see it; null: not shown. */
@@ -37,7 +37,7 @@ export function renderGroup(
   return { _basetype: 'group', group: fields, _generated_rights, ...settings, ...times }
 }
 
-/** What everybody sees of a group. */
+/** The fields of a group that every reader sees. */
 export function groupFields(
   group: Pick<StoredGroup, 'id' | 'version' | 'name' | 'reference' | 'displayname'> & { readonly type: string },
   languages: readonly string[],

@@ -22,7 +22,7 @@ interface Item {
   readonly path: string
   readonly reference: Reference | null
   stored: StoredGroup | null
-  /** What the actor holds on the stored group. */
+  /** The rights of the actor on the stored group. */
   rights: ReadonlySet<PersonRight>
 }
 
@@ -71,7 +71,7 @@ async function write(deps: GroupDependencies, actor: Actor, items: readonly Item
     }
   })
   await assertReach(reachOf(actor, deps.rights, tx), items, wanted)
-  // Ids are not given back, so none is drawn for what is refused.
+  // Ids are never reused, so they are drawn only for groups that are accepted.
   const fresh = (await store.newGroupIds(tx, items.filter((item) => !item.stored).length)).values()
   const rows = wanted.map((row, index) => ({ ...row, id: items[index]?.stored?.id ?? (fresh.next().value as number) }))
   await store.insertGroups(
@@ -119,8 +119,8 @@ function systemRightsOf({ rights }: Pick<GroupDependencies, 'rights'>, { input, 
 }
 
 /**
- * Holders of `system.group` change groups, but never beyond their own rights: they neither give rights that they do
- * not have, nor touch groups that have such, unless they hold a right on the group itself for what they change.
+ * Holders of `system.group` change groups, but never beyond their own rights. They cannot give rights that they do not have. They
+ * cannot change groups with such rights, unless they hold a right on the group itself that allows the change.
  */
 function assertMayChange(
   actor: Actor,
@@ -146,7 +146,7 @@ function assertMayChange(
   }
 }
 
-/** Whether nothing changes by which anybody would have more or less: names and notes, and grants, which have a right of their own. */
+/** Whether the save changes nobody's rights: only names, notes, and grants, which require a right of their own. */
 function onlyNames(stored: StoredGroup, draft: GroupDraft, rights: SystemRights): boolean {
   const { reference, pseudonymization, auth_method_group_maps: maps } = draft
   return isDeepStrictEqual(
@@ -172,8 +172,8 @@ function onlyNames(stored: StoredGroup, draft: GroupDraft, rights: SystemRights)
 }
 
 /**
- * Who is in a group, from where, and who may put users into it is for those who have what it gives: an editor would
- * otherwise open it for itself.
+ * The type, the networks and the grants of `link` of a group decide who gets its rights. So an editor who changes them must have
+ * these rights; otherwise it could open the group for itself.
  */
 async function assertReach(
   reaches: Reaches,
@@ -199,7 +199,7 @@ async function assertReach(
   }
 }
 
-/** Events, and the caches of all processes: whose rights changed is not worth finding out. */
+/** Writes events, and clears the caches of all processes: finding out whose rights changed would cost more. */
 async function tell(
   deps: GroupDependencies,
   actor: Actor,

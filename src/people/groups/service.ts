@@ -53,7 +53,7 @@ export function createGroupService(deps: GroupDependencies) {
       return render(db, actor, groups)
     },
 
-    /** For searches: which groups the caller may read, and how. */
+    /** For searches: the groups that the caller may read, and the fields that it sees. */
     records: {
       access(actor: Actor, bind: (value: unknown) => string) {
         const reader = readerOf(actor)
@@ -84,7 +84,7 @@ export function createGroupService(deps: GroupDependencies) {
       return render(db, actor, [group])
     },
 
-    /** Those of the groups that a caller may read, for any number of callers; of those that are gone, all for who manages groups. */
+    /** Gives for each caller the groups that it may read. Callers who may read all groups also get ids of deleted ones. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const found = await store.readersOfGroups(db, ids)
       return (actor) => {
@@ -109,7 +109,7 @@ export function createGroupService(deps: GroupDependencies) {
       )
     },
 
-    /** Deletes a group; what it owned belongs to the fallback group then. Returns it as it was. */
+    /** Deletes a group. The records that it owned get the fallback group as owner. Returns the group as it was. */
     remove(actor: Actor, id: number): Promise<GroupOutput[]> {
       requireRight(actor, manageGroups)
       return db.transaction(async (tx) => {

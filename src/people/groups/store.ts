@@ -43,7 +43,7 @@ export const {
   remove: deleteGroup,
 } = recordStore<StoredGroup>('group', columns)
 
-/** Somebody who may read what is granted to them, what they own, and the groups they are in. */
+/** A reader of groups: it may read groups that are granted to it, groups that it owns, and groups that it is in. */
 export interface Reader {
   userId: number
   groupIds: readonly number[]
@@ -69,7 +69,7 @@ export async function listGroups(db: Queryable, { limit, offset, type, reader }:
   return rows
 }
 
-/** Those of the groups that the reader may read. */
+/** The groups that the reader may read. */
 export async function readableGroups(db: Queryable, ids: readonly number[], reader: Reader): Promise<Set<number>> {
   const { rows } = await db.query<{ id: number }>(
     `select t.id from "group" t where t.id = any($1) and ${groupReadable('$2', '$3', '$4')}`,
@@ -78,7 +78,7 @@ export async function readableGroups(db: Queryable, ids: readonly number[], read
   return new Set(rows.map((row) => row.id))
 }
 
-/** Who may read each of the groups that exist, besides those who are in it. */
+/** The readers of each existing group, besides its members. */
 export async function readersOfGroups(db: Queryable, ids: readonly number[]): Promise<Readers[]> {
   const { rows } = await db.query<Readers>(
     `select t.id, ${groupReaders} as readers from "group" t where t.id = any($1)`,

@@ -2,18 +2,18 @@ import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 
-/** What a sealed UUID belongs to. */
+/** The context that a sealed UUID is bound to. */
 const about = (userId: number): string => `account uuid ${userId}`
 
 export type AccountUuids = ReturnType<typeof createAccountUuids>
 
 /**
- * UUIDs that stand in for the passwords of users of type `email` (CLIENT-023): nobody chooses them, and mails bring them,
- * the same one each time; so they are sealed and not hashed.
+ * UUIDs that replace passwords for users of type `email` (CLIENT-023). Users do not choose them, and every mail contains the same
+ * one; so they are sealed (encrypted) and not hashed.
  */
 export function createAccountUuids(seal: Pick<Seal, 'seal' | 'open' | 'prefix'>) {
   return {
-    /** Gives one to those of the users who have none. */
+    /** Gives a UUID to the users who have none. */
     async give(tx: Tx, userIds: readonly number[]): Promise<void> {
       if (userIds.length === 0) return
       const sealed = await Promise.all(userIds.map((id) => seal.seal(Buffer.from(randomUUID()), about(id))))
@@ -25,7 +25,7 @@ export function createAccountUuids(seal: Pick<Seal, 'seal' | 'open' | 'prefix'>)
       )
     },
 
-    /** Those of the users, as far as they have one that a key here opens. */
+    /** The UUIDs of the users, as far as a key of this service can open them. */
     async read(db: Queryable, userIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
       if (userIds.length === 0) return new Map()
       const { rows } = await db.query<{ id: number; sealed: Buffer }>(
@@ -39,7 +39,7 @@ export function createAccountUuids(seal: Pick<Seal, 'seal' | 'open' | 'prefix'>)
       return new Map(opened.filter((entry): entry is [number, string] => entry[1] !== undefined))
     },
 
-    /** Whether what was typed is the UUID of the user; letters count in either case, as in all UUIDs. */
+    /** Whether the typed text is the UUID of the user; case is ignored, as in all UUIDs. */
     async isRight(userId: number, sealed: Buffer, typed: string): Promise<boolean> {
       const uuid = await seal.open(sealed, about(userId))
       if (uuid === null) return false
@@ -47,7 +47,7 @@ export function createAccountUuids(seal: Pick<Seal, 'seal' | 'open' | 'prefix'>)
       return timingSafeEqual(hashed(typed.trim().toLowerCase()), hashed(uuid.toString()))
     },
 
-    /** Seals with the present key what is not yet; how many no key here opens. */
+    /** Seals UUIDs with the current key that are sealed with another one. Returns the number of UUIDs that no key can open. */
     async reseal(tx: Tx): Promise<number> {
       const { rows: some } = await tx.query('select from "user" where account_uuid is not null limit 1')
       // Where there is nothing to seal, there is no need for a key.

@@ -20,10 +20,10 @@ export type UserDraft = Omit<
   'id' | 'version' | 'password_hash' | 'acl' | 'owner_user' | 'owner_group' | 'system_rights'
 >
 
-/** References and logins of the service itself. */
+/** References and logins that are reserved for the service itself. */
 const reservedReference = /^(system:|:)/
 
-/** Applies the input to the stored user, or to nothing. @throws {AppError} naming what is wrong */
+/** Applies the input to the stored user, or to an empty one. @throws {AppError} with the path and the reason */
 export function draftUser({ user }: UserInput, stored: StoredUser | null, path: string, now: Date): UserDraft {
   const login = textOf(user.login, stored?.login ?? null)
   const email = emailOf(textOf(user.email, stored?.email ?? null), stored, `${path}.user.email`)
@@ -83,7 +83,7 @@ function assertLogin(login: string | null, email: string | null, type: UserType,
   }
 }
 
-/** A malformed address that is stored already (of an import) does not stand in the way of other changes. */
+/** A malformed address that is stored already (from an import) does not block other changes. */
 function emailOf(email: string | null, stored: StoredUser | null, path: string): string | null {
   if (email !== null && email !== stored?.email && !isMailbox(email))
     throw new AppError('UserEmailMalformed', { path, email })
@@ -108,7 +108,7 @@ function assertSystemUserKept(
   }
 }
 
-/** Somebody must always be able to repair the rest. */
+/** Root must always be able to sign in, to repair the rest. */
 function assertRootNotLockedOut(
   stored: StoredUser | null,
   loginDisabled: boolean,
@@ -122,8 +122,8 @@ function assertRootNotLockedOut(
 }
 
 /**
- * What is to be sent, which has the time `now`: a mail goes out when its flag is set, not each time it is sent back; the
- * confirmation, and the invitation of an account without a password, also when the address is another one.
+ * Sets the time of mails to be sent to `now`. A mail is sent when its flag becomes set, not each time a client sends the flag back.
+ * The confirmation, and the invitation of an account without a password, are also sent when the address changes.
  */
 function mailsOf(
   user: UserInput['user'],
@@ -140,7 +140,7 @@ function mailsOf(
   }
   const moved = (email === null ? null : identityKey(email)) !== (stored?.email ? identityKey(stored.email) : null)
   const asksAnew = confirm && (moved || !stored?.confirmEmail)
-  // Such an account has another UUID then, which nobody knows yet.
+  // Such an account gets a new UUID with its new address, so its user must be invited again.
   const invitesAnew = welcome && (!stored?.welcomeEmail || (moved && type === 'email'))
   return {
     confirm_email: confirm,

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 
-/** What administrators look for users by; null restricts nothing. */
+/** Filters for the administrators' list of users; null: no restriction. */
 export interface InspectedUsers {
   /** Part of a login, an address or a name; or an id. */
   readonly words: string | null
@@ -28,7 +28,7 @@ export interface InspectedUser {
   readonly created_at: Date
 }
 
-/** All users, archived ones and guests too, by id; one more than `limit` where there are more. Nothing that they sign in with. */
+/** All users, including archived ones and guests, by id; one more than `limit` if there are more. Contains no credentials. */
 export async function inspectUsers(
   from: Queryable,
   { words, type, offset, limit }: InspectedUsers,
@@ -57,7 +57,7 @@ export async function inspectUsers(
   return rows
 }
 
-/** Names of users and groups by which lists call them. */
+/** Names of users for lists. */
 export async function namesOfUsers(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (ids.length === 0) return new Map()
   const { rows } = await from.query<{ id: number; name: string }>(

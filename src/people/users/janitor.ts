@@ -1,4 +1,4 @@
-/** Archives users who have not signed in for long, and deletes those who have been archived for long: as root would. */
+/** Archives users who have not signed in for long, and deletes users who have been archived for long, with the rights of root. */
 import type { Logger } from 'pino'
 import { type JanitorRun, janitorRun } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -16,7 +16,7 @@ export interface UserJanitorOptions {
 }
 
 export interface UserJanitor extends Periodic {
-  /** What the next runs would do, and how much of it there is now. */
+  /** The number of users that the next runs would archive or delete now. */
   due(): Promise<{ readonly type: string; readonly days: number; readonly count: number; readonly capped: boolean }[]>
 }
 
@@ -25,7 +25,7 @@ const tenMinutes = 600_000
 /** Users of one run: each takes a transaction of its own. */
 const batch = 100
 const mostCounted = 10_000
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock that the run holds; `strg` and a number of our own. */
 const lock = 0x73747267_0010n
 
 interface Policy {

@@ -9,14 +9,14 @@ import type { UserInput } from '../schema.ts'
 import type { UserDraft } from './draft.ts'
 import * as store from './store.ts'
 
-/** One entry of the request on its way. */
+/** One entry of the request while it is processed. */
 export interface Item {
   readonly input: UserInput
   readonly path: string
   readonly reference: Reference | null
   readonly passwordHash: string | null
   stored: StoredUser | null
-  /** What the actor holds on the stored user. */
+  /** The rights of the actor on the stored user. */
   rights: ReadonlySet<PersonRight>
 }
 
@@ -36,16 +36,16 @@ export function groupsNamed(items: readonly Item[]): Map<Item, Reference[]> {
 }
 
 export interface Assigned {
-  /** Null: not said, so as before. */
+  /** Null: absent in the request, so unchanged. */
   readonly groupIds: ReadonlyMap<Item, readonly number[] | null>
   readonly summaries: readonly store.GroupSummary[]
-  /** Those that get and lose only groups on which the actor holds `link`, with `link` on the user. */
+  /** Items whose added and removed groups are all groups on which the actor holds `link`, with `link` on the user. */
   readonly linked: ReadonlySet<Item>
 }
 
 /**
- * Whoever puts a user into groups by the right `link` decides about the groups that they hold it on, and about no others:
- * what they cannot see stays as it is.
+ * An actor with the right `link` on a user decides about the groups on which it also holds `link`, and about no others: groups that
+ * it cannot see stay unchanged.
  */
 export async function withinLinks(
   actor: Actor,

@@ -6,7 +6,7 @@ export function meetsRules(password: string, { check }: BaseConfig['password']):
   return check.every(({ regexp }) => RE2JS.compile(regexp).matcher(password).find())
 }
 
-/** What to tell people, in the first language that has it. */
+/** The message about the rules for people, in the first language that has one. */
 export function ruleHint({ hint }: BaseConfig['password'], languages: readonly string[]): string {
   const text = languages.map((language) => hint[language]).find(Boolean) ?? Object.values(hint)[0]
   return text ?? 'The password does not meet the rules for passwords.'

@@ -4,15 +4,15 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import type { StoredUser } from '../model.ts'
 import type { UserOutput } from '../schema.ts'
 
-/** What this capability asks of whoever keeps files. */
+/** The functions for files that this capability needs. */
 export interface PictureFiles {
-  /** Those of the files that are images and that the user has uploaded. */
+  /** The given files that are images and were uploaded by the user. */
   uploaded(tx: Tx, userId: number, ids: readonly number[]): Promise<ReadonlySet<number>>
   taken(tx: Tx, ids: readonly number[]): Promise<void>
   givenUp(tx: Tx, ids: readonly number[]): Promise<void>
 }
 
-/** A picture before and behind a change of its user. */
+/** A picture before and after a change of its user. */
 export interface PictureChange {
   readonly path: string
   readonly stored: Pick<StoredUser, 'pictureId'> | null
@@ -23,8 +23,8 @@ const introduced = ({ stored, after }: PictureChange): boolean =>
   after !== null && after !== (stored?.pictureId ?? null)
 
 /**
- * A new picture must be an image that the actor has uploaded. One that does not exist is answered alike, so that nobody
- * finds out which numbers are files.
+ * A new picture must be an image that the actor has uploaded. An id that does not exist gives the same error, so that callers
+ * cannot find out which ids are files.
  * @throws {AppError} `UserPictureNoRights`
  */
 export async function assertPictures(
@@ -41,7 +41,7 @@ export async function assertPictures(
   if (wrong) throw new AppError('UserPictureNoRights', { path: `${wrong.path}.user.picture`, _id: wrong.after })
 }
 
-/** When the users are written. */
+/** Marks new pictures as used and replaced ones as unused, after the users are written. */
 export async function keepPictures(tx: Tx, files: PictureFiles, changes: readonly PictureChange[]): Promise<void> {
   await files.taken(
     tx,
@@ -53,7 +53,7 @@ export async function keepPictures(tx: Tx, files: PictureFiles, changes: readonl
   )
 }
 
-/** Files by id as whoever reads the users may see them. */
+/** Files by id, as readers of the users may see them. */
 export type LookAtPictures = (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, object>>
 
 /** Fills in the pictures of users, with addresses that can be opened. */

@@ -8,7 +8,7 @@ import type { UserDependencies } from './deps.ts'
 const onlyPins = new Set(['_basetype', 'user', '_collection_pin_codes'])
 const onlyWho = new Set(['_id', '_version', 'lookup:_id'])
 
-/** Nothing but PINs of collections: the record of the user stays as it is, and has no new version. */
+/** Whether the input has only PINs of collections: then the record of the user stays unchanged, without a new version. */
 export function isOnlyPins(input: UserInput): boolean {
   return (
     Array.isArray(input._collection_pin_codes) &&
@@ -18,8 +18,8 @@ export function isOnlyPins(input: UserInput): boolean {
 }
 
 /**
- * Looks at the PINs that a request enters; what it gives joins the transaction of the rest.
- * @throws {AppError} `TooManyAttempts`, or when they are entered for somebody else
+ * Checks the PINs of a request. The returned function stores them in the transaction of the save.
+ * @throws {AppError} `TooManyAttempts`, or when they are entered for another user
  */
 export async function enterPins(
   { pins }: Pick<UserDependencies, 'pins'>,

@@ -7,20 +7,19 @@ import { covers, mergeSystemRights } from '../system-rights.ts'
 import type { GroupSummary } from './store.ts'
 
 /**
- * Who may change what of a user. Root may do everything; holders of `system.user` manage users, but never beyond their
- * own rights: nobody becomes more by editing a user, a group or a password. Users themselves may change what is not
- * about signing in and rights.
+ * Rules for changes of users. Root may do everything; holders of `system.user` manage users, but never beyond their own rights: no
+ * caller gains rights by editing a user, a group or a password. Users may change their own data except for sign-in and rights.
  */
 
-/** A change of one user, as far as rights look at it. */
+/** The data about a change of one user that the rules use. */
 export interface UserChange {
   /** Null: to be created. */
   stored: StoredUser | null
-  /** What the actor holds on the stored user itself. */
+  /** The rights of the actor on the stored user itself. */
   rights: ReadonlySet<PersonRight>
-  /** Whether it changes what is not protected: name, address, languages. */
+  /** Whether unprotected members change: name, address, languages. */
   profile: boolean
-  /** Groups that the user gets or loses are all such that the actor holds `link` on them. */
+  /** Whether the actor holds `link` on all groups that the user gets or loses. */
   linked: boolean
   /** Protected members that the request changes, such as `user.login` or `_system_rights`. */
   protectedChanges: readonly string[]
@@ -31,13 +30,13 @@ export interface UserChange {
   effectiveRights: readonly SystemRights[]
 }
 
-/** The parameter of `system.user` that stands for a member, when creating and when changing. */
+/** The parameters of `system.user` that allow to set a member, when creating and when changing. */
 const parameters = {
   _acl: ['create_acl', 'edit_acl'],
   _system_rights: ['create_system_rights', 'edit_system_rights'],
 } as const
 
-/** What of a change is left that no right on the user itself lets. */
+/** The protected changes that no right on the user itself allows. */
 export function notGranted({
   rights,
   linked,
@@ -48,13 +47,13 @@ export function notGranted({
   return protectedChanges.filter((member) => !granted(member))
 }
 
-/** @throws {AppError} `SystemRightRequired`, `RightRequired` or `ColumnNeedsSystemRoot` naming the right and the member. */
+/** @throws {AppError} `SystemRightRequired`, `RightRequired` or `ColumnNeedsSystemRoot` with the right and the member. */
 export function assertMayChange(actor: Actor, given: UserChange): void {
   if (actor.isRoot) return
   const manager = systemRight(actor, 'system.user')
   const change = { ...given, protectedChanges: notGranted(given) }
   const { stored, protectedChanges, rights } = change
-  // A user that many act as is nobody's own.
+  // A user that many people share has no own record.
   const self = stored?.id === actor.userId && stored.type !== 'anonymous' && stored.type !== 'collection'
   if (!manager && !self && (!stored || rights.size === 0)) throw missing('system.user')
   const [member] = protectedChanges

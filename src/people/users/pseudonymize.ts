@@ -6,12 +6,12 @@ import type { PseudonymizationField } from '../schema.ts'
 import type { PictureFiles } from './pictures.ts'
 import * as store from './store.ts'
 
-/** What becomes of a field when its user is archived, mildest first. */
+/** The treatments of a field when its user is archived, mildest first. */
 const strategies = ['keep', 'randomize', 'clear'] as const
 type Strategy = (typeof strategies)[number]
 type Plan = ReadonlyMap<PseudonymizationField, Strategy>
 
-/** What the field `additional_info` of a group's settings stands for, beside the picture. */
+/** The fields that `additional_info` of a group's settings covers, beside the picture. */
 const additionalInfo = [
   'company',
   'department',
@@ -26,7 +26,7 @@ const additionalInfo = [
   'country',
 ] as const
 
-/** What the groups want done with the fields of a user who is archived; of two that differ the stricter one counts. */
+/** The treatment of fields that the groups require for an archived user. Where groups differ, the stricter one counts. */
 async function planOf(from: Queryable, groupIds: readonly number[]): Promise<Plan> {
   const { rows } = await from.query<{ fields: Readonly<Partial<Record<PseudonymizationField, Strategy>>> }>(
     `select pseudonymization->'user' as fields from "group"
@@ -44,8 +44,8 @@ async function planOf(from: Queryable, groupIds: readonly number[]): Promise<Pla
 }
 
 /**
- * Takes out of a user who is being archived, or replaces by chance texts, what the groups say. Answers what is to be taken
- * out of the log too; null: nothing.
+ * Removes fields of a user that is being archived, or replaces them by random texts, as its groups require. Returns what must also
+ * be removed from the log; null: nothing.
  */
 export async function pseudonymize(
   tx: Tx,
@@ -91,5 +91,5 @@ export async function pseudonymize(
   }
 }
 
-/** Says nothing of what it stands for, and is not there twice. */
+/** A random text, which discloses nothing of the original and is unique. */
 const chanceText = (): string => randomBytes(12).toString('hex')

@@ -14,7 +14,7 @@ import { pseudonymize } from './pseudonymize.ts'
 import { groupsOf } from './render.ts'
 import * as store from './store.ts'
 
-/** What was taken out of a user is taken out of the log as well. */
+/** Data that was removed from a user is removed from the log as well. */
 export const forgetJob = 'users.forget'
 
 export type DeletePolicy = 'delete' | 'archive' | 'unarchive'
@@ -23,16 +23,16 @@ export type RemoveResult = { kind: 'confirm'; tasks: Task[] } | { kind: 'done'; 
 
 export interface RemoveOptions {
   readonly policy: DeletePolicy | undefined
-  /** The caller knows of the collections that the user has. */
+  /** Whether the caller has confirmed the question about the user's collections. */
   readonly confirmed: boolean
-  /** They come to the caller. */
+  /** Whether the collections are transferred to the caller. */
   readonly transfer: boolean
 }
 
 /**
- * Deletes a user, archives it (it cannot sign in; everything stays but what its groups say), or takes it back from the archive. Without a
- * policy the base configuration decides; `ask` answers with the choices and changes nothing. What the user owned or
- * wrote belongs to the system user `deleted_user` after a deletion.
+ * Deletes a user, archives it (it cannot sign in; its data stays except for what its groups remove), or takes it back from the
+ * archive. Without a policy the base configuration decides; `ask` answers with the choices and changes nothing. After a deletion,
+ * the system user `deleted_user` is the owner and author of the user's records.
  */
 export function removeUser(
   deps: UserDependencies,
@@ -85,7 +85,7 @@ export function removeUser(
       }
     }
     const after = policy === 'delete' ? user : ((await store.findUsers(tx, [id]))[0] ?? user)
-    // As it is called now: what was taken out is not to be found in the log of its going.
+    // The current name: the event must not contain names that were removed.
     const info = { login: after.login, displayname: after.generatedDisplayname, reference: after.reference }
     const type = policy === 'delete' ? 'USER_DELETE' : 'USER_UPDATE'
     await deps.events.append(tx, [{ type, actor, basetype: 'user', objectId: id, objectVersion: after.version, info }])
@@ -94,7 +94,7 @@ export function removeUser(
   })
 }
 
-/** What becomes of collections (decision 46). The policy that was chosen, or that is usual, is carried over. */
+/** The questions about collections (decision 46). The chosen or default policy is included. */
 async function questions(
   deps: UserDependencies,
   tx: Tx,

@@ -8,20 +8,20 @@ import type { GroupOutput, UserOutput } from '../schema.ts'
 import type { GroupSummary } from './store.ts'
 
 /**
- * How much of a user somebody sees: `manager` (may manage users) everything, `self` all but notes and grants, `other`
- * what a picker needs, and what the rights on the user are about.
+ * The visible part of a user: `manager` (may manage users) everything, `self` all but notes and grants, `other` only the data that
+ * a picker needs, and data that the rights on the user concern.
  */
 export type View = 'manager' | 'self' | 'other'
 
 export interface RenderContext {
   view: View
-  /** What the caller holds on the user itself. */
+  /** The rights of the caller on the user itself. */
   rights: ReadonlySet<PersonRight>
-  /** What it may do with the user, by grants or otherwise. */
+  /** The rights of the caller on the user, by grants or otherwise. */
   effective: readonly PersonRight[]
   /** Groups on which the caller holds `link`. */
   linkable: ReadonlySet<number>
-  /** Null: none was ever set up. */
+  /** Null: no second factor was ever set up. */
   factor: ShownFactors | null
   /** All groups that any of the users is in. */
   groups: readonly GroupSummary[]
@@ -94,7 +94,7 @@ export function renderUser(user: StoredUser, context: RenderContext): UserOutput
   return { _basetype: 'user', user: fields, _generated_rights, ...members }
 }
 
-/** What was sent to the user, and what is still waited for. */
+/** The mails that were sent to the user, and confirmations that are still missing. */
 function mailFields(user: StoredUser) {
   return present({
     confirm_email: user.confirmEmail || null,
@@ -105,7 +105,7 @@ function mailFields(user: StoredUser) {
   })
 }
 
-/** Where the user was put, and the groups of its type. */
+/** The groups that the user was put into, and the groups of its type. */
 export function groupsOf(user: StoredUser, groups: readonly GroupSummary[]): GroupSummary[] {
   return groups.filter((group) => user.groupIds.includes(group.id) || group.memberTypes.includes(user.type))
 }

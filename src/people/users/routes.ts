@@ -41,7 +41,7 @@ const OnlyOne = Type.Object({
   include_password: Type.Optional(Type.Boolean({ description: 'refused: password hashes never leave the service' })),
 })
 
-/** Clients send `confirm` with every answered 202: what is no answer is named, and refused where that is asked for. */
+/** Clients send `confirm` with the answer to a 202. Another value is reported as ignored, or refused for strict callers. */
 function assertAnswer(request: FastifyRequest, reply: FastifyReply, confirm: string | undefined): void {
   if (confirm === undefined || confirm === 'collections') return
   if (isStrict(request)) {
@@ -58,7 +58,7 @@ export function registerUserRoutes(
 ): void {
   const shown = (actor: Actor, found: UserOutput[]): Promise<UserOutput[]> => withPictures(lookAtPictures, actor, found)
 
-  /** 202 when something has to be decided first, else the users. */
+  /** 202 when the caller must decide something first, else the users. */
   async function answer(reply: { status(code: number): unknown }, actor: Actor, result: Answer) {
     if (result.kind === 'done') return shown(actor, result.users)
     reply.status(202)

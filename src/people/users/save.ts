@@ -35,7 +35,7 @@ import * as store from './store.ts'
 export interface SaveOptions {
   /** Accept passwords that break the rules: the answer to the 202. */
   ignorePasswordRequirements: boolean
-  /** Check neither rules of passwords; for imports by root. */
+  /** Do not check the rules for passwords; for imports by root. */
   skipConstraints: boolean
 }
 
@@ -79,7 +79,7 @@ export async function saveUsers(
   }
 }
 
-/** Before any hash is computed: it must be worth the effort. */
+/** Runs before any hash is computed, to avoid useless work. */
 function checkPasswords(
   { baseConfig }: UserDependencies,
   actor: Actor,
@@ -132,7 +132,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   await assertReach(reachOf(actor, deps.rights, tx), actor, items, wanted, assigned)
   const pictures = items.map(({ path, stored }, index) => ({ path, stored, after: wanted[index]?.picture_id ?? null }))
   await assertPictures(tx, actor, deps.pictures, pictures)
-  // Ids are not given back, so none is drawn for what is refused.
+  // Ids are never reused, so they are drawn only for users that are accepted.
   const fresh = (await store.newUserIds(tx, items.filter((item) => !item.stored).length)).values()
   const rows = wanted.map((row, index) => ({ ...row, id: items[index]?.stored?.id ?? (fresh.next().value as number) }))
   await writeRows(deps, items, rows, assigned, tx)
@@ -142,7 +142,7 @@ async function write(deps: UserDependencies, actor: Actor, items: readonly Item[
   return { kind: 'done', ids: rows.map((row) => row.id) }
 }
 
-/** The draft has given these mails the time of the save. */
+/** The mails whose time the draft has set to the time of the save. */
 function mailsDue(rows: readonly store.UserRow[], now: Date): DueMail[] {
   return rows.flatMap(({ id, confirm_email_sent_at: confirm, welcome_email_sent_at: welcome }) => [
     ...(confirm === now ? [{ userId: id, kind: 'confirm' as const }] : []),
@@ -151,8 +151,8 @@ function mailsDue(rows: readonly store.UserRow[], now: Date): DueMail[] {
 }
 
 /**
- * Whoever does not manage users saves themself and those that they have a right on; whether there is somebody else they are
- * not told.
+ * Callers who do not manage users may save their own record, and users that they have a right on. They are not told whether other
+ * users exist.
  */
 async function findRights(from: Queryable, actor: Actor, items: readonly Item[]): Promise<void> {
   const { ids, references } = namedUsers(items)
@@ -180,7 +180,7 @@ function namedUsers(items: readonly Item[]) {
   }
 }
 
-/** Finds and locks what is to be updated, and checks versions. */
+/** Finds and locks the users to be updated, and checks versions. */
 async function loadStored(deps: UserDependencies, actor: Actor, items: readonly Item[], tx: Tx): Promise<void> {
   const { ids, references } = namedUsers(items)
   const users = await store.lockUsers(tx, ids, references)
@@ -241,8 +241,8 @@ function assertRights(actor: Actor, items: readonly Item[], rows: readonly Unnum
 }
 
 /**
- * Nobody becomes more by putting somebody (itself, too) into groups, or by getting hold of an account: the editor must
- * have what the groups give and what the user has. Groups that a user gets by its type count like those it is put into.
+ * No caller may gain rights by putting users (or itself) into groups, or by taking over an account: the editor must have what the
+ * groups give and what the user has. Groups that a user gets by its type count like assigned ones.
  */
 async function assertReach(
   reaches: Reaches,
@@ -271,7 +271,7 @@ async function assertReach(
   }
 }
 
-/** What its writers may change as the user itself may. */
+/** Whether members change that holders of `bag_write` may change, like the user itself. */
 function profileChanges(stored: StoredUser, row: UnnumberedUser): boolean {
   const of = (
     { remarks: _, ...profile }: Record<string, unknown>,
@@ -319,7 +319,7 @@ function protectedChanges(
   return passwordHash === null ? changed : ['_password', ...changed]
 }
 
-/** What proves a user, or leads to what does. */
+/** Members that are credentials, or through which credentials can be changed. */
 const proofMembers: readonly string[] = [
   '_password',
   '_two_factor_reset_totp',
@@ -370,7 +370,7 @@ async function writeRows(
   await store.setGroups(tx, memberships)
 }
 
-/** What must be unique among users, as far as the save changes it. */
+/** The names that must be unique among users, as far as the save changes them. */
 function newNames(items: readonly Item[], rows: readonly store.UserRow[]): string[] {
   return rows.flatMap(({ login, login_key, email, email_key, reference }, index) => {
     const stored = items[index]?.stored
@@ -382,7 +382,7 @@ function newNames(items: readonly Item[], rows: readonly store.UserRow[]): strin
   })
 }
 
-/** Events, sessions that end, and caches of all processes. */
+/** Writes events, ends sessions, and clears the caches of all processes. */
 async function tell(
   deps: UserDependencies,
   actor: Actor,
@@ -427,7 +427,7 @@ function lockOutOf(row: store.UserRow, now: Date): LockOut | null {
   )
 }
 
-/** The database decides which logins, addresses and references are taken. */
+/** Translates unique key violations: the database decides which logins, addresses and references are taken. */
 function translateDuplicate(error: unknown, inputs: readonly UserInput[]): unknown {
   const duplicate = duplicateValue(error)
   if (!duplicate) return error

@@ -19,7 +19,7 @@ import { groupsOf, renderUser, type View } from './render.ts'
 import { type SaveOptions, type SaveResult, saveUsers } from './save.ts'
 import * as store from './store.ts'
 
-/** Removing users; changing the own record does not take it. */
+/** Required for removing users. Changing the own record does not require it. */
 export const manageUsers: NeededRight = { name: 'system.user' }
 
 export type { DeletePolicy } from './remove.ts'
@@ -76,7 +76,7 @@ export function createUserService(deps: UserDependencies) {
   const readerOf = (actor: Actor) =>
     readsAllUsers(actor) ? null : { userId: actor.userId, principals: principalsOf(actor) }
 
-  /** Who is in a group is for those who may read the group. */
+  /** Only readers of a group may know its members. */
   async function groupsKnownTo(actor: Actor, ids: readonly number[]): Promise<readonly number[]> {
     const reader = readerOf(actor)
     return reader ? [...(await readableGroups(db, ids, { ...reader, groupIds: actor.groupIds }))] : ids
@@ -109,7 +109,10 @@ export function createUserService(deps: UserDependencies) {
       return render(db, actor, users)
     },
 
-    /** For searches: which users the caller may read, and how; as in a list neither archived ones nor guests. */
+    /**
+     * For searches: the users that the caller may read, and the fields that it sees. As in a list, without archived ones and
+     * guests.
+     */
     records: {
       access(actor: Actor, bind: (value: unknown) => string) {
         const reader = readerOf(actor)
@@ -137,7 +140,7 @@ export function createUserService(deps: UserDependencies) {
       return render(db, actor, [user])
     },
 
-    /** Those of the users that a caller may read, for any number of callers; of those that are gone, all for who manages users. */
+    /** Gives for each caller the users that it may read. Callers who may read all users also get ids of deleted ones. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const found = await store.readersOfUsers(db, ids)
       return (actor) => {
@@ -169,12 +172,12 @@ export function createUserService(deps: UserDependencies) {
       return result.kind === 'confirm' ? result : { kind: 'done', users: await render(db, actor, [result.user]) }
     },
 
-    /** A user as it sees itself, for its session. */
+    /** The user's own view of itself, for its session. */
     own: async (actor: Actor): Promise<UserOutput | null> => (await byIds(actor, [actor.userId]))[0] ?? null,
   }
 }
 
-/** Types that are not listed unless asked for. */
+/** Types that are listed only on request. */
 const hiddenTypes = ['anonymous', 'collection'] as const
 
 /** Password hashes never leave the service, not even for root: they are worth an offline attack. */

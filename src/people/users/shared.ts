@@ -1,4 +1,4 @@
-/** Users that a grant on a collection makes: whoever has a link, and people who are known by their mail address alone. */
+/** Users that a grant on a collection creates: users of a link, and people who are known only by their mail address. */
 
 import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -19,12 +19,12 @@ export interface SharedUserDeps {
   readonly clock: () => Date
 }
 
-/** Who is to be made. `path` is the place in the request. */
+/** A user to be created. `path` is the place in the request. */
 export type NewSharedUser =
   | { readonly type: 'collection'; readonly path: string }
   | { readonly type: 'email'; readonly email: string; readonly language: string | null; readonly path: string }
 
-/** Those of the users who are of type `collection`: their ids, by id and by reference. */
+/** Ids of the given users that have the type `collection`, by id and by reference. */
 export async function linkUsers(
   q: Queryable,
   named: readonly (number | string)[],
@@ -41,8 +41,9 @@ export async function linkUsers(
 }
 
 /**
- * Makes users, in the order in which they are named; their ids. A mail address that somebody has already names that user.
- * @throws {AppError} `UserEmailMalformed`, `UserArchived`, `UserDuplicateEmail` where the caller may not know whose it is
+ * Creates users in the given order; returns their ids. A mail address that an existing user has gives that user.
+ * @throws {AppError} `UserEmailMalformed`, `UserArchived`, `UserDuplicateEmail` for the address of a user that the caller may not
+ * know
  */
 export async function makeSharedUsers(
   deps: SharedUserDeps,
@@ -106,7 +107,7 @@ function rowOf(one: NewSharedUser, now: Date): Omit<store.UserRow, 'id'> {
     password_hash: null,
     system_rights: {},
     acl: [],
-    // Nobody's: its record is changed by those who manage users.
+    // No owner: managers of users change its record.
     owner_user: null,
     owner_group: null,
   }
@@ -116,7 +117,7 @@ interface KnownAddress {
   readonly key: string
   readonly id: number
   readonly archived: boolean
-  /** The actor may know whose it is; of somebody who is known by the address alone everybody who has that. */
+  /** Whether the actor may know the user. A user of type `email` is known to everyone who has the address. */
   readonly readable: boolean
 }
 

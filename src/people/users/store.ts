@@ -73,12 +73,12 @@ export interface UserFilter {
   limit: number
   offset: number
   types: readonly string[] | null
-  /** Types that are not listed unless asked for. */
+  /** Types that are listed only on request. */
   hiddenTypes: readonly string[]
   groupIds: readonly number[] | null
   changedSince: Date | null
   archivedSince: Date | null
-  /** Only what this user may read; null: everything. */
+  /** Only users that this user may read; null: all users. */
   reader: { userId: number; principals: readonly string[] } | null
 }
 
@@ -111,7 +111,7 @@ export async function listUsers(db: Queryable, filter: UserFilter): Promise<Stor
   return rows
 }
 
-/** Those of the users that the reader may read. */
+/** The users that the reader may read. */
 export async function readableUsers(
   db: Queryable,
   ids: readonly number[],
@@ -124,7 +124,7 @@ export async function readableUsers(
   return new Set(rows.map((row) => row.id))
 }
 
-/** Who may read each of the users that exist. */
+/** The readers of each existing user. */
 export async function readersOfUsers(db: Queryable, ids: readonly number[]): Promise<Readers[]> {
   const { rows } = await db.query<Readers>(
     `select t.id, ${userReaders} as readers from "user" t where t.id = any($1)`,
@@ -186,7 +186,7 @@ export async function setGroups(tx: Tx, users: readonly { id: number; groupIds: 
   )
 }
 
-/** Archives a user or takes it back; the new version is returned. */
+/** Archives a user or takes it back, and increments its version. */
 export async function setArchived(tx: Tx, id: number, archived: boolean): Promise<void> {
   await tx.query(
     `update "user" set archived_at = case when $2 then now() end, version = version + 1, updated_at = now()
@@ -195,12 +195,12 @@ export async function setArchived(tx: Tx, id: number, archived: boolean): Promis
   )
 }
 
-/** Names are locked by one of as many locks, so that a large batch holds no more. */
+/** Names are locked by one of this number of locks, so that a large batch does not hold more of them. */
 const nameLocks = 256
 
 /**
- * Waits for those who are just giving any of these names. Rows of one statement are written in no certain order, so without it
- * two batches that want the same names could each wait for the other.
+ * Waits for other transactions that are just assigning any of these names. Rows of one statement are written in no certain order,
+ * so without this lock two batches with the same names could each wait for the other.
  */
 export async function lockNames(tx: Tx, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
@@ -211,7 +211,7 @@ export async function lockNames(tx: Tx, names: readonly string[]): Promise<void>
   )
 }
 
-/** What a user is called and reached by, all at once. */
+/** The names and addresses of a user. */
 export interface Identity {
   login: string | null
   loginKey: string | null
@@ -231,7 +231,7 @@ export async function setIdentity(tx: Tx, id: number, identity: Identity): Promi
   )
 }
 
-/** The user whose login or, else, email this is, in the form of `identityKey`; null when there is none. */
+/** The user with this login, or else this email, in the form of `identityKey`; null when there is none. */
 export async function findByLoginOrEmail(db: Queryable, key: string): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
     'select id from "user" where login_key = $1 or email_key = $1 order by (login_key = $1) desc nulls last limit 1',
@@ -256,7 +256,7 @@ export async function setPassword(tx: Tx, id: number, hash: string): Promise<voi
   )
 }
 
-/** Somebody has shown that mail to the user's address arrives. */
+/** Records that mail to the user's address arrives. */
 export async function confirmEmail(tx: Tx, id: number): Promise<void> {
   await tx.query(
     `update "user" set email_confirmed_at = now(), version = version + 1, updated_at = now()
@@ -265,7 +265,7 @@ export async function confirmEmail(tx: Tx, id: number): Promise<void> {
   )
 }
 
-/** A user has agreed to terms. */
+/** Records that a user has accepted terms. */
 export async function acceptTerms(
   tx: Tx,
   id: number,
@@ -278,7 +278,7 @@ export async function acceptTerms(
   ])
 }
 
-/** Those of the users who have no password yet. */
+/** The users who have no password yet. */
 export async function lackPassword(db: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await db.query<{ id: number }>(
     'select id from "user" where id = any($1) and password_hash is null',
@@ -287,7 +287,7 @@ export async function lackPassword(db: Queryable, ids: readonly number[]): Promi
   return new Set(rows.map((row) => row.id))
 }
 
-/** A group as users show it, and as rules on memberships look at it. */
+/** A group as users show it, with the data for rules on memberships. */
 export interface GroupSummary {
   id: number
   version: number
@@ -311,7 +311,7 @@ export async function findGroupSummaries(db: Queryable, ids: readonly number[]):
   return rows
 }
 
-/** Users of the types who have not been seen since then, those first who have been away for longest; nobody of the system. */
+/** Users of the types who have not been seen since then, longest absent first. Never system users. */
 export async function idleUsers(
   db: Queryable,
   before: Date,

@@ -1,4 +1,4 @@
-/** Grant lists on the wire (`_acl`, an array of `RightApi`): read into their stored form, checked, and shown. */
+/** Grant lists on the wire (`_acl`, an array of `RightApi`): parsing into the stored form, checks, and rendering. */
 import { badRequest } from '../platform/errors.ts'
 import { type ContextDefinition, type RightContext, rightsCatalogue } from './catalogue.ts'
 import type { Principal, StoredGrant, TagFilter } from './model.ts'
@@ -6,14 +6,14 @@ import { parseRights } from './right-items.ts'
 import type { RightApi } from './schema.ts'
 import { parseWho, recordAt, renderWho, type WhoDraft, type WhoNames } from './who.ts'
 
-/** A grant as sent: checked, but its principal and tags are not looked up yet and it may have no id. */
+/** A grant as sent and checked. Its principal and tags are not looked up yet, and it may have no id. */
 export interface GrantDraft extends Omit<StoredGrant, 'id' | 'who'> {
   readonly id: number | null
   readonly who: WhoDraft
   readonly path: string
 }
 
-/** Reads a whole list. @throws {AppError} with the path of what is wrong. */
+/** Parses a whole list. @throws {AppError} with the path and the reason. */
 export function parseAcl(context: RightContext, wire: unknown, path: string): GrantDraft[] {
   if (wire === null || wire === undefined) return []
   if (!Array.isArray(wire)) throw badRequest(`${path} must be an array`, { path })
@@ -88,7 +88,7 @@ const dateTime = /^(\d{4})-(\d\d)-(\d\d)[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]
 function moment(value: unknown, path: string): string | undefined {
   if (value === undefined || value === null || value === '') return undefined
   const parts = typeof value === 'string' ? dateTime.exec(value) : null
-  // `Date` takes the 31st of any month for a day of the next one.
+  // `Date` accepts the 31st of a shorter month, and takes it for a day of the next month.
   const lastDay = parts ? new Date(Date.UTC(Number(parts[1]), Number(parts[2]), 0)).getUTCDate() : 0
   const time = parts && Number(parts[3]) <= lastDay ? Date.parse(parts[0]) : Number.NaN
   if (Number.isNaN(time)) throw badRequest(`${path} must be a date-time with a time zone`, { path, value })
@@ -119,7 +119,7 @@ function ids(value: unknown, path: string): number[] {
   return [...new Set(value as number[])]
 }
 
-/** All tags that the filters of the drafts name, with the path of their filter. */
+/** All tags in the filters of the drafts, with the path of their filter. */
 export function tagsOf(drafts: readonly GrantDraft[]): Map<number, string> {
   const tags = new Map<number, string>()
   for (const { tagfilter, path } of drafts) {
@@ -161,7 +161,7 @@ export function renderAcl(grants: readonly StoredGrant[], names: WhoNames): Righ
   }))
 }
 
-/** Slots that impose nothing are left out. */
+/** Conditions without tags are left out. */
 function renderTagFilter({ all, any, not }: TagFilter): RightApi['tagfilter'] {
   return {
     ...(all.length > 0 ? { all: [...all] } : {}),

@@ -1,6 +1,6 @@
 /**
- * Every right there is, as data: what the ACL check accepts, what evaluation knows and what `GET /right` prints.
- * The names are those of existing clients of this interface; the comments are ours.
+ * The catalogue of all rights, as data: the check of grants accepts them, the evaluation knows them, `GET /right` prints them. The
+ * names are those of existing clients of this interface; the comments are ours.
  */
 
 export type RightContext =
@@ -16,7 +16,7 @@ export type RightContext =
 /** Form of the value of a parameter; `bytes` also takes a text such as `10MB`. */
 export type ParameterType = 'bool' | 'bytes' | 'string-list' | 'integer-list' | 'mask-list' | AddedParameterType
 
-/** Forms of parameters of rights that others add: what is selected is a list of ids or names. */
+/** Types of parameters of added system rights. The value is a list of ids or names where several can be selected. */
 export const addedParameterTypes = [
   'int',
   'text',
@@ -41,22 +41,25 @@ export interface RightParameter {
   readonly asker?: Asker
 }
 
-/** Who asks for a right, where it is not the service: front ends, for which it is kept, merged and told. */
+/**
+ * The user of a right, where it is not the service: front ends. The service stores and merges such rights, and returns them in the
+ * session.
+ */
 export type Asker = 'frontend'
 
 export interface RightDefinition {
   readonly name: string
-  /** Rights of one group stand together in a permission editor. */
+  /** Rights of the same group are shown together in a permission editor. */
   readonly group: string
   readonly comment: string
-  /** `_grantable` may be set: its holder may pass the right on and may clear a sticky grant of it. */
+  /** Whether `_grantable` may be set: then the holder may pass the right on and may clear a sticky grant of it. */
   readonly grantable: boolean
   readonly parameters: readonly RightParameter[]
   readonly asker?: Asker
 }
 
 export interface ContextDefinition {
-  /** What an entry of a grant list may carry in this context. */
+  /** The optional parts of a grant that this context allows. */
   readonly capabilities: {
     readonly active: boolean
     readonly preset: boolean
@@ -149,8 +152,8 @@ export type TagRight = (typeof tagRights)[number]
 export type ContainerRight = (typeof containerRights)[number]
 
 /**
- * What owning an object means: everything but creating more of them and uploading files. Ownership so never depends
- * on a grant that somebody may take away, and an owner can always share what is theirs.
+ * The rights of the owner of an object: all but creating more objects and uploading files. So ownership never depends on a grant
+ * that another user may remove, and an owner can always share the object.
  */
 export const ownerRights: ReadonlySet<string> = new Set<ObjectRight>([
   'read',
@@ -171,7 +174,7 @@ function systemRight(name: string, comment: string, ...parameters: RightParamete
 
 const flag = (name: string, comment: string): RightParameter => parameter(name, 'bool', comment)
 
-/** A switch that front ends look at. */
+/** A flag that only front ends use. */
 const frontendFlag = (name: string, comment: string): RightParameter => ({ ...flag(name, comment), asker: 'frontend' })
 
 const hidden = frontendFlag('hide_frontend_app', 'Front ends do not show their page for it.')
@@ -195,8 +198,9 @@ const profileFields = [
 ] as const
 
 /**
- * What front ends offer to whom. The service keeps these rights and tells them in the session, merged from the user and
- * the groups; but for two values of `system.frontend_features` nothing here asks for them, so none of them protects data.
+ * Rights that control the functions of front ends. The service stores these rights and returns them in the session, merged from the
+ * user and the groups. Except for two values of `system.frontend_features` the service never checks them, so they do not protect
+ * data.
  */
 const frontendRights = [
   systemRight(
@@ -353,7 +357,7 @@ const personRights = (kind: 'user' | 'group') => [
 
 const everything = { active: true, preset: false, tagfilter: true, valid: true, sticky: true } as const
 
-/** Context to what its grant lists may hold. */
+/** The catalogue by context: what grant lists of the context may contain. */
 export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> = {
   system: {
     capabilities: { active: false, preset: false, tagfilter: false, valid: false, sticky: false },
@@ -391,7 +395,7 @@ export const rightsCatalogue: Readonly<Record<RightContext, ContextDefinition>> 
         objecttypeIds,
         maskIds,
       ),
-      // `link` and `unlink` are about the list; all others about the objects in it.
+      // `link` and `unlink` concern the list; all other rights concern the objects in it.
       ...recordRights,
     ],
   },

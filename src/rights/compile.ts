@@ -1,4 +1,4 @@
-/** Compiles the grants on pools and object types into what they mean for one caller at one moment. */
+/** Compiles the grants on pools and object types for one caller at one moment. */
 import { ownerRights } from './catalogue.ts'
 import { all, everything, isPrivate, not, widest } from './expression.ts'
 import { boundaries, inForce, poolFits } from './grants.ts'
@@ -18,12 +18,13 @@ export interface Caller {
   readonly userId: number
   readonly groupIds: readonly number[]
   readonly root: boolean
-  /** Which browser or session it is, for PINs of users whom many act as; absent: of no matter. */
+  /** The browser or session of the caller, for PINs of users that many people share; absent: irrelevant. */
   readonly visitor?: string
 }
 
 /**
- * A grant as it is looked at, the same for all callers; `ownerOnly`, `contactOnly`: only where the caller is the owner of the
+ * A grant in the form for evaluation, the same for all callers; `ownerOnly`, `contactOnly`: applies only if the caller is the owner
+ * of the object, or the contact of its pool.
  * object, or the contact of its pool.
  */
 export interface Entry {
@@ -32,26 +33,26 @@ export interface Entry {
   readonly ownerOnly: boolean
   readonly contactOnly: boolean
   readonly sticky: boolean
-  /** What it asks of an object in its container besides, whoever the caller is: its tags, and not to be private. */
+  /** The conditions on an object in the container that do not depend on the caller: its tags, and that it is not private. */
   readonly when: ReadExpression
-  /** Equal for grants that say the same. */
+  /** Equal for grants with equal content. */
   readonly content: number
-  /** Where some of its rights are limited to pools: what is left of it in a pool, by the names of these rights. */
+  /** If some of its rights are limited to pools: the part that applies in a pool, by the names of its rights. */
   readonly parts: Map<string, Entry> | null
-  /** Where it comes from, for explanations. */
+  /** The origin of the grant, for explanations. */
   readonly grant: StoredGrant
   readonly place: GrantSource
 }
 
 /**
- * Containers in which grants that say the same reach the caller. There are as many as there are different lists of grants, not
- * as many as pools.
+ * Containers whose grants with equal content reach the caller. Their number is the number of different lists of grants, not the
+ * number of pools.
  */
 export interface GrantClass {
   readonly entries: readonly Entry[]
   /** Pools that hold objects. */
   readonly pools: readonly number[]
-  /** What each right asks of an object, as far as it was asked for. */
+  /** The condition of each right on an object, as far as it was needed. */
   readonly given: Map<string, ReadExpression>
 }
 
@@ -71,28 +72,28 @@ export interface CompiledPool {
 
 export interface Compiled {
   readonly caller: Caller
-  /** The caller is the owner of the object. */
+  /** The condition that the caller owns the object. */
   readonly owned: ReadExpression
   readonly pools: ReadonlyMap<number, CompiledPool>
   readonly objecttypes: ReadonlyMap<number, EntryList>
-  /** Those of the pools. */
+  /** The grant classes of the pools. */
   readonly classes: readonly GrantClass[]
   readonly unions: Unions
 }
 
-/** The grants in the order in which they are compiled, and the moments at which some begin or end. */
+/** The grants in the order in which they are compiled, and the moments when some begin or end. */
 export interface Prepared {
   /** Parents before their children. */
   readonly pools: readonly PoolGrants[]
   readonly objecttypes: ContainerGrants['objecttypes']
-  /** The same grants as they are looked at, by pool and by object type: callers share them. */
+  /** The same grants in the form for evaluation, by pool and by object type: all callers share them. */
   readonly inPool: EntriesById
   readonly onType: EntriesById
   readonly boundaries: readonly number[]
   readonly contents: Contents
 }
 
-/** Numbers of what grants say. */
+/** Numbers for the distinct contents of grants. */
 export type Contents = Map<string, number>
 
 type EntriesById = ReadonlyMap<number, readonly Entry[]>
@@ -190,14 +191,14 @@ export function compile(prepared: Prepared, caller: Caller, at: number): Compile
   }
 }
 
-/** Equal where grants say the same. */
+/** The same key for lists of grants with equal content. */
 function keyOf(entries: readonly Entry[]): string {
   const [first, second] = entries
   if (!second) return first ? String(first.content) : ''
   return [...new Set(entries.map(({ content }) => content))].sort((a, b) => a - b).join()
 }
 
-/** What a right by grants of a container asks of the objects in it. Owners have some rights by themselves. */
+/** The condition of a right on the objects in a container, by its grants. Owners have some rights without grants. */
 export function givenBy(grants: GrantClass, right: string, owned: ReadExpression): ReadExpression {
   const known = grants.given.get(right)
   if (known) return known
@@ -213,7 +214,7 @@ export function givenBy(grants: GrantClass, right: string, owned: ReadExpression
   return made
 }
 
-/** About the bytes that the rights of one caller take in memory; the entries are those of everybody. */
+/** The approximate size in bytes of the rights of one caller. The entries are not counted, because all callers share them. */
 export function compiledBytes({ pools, objecttypes }: Compiled): number {
   const lists = new Set<EntryList>(objecttypes.values())
   for (const pool of pools.values()) lists.add(pool.list)
@@ -231,12 +232,12 @@ export function isCaller(caller: Pick<Caller, 'userId' | 'groupIds'>, person: Pe
 }
 
 /**
- * What a pool has and hands down; lists are shared along the tree where nothing changes. Entries addressed to the contact
- * apply per pool: who that is differs below the pool that has the grant.
+ * The grants that a pool has and hands down; lists are shared along the tree where nothing changes. Entries for the contact apply
+ * per pool, because pools below the pool of the grant may have other contacts.
  */
 interface Heritage {
   readonly entries: readonly Entry[]
-  /** Some right is limited to pools: each pool has a list of its own. */
+  /** Whether some right is limited to pools: then each pool has a list of its own. */
   readonly limited: boolean
   withContact: EntryList | null
   withoutContact: EntryList | null
@@ -273,14 +274,16 @@ function listFor(heritage: Heritage, contact: boolean, poolId: number, { toList,
 const isSticky = (entry: Entry): boolean => entry.sticky
 const none: readonly Entry[] = []
 
-/** Those that match: the list itself where it is all of them, else one that is no longer than it must be (`filter` grows). */
+/**
+ * The matching entries: the same list if all of them match, else a list of exactly the needed length (`filter` may allocate more).
+ */
 export function matching(entries: readonly Entry[], match: (entry: Entry) => boolean): readonly Entry[] {
   const found = entries.filter(match)
   if (found.length === entries.length) return entries
   return found.length === 0 ? none : found.slice()
 }
 
-/** Whether an entry is in force and may be about the caller. */
+/** Whether an entry is in force and may apply to the caller. */
 function addressedBy(caller: Caller, at: number): (entry: Entry) => boolean {
   if (caller.root) return () => false
   const people = new Set<string>([`u${caller.userId}`, ...caller.groupIds.map((id) => `g${id}`)])
@@ -288,7 +291,7 @@ function addressedBy(caller: Caller, at: number): (entry: Entry) => boolean {
     (ownerOnly || contactOnly || people.has(grant.who)) && inForce(grant, at)
 }
 
-/** What an entry gives in a pool; null when all its rights are limited to others. */
+/** The part of an entry that applies in a pool; null when all its rights are limited to other pools. */
 function within(entry: Entry, poolId: number | null, contents: Contents): Entry | null {
   if (!entry.parts) return entry
   const names = Object.keys(entry.rights).filter((name) => poolFits(entry.rights[name] as RightItem, poolId))

@@ -46,7 +46,7 @@ export const RightsDocument = Type.Object(
   { title: 'RightsCatalogue' },
 )
 
-/** The form of what an entry can carry besides principal and rights. */
+/** The types of the optional parts of a grant. */
 const forms = {
   active: { type: 'bool' },
   preset: { type: 'right_preset' },

@@ -1,9 +1,11 @@
-/** Whether somebody has all that grants on containers give to others: who edits users and groups must not become more. */
+/**
+ * Whether an editor has all that grants on containers give to others. A user who edits users and groups must not gain rights by it.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { type Caller, isCaller, type Prepared } from './compile.ts'
 import type { CallerRights, Person, PoolGrants, RightItem, StoredGrant } from './model.ts'
 
-/** The editor, and which grants it could give itself, as it may edit the lists that they stand in. */
+/** The editor, and the lists of grants that it may edit, by which it could give itself rights. */
 export interface Editor {
   readonly caller: Caller
   readonly rights: CallerRights
@@ -12,9 +14,9 @@ export interface Editor {
 }
 
 /**
- * Whether the editor has everything that grants on pools and object types give to the given users and groups, now or
- * later, or could give it to itself. When in doubt the answer is no: two grants that only together cover one right with
- * a tag filter, say, are not put together.
+ * Whether the editor has everything that grants on pools and object types give to the given users and groups, now or later, or
+ * could give it to itself. When in doubt the answer is no: for example, two grants that only together cover one right with a tag
+ * filter are not combined.
  */
 export function coversGrants(prepared: Prepared, editor: Editor, at: number, people: ReadonlySet<string>): boolean {
   if (editor.caller.root) return true
@@ -91,7 +93,7 @@ function coversItem(item: RightItem, wanted: RightItem): boolean {
   )
 }
 
-/** Whether one right lets everything with files that another one lets. */
+/** Whether one right allows everything with files that another right allows. */
 export function coversFiles(item: RightItem, wanted: RightItem): boolean {
   const limit = item.limit ?? 0
   return (

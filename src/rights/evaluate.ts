@@ -19,13 +19,13 @@ import { isListed } from './shares/object-set.ts'
 
 type Items = Readonly<Record<string, RightItem>>
 
-/** A grant and where it stands. */
+/** A grant and its place. */
 interface Fitting extends Pick<Entry, 'rights' | 'grant' | 'place'> {
-  /** Which of its rights it gives; absent: all. */
+  /** Tells which of its rights the grant gives; absent: all. */
   readonly gives?: (right: string) => boolean
 }
 
-/** `now` in milliseconds: own grants of objects have their own windows, so they are looked at when asked. */
+/** `now` in milliseconds. Grants on objects have their own windows, which are checked at each call. */
 export function callerRights(compiled: Compiled, through: ThroughCollections, now: () => number): CallerRights {
   const { shares } = through
   const { caller, owned } = compiled
@@ -40,14 +40,14 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
     return poolId === null ? compiled.objecttypes.get(objecttypeId) : compiled.pools.get(poolId)?.list
   }
 
-  /** Whether a grant on an object names the caller. */
+  /** Whether a grant on an object is for the caller. */
   function addressed({ who }: StoredGrant, object: Guarded): boolean {
     if (who === 'owner') return owns(object)
     if (who !== 'contact') return isCaller(caller, who)
     return object.poolId !== null && compiled.pools.get(object.poolId)?.callerIsContact === true
   }
 
-  /** Every grant that fits the object, limits by object type aside. */
+  /** Every grant that applies to the object, regardless of limits by object type. */
   function* fitting(object: Guarded): Generator<Fitting> {
     for (const entry of listOf(object.poolId, object.objecttypeId)?.entries ?? []) {
       if (holds(entry.when, object, container) && (!entry.ownerOnly || owns(object))) yield entry
@@ -56,7 +56,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
     yield* sharedGrants(object)
   }
 
-  /** The same of the collections that it is in: what one of many equal grants says. */
+  /** The same for the collections that contain the object. Of equal grants only one is given, unless `each`. */
   function* sharedGrants(object: Guarded, each = false): Generator<Fitting> {
     if (shares.shares.length === 0 || !shares.member.objects.has(object.systemObjectId)) return
     for (const share of shares.shares) {
@@ -74,7 +74,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
   const isGiven = (where: ReadExpression | null, object: Guarded): boolean =>
     where !== null && holds(where, object, container)
 
-  /** The same of the grants on the object itself. */
+  /** The same for the grants on the object itself. */
   function* ownGrants(object: Guarded): Generator<Fitting> {
     for (const grant of object.acl ?? []) {
       if (addressed(grant, object) && isInForceOn(grant, object, now()))
@@ -125,7 +125,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
     const named = new Set<number>()
     for (const one of sharedGrants(object, true)) {
       const { grant, place } = one
-      // One that is inherited by several collections is one reason.
+      // A grant that several collections inherit is one reason.
       if (named.has(grant.id) || !givesRight(one, right, object)) continue
       named.add(grant.id)
       found.push({ kind: 'grant', grant, place })
@@ -159,11 +159,11 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
     return caller.root || creating(objecttypeId, poolId, tags).next().done !== true
   }
 
-  /** Every grant that lets create such an object. */
+  /** Every grant that allows the creation of such an object. */
   function* creating(objecttypeId: number, poolId: number | null, tags: readonly number[] | null): Generator<Fitting> {
     for (const entry of listOf(poolId, objecttypeId)?.entries ?? []) {
       const item = entry.rights.create
-      // Whoever creates an object owns it, so grants to the owner count.
+      // The creator of an object owns it, so grants to the owner count.
       if (item && typeFits(item, objecttypeId) && (tags === null || tagsFit(entry.tags, tags))) yield entry
     }
   }
@@ -189,7 +189,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
 
   function* fittingPool(poolId: number): Generator<Fitting> {
     const pool = compiled.pools.get(poolId)
-    // A tag filter is about objects: a grant that has one says nothing about the pool itself.
+    // A tag filter concerns objects: a grant that has one does not apply to the pool itself.
     for (const entry of pool?.list.entries ?? []) {
       if (!entry.tags && (!entry.ownerOnly || pool?.callerOwns)) yield entry
     }
@@ -224,7 +224,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
     const pool = compiled.pools.get(poolId)
     if (!pool) return false
     if (caller.root || pool.callerOwns) return true
-    // A grant to owners says something to somebody who owns nothing yet only if it lets them create.
+    // A grant to owners concerns callers without objects only if it allows them to create some.
     return pool.list.entries.some((entry) => !entry.ownerOnly || entry.rights.create !== undefined)
   }
 
@@ -285,7 +285,7 @@ export function callerRights(compiled: Compiled, through: ThroughCollections, no
   }
 }
 
-/** Nothing that grants of containers ask is personal. */
+/** Conditions of container grants contain nothing personal. */
 const container: Personal = { granted: () => [], files: () => [] }
 
 function givesRight({ rights, gives: given }: Fitting, right: string, object: Guarded): boolean {
@@ -297,7 +297,7 @@ function gives(rights: Items, right: string, object: Guarded): boolean {
   return item !== undefined && placeFits(item, object)
 }
 
-/** Of grants on containers only what fits the pool has been compiled. */
+/** Grants on containers are compiled with only the rights that apply in the pool. */
 function placeFits(item: RightItem, { objecttypeId, poolId }: Guarded): boolean {
   return typeFits(item, objecttypeId) && poolFits(item, poolId)
 }

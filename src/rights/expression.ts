@@ -1,8 +1,7 @@
 /**
- * A condition on an object, as one caller may see it: which container holds it, its tags, whose it is, what its own grants give.
- * `rights` makes them for each caller (read-right.ts). They are printed as a predicate in memory (`holds`), as SQL on `object`
- * (object-sql.ts), and as a condition of the search index (search/postgres/query/access/access.ts). A new kind of condition is a case
- * in each of the three.
+ * A condition on an object for one caller: its container, its tags, its owner, its own grants. `rights` compiles it for each caller
+ * (read-right.ts). It has three forms: a predicate in memory (`holds`), SQL on `object` (object-sql.ts), and a condition of the
+ * search index (search/postgres/query/access/access.ts). A new kind of condition needs a case in each of the three.
  */
 import { type MaskId, type ReadPrincipal, tagsFit } from './grants.ts'
 import type { Expression, FileMark, Guarded, ReadExpression } from './model.ts'
@@ -36,7 +35,7 @@ export function not<E extends Expression>(of: E): E {
 
 const lists = new WeakMap<readonly number[], ReadExpression>()
 
-/** In one of these pools. Equal for one list, so that what is made of it is made once. */
+/** In one of these pools. The same list gives the same expression, so that results for it can be cached. */
 export function inPools(ids: readonly number[]): ReadExpression {
   const known = lists.get(ids)
   if (known) return known
@@ -45,13 +44,13 @@ export function inPools(ids: readonly number[]): ReadExpression {
   return made
 }
 
-/** One of them holds, without those that hold only where others do. For a few. */
+/** At least one of them holds. Conditions that another one covers are removed. For short lists. */
 export function widest<E extends Expression>(of: readonly E[]): E {
   const distinct = [...new Map(of.map((each) => [JSON.stringify(each), each])).values()]
   return any(distinct.filter((each) => !distinct.some((other) => other !== each && covers(other, each))))
 }
 
-/** Whether `wide` asks nothing that `narrow` does not ask too. False says nothing. */
+/** Whether every condition of `wide` is also one of `narrow`. False does not prove the opposite. */
 export function covers(wide: Expression, narrow: Expression): boolean {
   const asked = new Set(conjuncts(narrow).map((each) => JSON.stringify(each)))
   return conjuncts(wide).every((each) => asked.has(JSON.stringify(each)))
@@ -61,7 +60,7 @@ function conjuncts(expression: Expression): readonly Expression[] {
   return expression.is === 'and' ? expression.of : [expression]
 }
 
-/** The same of objects that cannot be private. */
+/** The expression for objects that cannot be private. */
 export function ofOpen<E extends Expression>(expression: E): E {
   return open(expression) as E
 }
@@ -81,14 +80,14 @@ function open(expression: Expression): Expression {
   }
 }
 
-/** What an expression may ask of an object besides, each found out only when it is asked. */
+/** Further data of an object that an expression may need. Each function is called only when it is needed. */
 export interface Personal {
-  /** Whom its own grants let read it. */
+  /** The principals who may read it by its own grants. */
   readonly granted: () => readonly ReadPrincipal[]
   readonly files: (columnId: number, by: FileMark) => readonly string[]
 }
 
-/** Whether the object fulfils it. */
+/** Whether the object fulfils the expression. */
 export function holds(expression: Expression, object: Guarded, personal: Personal): boolean {
   switch (expression.is) {
     case 'types':
@@ -114,7 +113,7 @@ export function holds(expression: Expression, object: Guarded, personal: Persona
       return expression.objects.has(object.systemObjectId)
     case 'files':
       return personal.files(expression.columnId, expression.by).some((name) => expression.names.includes(name))
-    // Loops: this is asked for every object that anybody reads.
+    // Loops, because this runs for every object that a caller reads.
     case 'and':
       for (const each of expression.of) if (!holds(each, object, personal)) return false
       return true
@@ -140,7 +139,7 @@ function givesMasks({ masks }: ReadPrincipal, wanted: 'any' | 'all' | 'limited' 
 }
 
 const members = new WeakMap<readonly number[], ReadonlySet<number>>()
-/** Members of a list that is gone through. */
+/** The longest list that is searched linearly. */
 const fewMembers = 8
 
 function isAmong(ids: readonly number[], id: number): boolean {

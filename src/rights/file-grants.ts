@@ -1,10 +1,10 @@
-/** Whom grants on an object itself let show or download files of it. */
+/** The principals who may see or download files of an object by grants on the object itself. */
 import { boundaries, grantsInForce, poolFits, typeFits } from './grants.ts'
 import type { Guarded, RightItem } from './model.ts'
 
 export const fileRights = ['asset_show', 'asset_download'] as const
 
-/** Who a grant on an object itself lets show or download files of it, and which. */
+/** A principal who may see or download files of an object by a grant on it, and the limits of the right. */
 export interface FilePrincipal {
   readonly who: string
   readonly item: RightItem

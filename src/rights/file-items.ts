@@ -1,11 +1,11 @@
 import type { RightItem } from './model.ts'
 
-/** What is known of a file when somebody asks whether a grant covers it; what is not known yet restricts nothing. */
+/** The known data of a file when a grant is checked for it; unknown data restricts nothing. */
 export interface AskedFile {
   readonly class: string
   readonly extension: string
   readonly columnId?: number
-  /** Name of the version that is asked for. */
+  /** Name of the requested version. */
   readonly version?: string
   readonly size?: number
 }

@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts'
 import type { CallerRights } from './model.ts'
 
 /**
- * What holds wherever objects lie and gives rights takes the right to give them there: `bag_acl` on the root pool.
+ * Settings that give rights on objects anywhere require the right to give them anywhere: `bag_acl` on the root pool.
  * @throws {AppError} `RightRequired`
  */
 export async function requireGivingEverywhere(
@@ -19,5 +19,5 @@ export async function requireGivingEverywhere(
   )
 }
 
-/** The right by which others act in the name of the owner of a collection; nobody else gives it. */
+/** The right to act in the name of the owner of a collection. Only this right allows that. */
 export const actingRight = 'create_in_collection'

@@ -1,4 +1,4 @@
-/** What one grant means at a moment, for an object: small pure rules that compiling, evaluating and indexing share. */
+/** The effect of one grant at a moment, for an object: small pure rules that compiling, evaluating and indexing share. */
 import type { Guarded, Person, RightItem, StoredGrant, TagFilter } from './model.ts'
 
 /** Milliseconds since 1970; open ends are infinite. */
@@ -14,7 +14,7 @@ export function windowOf(grant: StoredGrant): Window {
   }
 }
 
-/** Is the grant active and `at` within its window? */
+/** Whether the grant is active and `at` is within its window. */
 export function inForce(grant: StoredGrant, at: number): boolean {
   if (grant.active === false) return false
   if (grant.from === undefined && grant.to === undefined) return true
@@ -29,7 +29,7 @@ export function inForceSql(grant: string): string {
     and (${grant}->>'to' is null or (${grant}->>'to')::timestamptz > now()))`
 }
 
-/** Moments at which a grant begins or ceases to be in force. */
+/** Moments when a grant begins or ceases to be in force. */
 export function boundaries(grants: Iterable<StoredGrant>): number[] {
   const found: number[] = []
   for (const grant of grants) {
@@ -56,14 +56,17 @@ export function typeFits(item: RightItem, objecttypeId: number): boolean {
   return item.objecttype_ids === undefined || item.objecttype_ids.includes(objecttypeId)
 }
 
-/** A right limited to pools fits only what lies in one of them. */
+/** A right limited to pools fits only objects in one of them. */
 export function poolFits(item: RightItem, poolId: number | null): boolean {
   return item.pool_ids === undefined || (poolId !== null && item.pool_ids.includes(poolId))
 }
 
 export type MaskId = number | 'standard'
 
-/** Masks that a grant of a right goes with, for objects of a type; null: all. Both limits hold within one grant. */
+/**
+ * Masks that a grant allows together with a right, for objects of a type; null: all. The limits of `mask` and of the right both
+ * apply.
+ */
 export function masksOf(
   rights: Readonly<Record<string, RightItem>>,
   right: string,
@@ -75,13 +78,13 @@ export function masksOf(
   return first.filter((mask) => rest.every((limit) => limit.includes(mask)))
 }
 
-/** Who owns an object, as a principal. */
+/** The owner of an object, as a principal. */
 export function ownerOf(object: Pick<Guarded, 'ownerUserId' | 'ownerGroupId'>): Person | null {
   if (object.ownerUserId !== null) return `u${object.ownerUserId}`
   return object.ownerGroupId === null ? null : `g${object.ownerGroupId}`
 }
 
-/** Read principal of the contact of a pool: matched by callers who are its contact. */
+/** The principal of the contact of a pool: callers who are its contact have it. */
 export function contactPrincipal(poolId: number): string {
   return `c${poolId}`
 }
@@ -93,8 +96,8 @@ export interface ReadPrincipal {
 }
 
 /**
- * Who may read (or delete) an object by its own grants, as search principals. Holds until `validUntil` (milliseconds, null: until
- * the object changes): then the object needs a new search document. A principal can be there several times.
+ * The principals who may read (or delete) an object by its own grants, for searches. Valid until `validUntil` (milliseconds, null:
+ * until the object changes): then the object needs a new search document. A principal may occur several times.
  */
 export function readPrincipals(
   object: Guarded,
@@ -115,7 +118,7 @@ export function isInForceOn(grant: StoredGrant, { tags }: Guarded, at: number): 
   return tagsFit(grant.tagfilter, tags) && inForce(grant, at)
 }
 
-/** The own grants of an object that are in force and fit its tags, and whom they name. */
+/** The own grants of an object that are in force and fit its tags, with their principals. */
 export function* grantsInForce(
   object: Guarded,
   at: number,
@@ -127,7 +130,7 @@ export function* grantsInForce(
   }
 }
 
-/** Whom a grant on an object names; null: nobody. */
+/** The principal of a grant on an object; null: nobody. */
 function principalOf(grant: StoredGrant, object: Guarded): string | null {
   if (grant.who === 'owner') return ownerOf(object)
   if (grant.who === 'contact') return object.poolId === null ? null : contactPrincipal(object.poolId)

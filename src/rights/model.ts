@@ -1,16 +1,16 @@
 /**
- * Vocabulary of rights. A *grant* gives rights to a *principal* on one resource. A *container* holds objects and
- * gives them its grants: a pool, or an object type for objects without pool. Whose rights are asked is the *caller*.
+ * Vocabulary of rights. A *grant* gives rights to a *principal* on one resource. A *container* holds objects and gives them its
+ * grants: a pool, or an object type for objects without pool. The *caller* is the user whose rights are evaluated.
  */
 import type { ContainerRight, ObjectRight } from './catalogue.ts'
 
-/** `u5` a user, `g3` a group, `owner` and `contact` whoever owns the object and is the contact of its pool. */
+/** `u5` a user, `g3` a group, `owner` the owner of the object, `contact` the contact of its pool. */
 export type Principal = `u${number}` | `g${number}` | 'owner' | 'contact'
 
-/** A principal that is somebody. */
+/** A principal that is a certain user or group. */
 export type Person = `u${number}` | `g${number}`
 
-/** Parameters of one right in a grant, in wire spelling; absent is no limit, an empty list fits nothing. */
+/** Parameters of one right in a grant, in wire spelling. An absent parameter is no limit, an empty list matches nothing. */
 export interface RightItem {
   readonly _grantable?: boolean
   readonly allow_update_and_remove?: boolean
@@ -41,9 +41,9 @@ export interface StoredGrant {
   /** UTC, ISO 8601; in force from (inclusive) and until (exclusive). */
   readonly from?: string
   readonly to?: string
-  /** `false`: kept, but not in force. */
+  /** `false`: stored, but not in force. */
   readonly active?: false
-  /** Survives private permissions below, and saves by callers who may not clear it. */
+  /** A sticky grant also applies below private permissions, and stays when callers who may not clear it save the list. */
   readonly sticky?: true
   readonly preset?: number
 }
@@ -51,7 +51,7 @@ export interface StoredGrant {
 /** Effective rights: name to parameters, as `_generated_rights` shows them. */
 export type GeneratedRights = Readonly<Record<string, RightItem>>
 
-/** What the evaluation must know of an object. */
+/** The data of an object that the evaluation needs. */
 export interface Guarded {
   readonly systemObjectId: number
   readonly objecttypeId: number
@@ -61,7 +61,7 @@ export interface Guarded {
   readonly tags: readonly number[]
   /** Own grants; null where the object type has none (`acl_table` false). */
   readonly acl: readonly StoredGrant[] | null
-  /** Private permissions: of the container's grants only sticky ones count. False where the type has no own grants. */
+  /** Private permissions: only sticky grants of the container apply. False where the type has no own grants. */
   readonly privateAcl: boolean
 }
 
@@ -70,33 +70,33 @@ export interface PoolGrants {
   readonly id: number
   readonly parentId: number | null
   readonly acl: readonly StoredGrant[]
-  /** Does not inherit the grants of its parent, except sticky ones. */
+  /** Whether it does not inherit the grants of its parent, except sticky ones. */
   readonly privateAcl: boolean
   readonly owner: Person | null
   readonly contact: Person | null
-  /** The root pool carries grants only: no object lives in it. */
+  /** Whether it contains objects. The root pool has grants only. */
   readonly holdsObjects: boolean
 }
 
-/** Where a grant stands. */
+/** The place of a grant. */
 export type GrantSource = { readonly kind: 'pool' | 'objecttype' | 'object' | 'collection'; readonly id: number }
 
-/** Why a caller has a right. */
+/** The reason why a caller has a right. */
 export type Reason =
   | { readonly kind: 'root' | 'owner' }
   | { readonly kind: 'grant'; readonly grant: StoredGrant; readonly place: GrantSource }
 
-/** All grants on containers: what the rights of a caller are compiled from. */
+/** All grants on containers: the input for compiling the rights of a caller. */
 export interface ContainerGrants {
   readonly pools: readonly PoolGrants[]
   /** Grants of object types; they count for objects without pool. */
   readonly objecttypes: ReadonlyMap<number, readonly StoredGrant[]>
 }
 
-/** The objects of some collections. */
+/** The set of the objects of some collections. */
 export interface ObjectSet {
   has(systemObjectId: number): boolean
-  /** How many entries the lists have together. */
+  /** The total number of entries of the lists. */
   readonly size: number
   /** Their lists, each ascending. */
   readonly lists: readonly Float64Array[]
@@ -105,34 +105,34 @@ export interface ObjectSet {
 }
 
 /**
- * What is known of the preferred files of a column: `image`; `image.preview`; who may see any version by a grant on the
- * object or as their uploader; who may see the originals in this way.
+ * Properties of the preferred files of a column: the class (`image`); the version (`image.preview`); the principals who may see any
+ * version by a grant on the object or as their uploader; the principals who may see the originals in this way.
  */
 export type FileMark = 'class' | 'version' | 'seer' | 'originalSeer'
 
-/** What `object` itself says. */
+/** Conditions on data of `object` itself. */
 export type OfObject =
   | { readonly is: 'types'; readonly ids: readonly number[] }
   | { readonly is: 'pools'; readonly ids: readonly number[] }
   | { readonly is: 'withoutPool' }
   | { readonly is: 'tags'; readonly filter: TagFilter }
-  /** Only its own grants count, and sticky ones. */
+  /** The object is private: only its own grants and sticky ones apply. */
   | { readonly is: 'private' }
-  /** This user owns it, or one of these groups. */
+  /** The owner is this user, or one of these groups. */
   | { readonly is: 'owner'; readonly userId: number; readonly groupIds: readonly number[] }
   /**
-   * A grant on the object itself, in force at the moment, lets one of these read it (`u5`, `g3`, `c2` the contact of a pool): with
-   * any masks, with all of them, limited to some, or with this one.
+   * A grant on the object itself that is in force gives one of these the right to read it (`u5`, `g3`, `c2` the contact of a pool):
+   * with any masks, with all of them, limited to some, or with this one.
    */
   | {
       readonly is: 'granted'
       readonly who: readonly string[]
       readonly masks: 'any' | 'all' | 'limited' | number | 'standard'
     }
-  /** It is in the list of one of these collections. The lists as they were when the rights of the caller were compiled. */
+  /** The object is in the list of one of these collections. The lists are as of the compilation of the caller's rights. */
   | { readonly is: 'member'; readonly collections: readonly number[]; readonly objects: ObjectSet }
 
-/** All preferred files of a column have this class, or a version of this name, or may be seen by one of these. */
+/** All preferred files of a column have this class, or a version of this name, or one of these principals may see them. */
 export interface OfFiles {
   readonly is: 'files'
   readonly columnId: number
@@ -152,20 +152,20 @@ interface Negated<L> {
 
 export type Expression<L = OfObject | OfFiles> = L | Several<L> | Negated<L>
 
-/** What grants of containers and objects ask. */
+/** Conditions of grants on containers and objects. */
 export type ReadExpression = Expression<OfObject>
 
-/** Where a caller has a right: as for reading, but a grant on an object has to give this right. */
+/** The objects on which a caller has a right: the condition is as for reading, but grants on objects must give this right. */
 export interface DeleteCondition {
   readonly right: 'delete'
   readonly when: ReadExpression
 }
 
-/** What a grant of containers or collections gives there. */
+/** The rights that a grant gives in containers or collections. */
 export interface InContainers {
-  /** In these pools; `none`: without pool; `any`: wherever it lies, through a collection. */
+  /** In these pools; `none`: without pool; `any`: anywhere, through a collection. */
   readonly poolIds: readonly number[] | 'none' | 'any'
-  /** What it asks of an object besides. */
+  /** The further condition on an object. */
   readonly when: ReadExpression
 }
 
@@ -177,7 +177,7 @@ export interface MaskGrant extends InContainers {
 
 /** Files in objects of a type that a caller may see by the grants of their container. */
 export interface FileGrant extends InContainers {
-  /** What `asset_show` or `asset_download` is limited to; null: nothing. */
+  /** The limits of `asset_show` or `asset_download`; null: no limit. */
   readonly columnIds: readonly number[] | null
   readonly classes: readonly string[] | null
   readonly versions: readonly string[] | null
@@ -187,65 +187,68 @@ export interface FileGrant extends InContainers {
 export interface CallerRights {
   readonly userId: number
   readonly groupIds: readonly number[]
-  /** Has `system.root`. */
+  /** Whether the caller has `system.root`. */
   readonly root: boolean
   may(right: ObjectRight, object: Guarded): boolean
-  /** What grants the right on the object, each with its own limits; one without any for its owners and for root. */
+  /** All items that give the right on the object, each with its own limits. Owners and root have an item without limits. */
   itemsOn(right: ObjectRight, object: Guarded): readonly RightItem[]
-  /** What grants the right anywhere in a pool or an object type. */
+  /** All items that give the right anywhere in a pool or an object type. */
   itemsAnywhere(right: ObjectRight): readonly RightItem[]
-  /** Effective rights on an object with merged parameters; `owner` is there for its owners. */
+  /** Effective rights on an object with merged parameters; owners also have `owner`. */
   rightsOn(object: Guarded): GeneratedRights
-  /** Masks usable with `right`: null is all of them. */
+  /** Masks that may be used with `right`; null: all of them. */
   maskIds(object: Guarded, right?: ObjectRight): ReadonlySet<number | 'standard'> | null
-  /** May the mask be used with `right`? `_all_fields` is for root, unless the type has no other mask. */
+  /** Whether the mask may be used with `right`. `_all_fields` is for root, unless the type has no other mask. */
   mayUseMask(mask: MaskUse, object: Guarded, right?: ObjectRight): boolean
-  /** Create an object of the type, in a pool or (`null`) without one, with these tags. */
+  /** Whether the caller may create an object of the type, in a pool or (`null`) without one, with these tags. */
   mayCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): boolean
   /**
-   * Masks with which the caller may create objects of the type there: null is all of them, `none` that it may not create
-   * there. `tags` null: whatever they are.
+   * Masks with which the caller may create objects of the type there; null: all of them; `none`: the caller may not create objects
+   * there. `tags` null: with any tags.
    */
   masksToCreate(
     objecttypeId: number,
     poolId: number | null,
     tags: readonly number[] | null,
   ): ReadonlySet<number | 'standard'> | null | 'none'
-  /** A right on a pool itself. */
+  /** Whether the caller has a right on a pool itself. */
   mayPool(right: ContainerRight, poolId: number): boolean
-  /** A right on the root pool, which hands it down to all that do not cut it: for what holds wherever objects lie. */
+  /**
+   * Whether the caller has a right on the root pool, which all pools inherit unless they are private: for settings that apply
+   * everywhere.
+   */
   mayRootPool(right: ContainerRight): boolean
-  /** Whether the caller can know that there is such a pool: it has a right on it, or on objects in it. */
+  /** Whether the caller may know that the pool exists: it has a right on it, or on objects in it. */
   knowsPool(poolId: number): boolean
   /** Effective rights on a pool and, by its grants, on objects in it. */
   rightsOnPool(poolId: number): GeneratedRights
-  /** The objects that the caller may read; the same each time. */
+  /** The objects that the caller may read; always the same value. */
   readable(): ReadExpression
   /** The objects that the caller may delete. */
   deletable(): DeleteCondition
-  /** Whom grants on objects name when they are for the caller: `u5`, `g3`, `c2` (the contact of a pool). */
+  /** The principals of the caller in grants on objects: `u5`, `g3`, `c2` (the contact of a pool). */
   principals(): readonly string[]
   /** Objects that the caller owns. */
   readonly owned: ReadExpression
-  /** All that gives a right on an object; none where `may` says no. */
+  /** All reasons for a right on an object; empty where `may` is false. */
   reasons(right: ObjectRight, object: Guarded): Reason[]
-  /** All that gives a right on a pool; none where `mayPool` says no. */
+  /** All reasons for a right on a pool; empty where `mayPool` is false. */
   reasonsOnPool(right: ContainerRight, poolId: number): Reason[]
-  /** All that lets create; none where `mayCreate` says no. */
+  /** All reasons for the right to create; empty where `mayCreate` is false. */
   reasonsToCreate(objecttypeId: number, poolId: number | null, tags?: readonly number[]): Reason[]
-  /** Pools that hold objects; the same list each time. */
+  /** Pools that hold objects; always the same list. */
   poolIds(): readonly number[]
-  /** The pools of several lists that this gave: the same list for the same ones. */
+  /** The union of several lists that this object returned: the same list for the same input. */
   poolsOf(lists: readonly (readonly number[])[]): readonly number[]
-  /** The masks of `maskIds(…, 'read')` as conditions; what owners and grants on objects give comes on top. */
+  /** The masks of `maskIds(…, 'read')` as conditions, without the masks by ownership and by grants on objects. */
   maskGrants(objecttypeId: number): readonly MaskGrant[]
-  /** Where files may be shown or downloaded, as conditions; what owners and grants on objects give comes on top. */
+  /** The files that may be shown or downloaded, as conditions, without those by ownership and by grants on objects. */
   fileGrants(objecttypeId: number): readonly FileGrant[]
 }
 
 export interface MaskUse {
   readonly id: number
   readonly isAllFields: boolean
-  /** It is the standard mask of the object type (in the pool of the object). */
+  /** Whether it is the standard mask of the object type (in the pool of the object). */
   readonly isStandard: boolean
 }

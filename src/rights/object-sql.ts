@@ -8,13 +8,13 @@ export interface ObjectSqlOptions {
   readonly alias: string
   /** Ids of the object types whose objects have grants of their own. */
   readonly withGrants: readonly number[]
-  /** What grants on objects have to give. */
+  /** The right that grants on objects must give. */
   readonly right?: 'read' | 'delete'
-  /** Takes a value and gives what stands for it. */
+  /** Adds a value as a parameter and returns its placeholder. */
   readonly parameter: (value: string | number, type: string) => string
 }
 
-/** It may be null, which means that it does not hold. */
+/** The SQL may evaluate to null, which means that the condition does not hold. */
 export function objectSql(expression: ReadExpression, options: ObjectSqlOptions): string {
   switch (expression.is) {
     case 'and':
@@ -77,7 +77,7 @@ function grantSql(right: 'read' | 'delete', o: string, who: string, masks: strin
       and not ${o}.tags && coalesce(f."not", '{}')`
 }
 
-/** Both limits of a grant hold together, that of `read` and that of `mask`. */
+/** The limits of `read` and of `mask` in a grant both apply. */
 function masksSql(
   masks: Extract<OfObject, { is: 'granted' }>['masks'],
   o: string,

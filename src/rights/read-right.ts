@@ -1,4 +1,4 @@
-/** The right of a caller to read, and what comes with it, as conditions on objects. */
+/** The right of a caller to read, with its masks and files, as conditions on objects. */
 import { type Caller, type Compiled, type Entry, givenBy } from './compile.ts'
 import { all, any, covers, everything, inPools, withoutPool } from './expression.ts'
 import { fileRights } from './file-grants.ts'
@@ -6,10 +6,10 @@ import { contactPrincipal, masksOf, typeFits } from './grants.ts'
 import type { DeleteCondition, FileGrant, InContainers, MaskGrant, ReadExpression, RightItem } from './model.ts'
 import { givenByEntry, givenByShares, type Shares } from './shares/compile.ts'
 
-/** What reaches the caller beside the grants of containers and objects. */
+/** The rights of the caller beside the grants of containers and objects. */
 export interface ThroughCollections {
   readonly shares: Shares
-  /** What the owner of a collection has by the grants of containers. */
+  /** The rights of the owner of a collection by grants of containers. */
   readonly ownerOf: (owner: Caller) => Compiled
 }
 
@@ -23,7 +23,7 @@ export const deletable = (compiled: Compiled, through: ThroughCollections): Dele
   when: permitted(compiled, through, 'delete'),
 })
 
-/** Owners have both rights by themselves. */
+/** Owners have both rights without grants. */
 function permitted(
   compiled: Compiled,
   { shares, ownerOf }: ThroughCollections,
@@ -44,13 +44,13 @@ function permitted(
   return any([owned, own, ...inAPool, ...inNone, ...(shared ? [shared] : [])])
 }
 
-/** Whom grants on objects name when they are for the caller. */
+/** The principals of the caller in grants on objects. */
 export function principals({ caller, pools }: Compiled): string[] {
   const contacts = [...pools.values()].filter((pool) => pool.callerIsContact).map((pool) => contactPrincipal(pool.id))
   return [`u${caller.userId}`, ...caller.groupIds.map((id) => `g${id}`), ...contacts]
 }
 
-/** The masks that go with reading objects of a type: agrees with `maskIds` for every object. Root needs none. */
+/** The masks for reading objects of a type: agrees with `maskIds` for every object. Root needs none. */
 export function maskGrants(compiled: Compiled, through: ThroughCollections, objecttypeId: number): MaskGrant[] {
   const contained = inContainers<MaskGrant>(compiled, objecttypeId, (entries) => {
     // Owners may use any mask anyway.
@@ -58,7 +58,7 @@ export function maskGrants(compiled: Compiled, through: ThroughCollections, obje
       .filter(({ rights, ownerOnly }) => rights.read && !ownerOnly && typeFits(rights.read, objecttypeId))
       .map(({ rights, when }) => ({ when, masks: masksOf(rights, 'read', objecttypeId) }))
     const distinct = distinctOf(found)
-    // Where one grant gives all masks, those that hold only where it does add nothing.
+    // If one grant gives all masks, grants that hold only under a narrower condition add nothing.
     return distinct.filter(
       (each) => !distinct.some((other) => other !== each && other.masks === null && covers(other.when, each.when)),
     )
@@ -69,7 +69,7 @@ export function maskGrants(compiled: Compiled, through: ThroughCollections, obje
   return [...contained, ...shared]
 }
 
-/** What grants of collections give with some rights, and where: equal things together. */
+/** The items that grants of collections give for some rights, with their conditions. Equal ones are combined. */
 function inShares<T extends object>(
   { shares: { shares, member }, ownerOf }: ThroughCollections,
   objecttypeId: number,
@@ -121,7 +121,7 @@ const distinctOf = <T>(list: readonly T[]): T[] => [
   ...new Map(list.map((each) => [JSON.stringify(each), each])).values(),
 ]
 
-/** What `read` finds in the grants of containers, with where it holds; equal ones once. */
+/** The results of `read` for the grants of containers, with the pools where they apply. Equal ones are combined. */
 function inContainers<G extends InContainers>(
   { caller, classes, objecttypes, unions }: Compiled,
   objecttypeId: number,

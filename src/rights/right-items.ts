@@ -42,7 +42,7 @@ export function requireUniqueChoices(wire: unknown, path: string): void {
   }
 }
 
-/** System rights of a user or group (`_system_rights`): right name to parameters. */
+/** Parses the system rights of a user or group (`_system_rights`): right names with their parameters. */
 export function parseSystemRights(
   wire: unknown,
   path = '_system_rights',
@@ -83,7 +83,7 @@ function checkedValue(parameter: RightParameter, value: unknown): unknown {
     case 'integer-list':
       return listOf(value, isId)
     case 'string-list':
-      // One choice may come as a plain text: `system.datamodel` with `level: "commit"`.
+      // A single choice may be sent as a text: `system.datamodel` with `level: "commit"`.
       return listOf(typeof value === 'string' ? [value] : value, (text) => isChoice(parameter, text))
     case 'mask-list':
       return maskList(value)

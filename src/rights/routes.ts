@@ -30,7 +30,7 @@ export function registerRightRoutes(
     presets: PresetService
     explain: ExplainService
     invalid: InvalidGrantService
-    /** Those of what is there now. */
+    /** The added system rights that exist now. */
     addedSystemRights: () => readonly RightDefinition[]
   },
 ): void {

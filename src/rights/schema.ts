@@ -1,4 +1,4 @@
-/** Wire shapes of principals and grants. What they mean is checked by acl.ts, which names the place of a mistake. */
+/** Wire shapes of principals and grants. acl.ts checks their content, and reports the place of an error. */
 import { type Static, Type } from 'typebox'
 
 const open = { additionalProperties: true } as const

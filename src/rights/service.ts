@@ -1,6 +1,6 @@
 /**
- * What callers may do. Grants stand on the resources they protect; those of containers (pools, object types) are
- * compiled once per caller and kept in memory until one of them changes or begins or ends. See docs/rights-and-pools.md.
+ * The rights of callers. Grants are stored on the resources that they protect. The grants of containers (pools, object types) are
+ * compiled once per caller, and kept in memory until one of them changes, begins or ends. See docs/rights-and-pools.md.
  */
 import { type Actor, visitorOf } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
@@ -96,17 +96,19 @@ export interface RightsOptions {
   /** All grants on pools and object types, from memory; the same lists as long as none has changed. */
   containers: () => ContainerGrants
   findPeople: FindPeople
-  /** Collections that share their objects, from memory; the same as long as nothing of them has changed. */
+  /** Collections that share their objects, from memory; the same value as long as none of them has changed. */
   shares?: () => SharedCollections
-  /** Which of the tags exist. */
+  /** The existing ones of the given tags. */
   existingTags: (from: Queryable, ids: readonly number[]) => Promise<ReadonlySet<number>>
-  /** What the presets of the context say that exist; they stay so until the transaction ends. */
+  /** The content of the existing presets of the context. It cannot change until the transaction ends. */
   presets: (from: Queryable, context: RightContext, ids: readonly number[]) => Promise<ReadonlyMap<number, PresetTerms>>
-  /** System rights that others add, by name: those that can be given. */
+  /** Added system rights that can be given, by name. */
   addedSystemRights?: () => ReadonlyMap<string, RightDefinition>
   /** Bytes of the rights of all callers in memory, which depend on the number of pools. */
   maxBytes: number
-  /** Bytes that others keep beside the rights of one caller for as long as these are kept, by the number of pools. */
+  /**
+   * Bytes of data that other capabilities keep beside the rights of one caller as long as these are kept, by the number of pools.
+   */
   derivedBytes?: (pools: number) => number
   /** Milliseconds since 1970. */
   now?: () => number
@@ -118,26 +120,26 @@ export type RightsService = ReturnType<typeof createRightsService>
 export interface AclChange {
   readonly wire: unknown
   readonly previous: readonly StoredGrant[] | null
-  /** Whether the actor may see the list as stored, and so may name again whom it names. */
+  /** Whether the actor may see the stored list, and so may send its principals back. */
   readonly shown: boolean
-  /** Whether the actor clears sticky grants: it is the actor's own that they open. */
+  /** Whether the actor clears sticky grants with its own rights. */
   readonly own?: boolean
-  /** Where it stands in the request, for errors; `_acl` when not said. */
+  /** The path in the request, for errors; `_acl` if absent. */
   readonly place?: string
-  /** Whom the actor may name besides. */
+  /** Further principals that the actor may name. */
   readonly known?: readonly Principal[]
 }
 
-/** What is kept of a caller: the rights by containers, and with what collections share. */
+/** The cached rights of a caller: the rights by containers, and together with those by collections. */
 interface KeptCaller {
   readonly compiled: Compiled
-  /** By containers alone. */
+  /** The end of validity of the rights by containers. */
   readonly validUntil: number
   readonly bytes: number
   readonly whole: {
     readonly rights: CallerRights
     readonly of: PreparedShares
-    /** Whose browser it was, where that matters. */
+    /** The browser of the caller, where PINs depend on it. */
     readonly visitor: string | undefined
     readonly signature: string
     readonly validUntil: number
@@ -160,7 +162,7 @@ export function createRightsService({
   const callers = createByteCache<string, KeptCaller>({
     name: 'caller_rights',
     maxBytes,
-    // With many pools and object types those of one caller take megabytes.
+    // With many pools and object types, the rights of one caller take megabytes.
     maxEntryBytes: maxBytes / 3,
     sizeOf: ({ bytes }) => bytes,
   })
@@ -194,7 +196,7 @@ export function createRightsService({
     return kept
   }
 
-  /** Those who have the same of changed collections keep their rights, and what was made of these. */
+  /** If the changed collections mean the same for a caller, it keeps its rights and the data derived from them. */
   function rightsOf(grants: Prepared, of: PreparedShares, caller: Caller, at: number): CallerRights {
     const kept = keptOf(grants, caller, at)
     const { whole } = kept
@@ -272,7 +274,7 @@ export function createRightsService({
     for (const [id, path] of tags) if (!found.has(id)) throw new AppError('TagNotFound', { path, id })
   }
 
-  /** What the presets say that drafts name. @throws {AppError} `LookupNotFound` */
+  /** The content of the presets that drafts refer to. @throws {AppError} `LookupNotFound` */
   async function termsOf(
     tx: Queryable,
     context: RightContext,
@@ -295,8 +297,8 @@ export function createRightsService({
     /** System rights of a user or group as sent, checked. @throws {AppError} `UnknownRight`, `UnknownRightParam`, `UnknownRightValue`. */
     parseSystemRights: (wire: unknown, path: string) => parseSystemRights(wire, path, addedSystemRights()),
     /**
-     * Checks a list of grants as sent and gives it in stored form: principals found, ids given to new entries, sticky
-     * grants kept that the actor may not clear. Whether the actor may change the list at all is the caller's check.
+     * Checks a list of grants as sent and returns its stored form: principals are resolved, new entries get ids, sticky grants that
+     * the actor may not clear are kept. The caller of this function must check whether the actor may change the list at all.
      * @throws {AppError} `UnknownRight`, `UnknownRightParam`, `UnknownRightValue`, `LookupNotFound`, `TagNotFound`.
      */
     async validateAcl(
@@ -311,8 +313,8 @@ export function createRightsService({
     },
     validateAcls,
     /**
-     * Objects of which grants of collections give more than their holders may pass on, as conditions; `changed` are grants of containers
-     * that are about to be stored.
+     * Conditions on objects for which grants of collections give more than their holders may pass on. `changed` are grants of
+     * containers that are about to be stored.
      */
     beyond(given: readonly Given[], changed: ContainerGrants | null = null): Beyond[] {
       const at = now()
@@ -328,7 +330,7 @@ export function createRightsService({
         return known
       })
     },
-    /** Whether the actor has, or could give itself, all that grants on containers give to these users and groups. */
+    /** Whether the actor has, or could give itself, everything that grants on containers give to these users and groups. */
     async coversGrants(actor: Actor, people: ReadonlySet<string>): Promise<boolean> {
       const editor = {
         caller: callerOf(actor),
@@ -352,7 +354,7 @@ export function createRightsService({
       )
       return lists.map((list) => renderAcl(list, names))
     },
-    /** Finds the users and groups that the drafts name. @throws `LookupNotFound` */
+    /** Resolves the users and groups of the drafts. @throws `LookupNotFound` */
     resolveWho: (tx: Queryable, drafts: readonly WhoDraft[], namedBy: NamedBy) =>
       resolveWho(tx, findPeople, drafts, namedBy),
     /** Names for `renderWho`. */

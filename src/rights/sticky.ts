@@ -1,12 +1,12 @@
-/** Sticky grants: who may clear them, and what a save by others keeps. */
+/** Sticky grants: which callers may clear them, and which grants a save by others keeps. */
 
 import { type Caller, isCaller } from './compile.ts'
 import { inForce } from './grants.ts'
 import type { StoredGrant } from './model.ts'
 
 /**
- * The list to store: sticky grants that the caller may not clear stay as they were, in their old place, whether the
- * sent list leaves them out or changes them.
+ * The list to store. Sticky grants that the caller may not clear stay unchanged in their old place, even if the sent list omits or
+ * changes them.
  */
 export function keepSticky(
   caller: Caller,
@@ -27,7 +27,10 @@ export function keepSticky(
   return next
 }
 
-/** Root may; so may whom another sticky grant gives the same rights, each as `_grantable`. */
+/**
+ * Whether the caller may clear the grant: root may, and a caller whom another sticky grant gives the same rights, each as
+ * `_grantable`.
+ */
 function mayClear(caller: Caller, grant: StoredGrant, all: readonly StoredGrant[], at: number): boolean {
   if (caller.root) return true
   return all.some(

@@ -1,4 +1,4 @@
-/** Lists of pools that are put together again and again, for each object type: the same list for the same ones. */
+/** Unions of lists of pools, which are needed again and again for each object type: the same result list for the same input. */
 export interface Unions {
   of(lists: readonly (readonly number[])[]): readonly number[]
 }

@@ -1,4 +1,4 @@
-/** Principals on the wire (`WhoApi`): reading them, finding the users and groups they name, showing them. */
+/** Principals on the wire (`WhoApi`): parsing, look-up of their users and groups, rendering. */
 
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
@@ -19,7 +19,10 @@ export interface WantedPeople {
   readonly userReferences: readonly string[]
   readonly groupIds: readonly number[]
   readonly groupReferences: readonly string[]
-  /** Who names them: those that the actor may not read are not found, but for these. Absent: the service itself. */
+  /**
+   * The caller who names them. Principals that it may not read are not found, except for the listed ids. Absent: the service
+   * itself.
+   */
   readonly namedBy?: {
     readonly actor: Actor
     readonly userIds: readonly number[]
@@ -27,23 +30,23 @@ export interface WantedPeople {
   }
 }
 
-/** Who names users and groups, and the principals that they have been shown where they name them. */
+/** The caller who names users and groups, and the principals that it has been shown in the same place. */
 export interface NamedBy {
   readonly actor: Actor
   readonly shown: Iterable<Principal | null>
 }
 
-/** Users and groups that exist; given by the capability that keeps them. One call costs a constant number of statements. */
+/** Finds users and groups. The capability that stores them provides it. One call costs a constant number of statements. */
 export type FindPeople = (
   from: Queryable,
   wanted: WantedPeople,
   languages: readonly string[],
 ) => Promise<{ users: readonly PersonName[]; groups: readonly PersonName[] }>
 
-/** A principal as sent: resolved, or a user or group that is still to be found. */
+/** A principal as sent: resolved, or a user or group that must still be looked up. */
 export type WhoDraft = { readonly kind: 'owner' | 'contact' } | NamedWho
 
-/** `by` is an id or a reference; `path` the place of it in the request. */
+/** `by` is an id or a reference; `path` its place in the request. */
 interface NamedWho {
   readonly kind: 'user' | 'group'
   readonly by: number | string
@@ -52,7 +55,7 @@ interface NamedWho {
 
 /**
  * Reads a `WhoApi`. `allowed` are the principals accepted beside users and groups.
- * @throws {AppError} `ServerGeneric` with the path of what is wrong.
+ * @throws {AppError} `ServerGeneric` with the path and the reason.
  */
 export function parseWho(wire: unknown, path: string, allowed: readonly ('owner' | 'contact')[] = []): WhoDraft {
   const who = recordAt(wire, path)
@@ -114,8 +117,8 @@ export function recordAt(wire: unknown, path: string): Record<string, unknown> {
 }
 
 /**
- * Finds what the drafts name, with one call; the results are in the same order.
- * @throws {AppError} `LookupNotFound`, also for those that the actor may not read
+ * Resolves the principals of the drafts, with one call; the results are in the same order.
+ * @throws {AppError} `LookupNotFound`, also for principals that the actor may not read
  */
 export async function resolveWho(
   from: Queryable,

@@ -2,7 +2,7 @@ import { type Caller, isCaller } from '../compile.ts'
 import { inForce, poolFits, tagsFit, typeFits, windowOf } from '../grants.ts'
 import type { ContainerGrants, GrantSource, Guarded, Person, PoolGrants, StoredGrant } from '../model.ts'
 
-/** Why a grant that gives a right does not give it here. */
+/** Reasons why a grant with a right does not give it here. */
 export const obstacles = ['principal', 'inactive', 'not_yet', 'ended', 'tags', 'objecttype', 'pool', 'private'] as const
 export type Obstacle = (typeof obstacles)[number]
 
@@ -11,25 +11,25 @@ export interface SourcedGrant {
   readonly place: GrantSource
 }
 
-/** A grant that would give the right if it were not for these. */
+/** A grant that would give the right without these obstacles. */
 export interface Nearly extends SourcedGrant {
   readonly because: readonly Obstacle[]
 }
 
-/** What the grants are held against; `object` null: the pool itself. */
+/** The subject that grants are checked for; `object` null: the pool itself. */
 export interface Subject {
   readonly caller: Caller
   readonly at: number
   readonly object: Guarded | null
   readonly objecttypeId: number | null
-  /** Where the object lies, or the pool itself; null: without pool. */
+  /** The pool of the object, or the pool itself; null: without pool. */
   readonly poolId: number | null
-  /** The caller is the owner of the object, or of the pool. */
+  /** Whether the caller is the owner of the object, or of the pool. */
   readonly owns: boolean
   readonly contact: Person | null
 }
 
-/** Grants that reach a pool: its own and, unless it is private, those above it. */
+/** Grants that apply to a pool: its own and, unless it is private, those of the pools above. */
 export function grantsAtPool(pools: readonly PoolGrants[], id: number): SourcedGrant[] {
   const byId = new Map(pools.map((pool) => [pool.id, pool]))
   const found: SourcedGrant[] = []
@@ -42,7 +42,7 @@ export function grantsAtPool(pools: readonly PoolGrants[], id: number): SourcedG
   return found
 }
 
-/** Grants on the object, and on what holds it. */
+/** Grants on the object, and on its containers. */
 export function grantsAtObject({ pools, objecttypes }: ContainerGrants, object: Guarded): SourcedGrant[] {
   const container =
     object.poolId === null
@@ -57,7 +57,7 @@ export function grantsAtObject({ pools, objecttypes }: ContainerGrants, object: 
   return [...container, ...(object.acl ?? []).map((grant): SourcedGrant => ({ grant, place }))]
 }
 
-/** The grants that name the right and do not give it, those with the fewest obstacles first. */
+/** Grants with the right that do not give it here, those with the fewest obstacles first. */
 export function nearlyGiving(right: string, grants: readonly SourcedGrant[], subject: Subject): Nearly[] {
   return grants
     .filter(({ grant }) => grant.rights[right] !== undefined)
@@ -75,7 +75,7 @@ function obstaclesOf(right: string, { grant, place }: SourcedGrant, subject: Sub
   if (!isAddressed(grant, subject, right)) found.push('principal')
   if (grant.active === false) found.push('inactive')
   else if (!inForce(grant, at)) found.push(at < windowOf(grant).from ? 'not_yet' : 'ended')
-  // Of the pool itself a grant with a tag filter says nothing.
+  // A grant with a tag filter does not apply to the pool itself.
   if (object ? !tagsFit(grant.tagfilter, object.tags) : grant.tagfilter && right !== 'create') found.push('tags')
   const item = grant.rights[right]
   if (item && objecttypeId !== null && !typeFits(item, objecttypeId)) found.push('objecttype')

@@ -1,4 +1,4 @@
-/** Explains rights: asks the evaluation that decides requests for its reasons, and says what is missing where it says no. */
+/** Explains rights: asks the evaluation that decides requests for its reasons, and lists what is missing where it refuses. */
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import type { Db, Queryable } from '../../platform/postgres/db.ts'
@@ -15,7 +15,7 @@ export interface ExplainDeps {
   readonly forActor: (actor: Actor) => Promise<CallerRights>
   readonly containers: () => ContainerGrants
   readonly findPeople: FindPeople
-  /** The actor that requests of the user have, from an address; null: there is no such user. */
+  /** The actor of a user's requests from an address; null: there is no such user. */
   readonly actorOf: (userId: number, address: string) => Promise<Actor | null>
   readonly objectOf: (from: Queryable, systemObjectId: number) => Promise<{ guard: Guarded; deleted: boolean } | null>
   readonly isObjecttype: (id: number) => boolean
@@ -44,7 +44,7 @@ export function createExplainService(deps: ExplainDeps) {
 
   async function ofObject(asking: CallerRights, actor: Actor, rights: CallerRights, id: number): Promise<Answer> {
     const found = await deps.objectOf(db, id)
-    // What the one who asks may not see does not exist.
+    // To the caller, objects that it may not see do not exist.
     const sees = found && asking.may('read', found.guard) && (!found.deleted || asking.may('delete', found.guard))
     if (!sees) throw new AppError('ObjectNotFound', { system_object_id: id })
     const { guard, deleted } = found
@@ -69,7 +69,7 @@ export function createExplainService(deps: ExplainDeps) {
     return {
       owner,
       deleted,
-      // A new grant of the container would not come through private permissions.
+      // Private permissions would block a new grant of the container.
       places: guard.privateAcl ? own : [container, ...own],
       rights: objectRights
         .filter((name) => name !== 'create')
@@ -149,7 +149,7 @@ export function createExplainService(deps: ExplainDeps) {
             ? []
             : [
                 ...nearly.map((one) => ({ ...shown(one), because: [...one.because] })),
-                // With nothing in its way: a grant that is yet to be given.
+                // Places without obstacles: a new grant there would give the right.
                 ...answer.places.map((place) => ({ on: renderSource(place), because: ['no_grant'] })),
               ],
       })),
@@ -158,9 +158,9 @@ export function createExplainService(deps: ExplainDeps) {
 
   return {
     /**
-     * What the user of the query may do with an object, a pool or objects of a type, and why.
-     * @throws {AppError} `UserNotFound`, `ObjectNotFound`, `PoolNotFound`, `ObjecttypeNotFound`; what the one who asks
-     * may not see is not found either.
+     * Explains which rights the user of the query has on an object, a pool or objects of a type, and why.
+     * @throws {AppError} `UserNotFound`, `ObjectNotFound`, `PoolNotFound`, `ObjecttypeNotFound`, also for things that the caller
+     * may not see.
      */
     async explain(asking: Actor, query: ExplainQuery): Promise<Explanation> {
       const { user, system_object_id, pool, objecttype, address = '' } = query

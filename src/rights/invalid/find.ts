@@ -3,7 +3,7 @@ import type { RightContext } from '../catalogue.ts'
 import { rightsCatalogue } from '../catalogue.ts'
 import type { StoredGrant } from '../model.ts'
 
-/** Where grants are stored: a table or a query, with the columns `id` and `acl`. */
+/** A place of stored grants: a table or a query, with the columns `id` and `acl`. */
 export interface GrantStore {
   readonly kind: GrantSourceKind
   readonly from: string
@@ -13,7 +13,7 @@ export interface GrantStore {
 export const grantSourceKinds = ['pool', 'objecttype', 'object', 'collection', 'tag', 'user', 'group'] as const
 export type GrantSourceKind = (typeof grantSourceKinds)[number]
 
-/** What a grant names. */
+/** The kinds of things that a grant refers to. */
 export const namedThings = [
   'user',
   'group',
@@ -27,10 +27,10 @@ export const namedThings = [
 ] as const
 export type NamedThing = (typeof namedThings)[number]
 
-/** Tables with the column `id` in which things are that grants name. */
+/** Tables with the column `id` of the things that grants refer to. */
 export type NamedTables = Readonly<Record<'user' | 'group' | 'right_preset' | 'pool' | 'tag', string>>
 
-/** What the datamodel has that grants name. */
+/** The ids of the datamodel that grants refer to. */
 export interface ModelNames {
   readonly objecttypes: readonly number[]
   readonly masks: readonly number[]
@@ -42,11 +42,11 @@ export interface InvalidGrant {
   readonly id: number
   readonly grant: StoredGrant
   readonly missing: readonly { readonly what: NamedThing; readonly ref: number | string }[]
-  /** How many there are in all. */
+  /** The total number. */
   readonly count: number
 }
 
-/** Where in a stored grant each kind of thing is named; the key of `mask_ids` is an object type. */
+/** JSON paths of each kind of reference in a stored grant; the key of `mask_ids` is an object type. */
 const paths = {
   pool: '$.rights.*.pool_ids[*]',
   tag: '$.tagfilter.*[*]',
@@ -55,8 +55,8 @@ const paths = {
 } as const
 
 /**
- * Grants that name what is gone, in one statement over all places. Such a grant gives less than it says, or nothing: users,
- * groups, presets, object types, masks and files columns can be deleted while grants still name them.
+ * Grants with references to deleted things, in one statement over all places. Such a grant gives less than it shows, or nothing:
+ * users, groups, presets, object types, masks and file columns can be deleted while grants still refer to them.
  */
 export async function findInvalid(
   from: Queryable,

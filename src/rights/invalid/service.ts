@@ -1,4 +1,4 @@
-/** Grants that name what is gone, wherever they stand: for administrators, who then change or remove them. */
+/** Grants with references to deleted things, from all places: for administrators, who then change or remove them. */
 import type { Actor } from '../../platform/actor.ts'
 import { type NeededRight, requireRight } from '../../platform/http/system-right.ts'
 import type { Db } from '../../platform/postgres/db.ts'
@@ -7,7 +7,7 @@ import { type FindPeople, whoNames } from '../who.ts'
 import { findInvalid, type GrantStore, type ModelNames, type NamedTables } from './find.ts'
 import type { InvalidGrants, InvalidQuery } from './schema.ts'
 
-/** Grants tell who may do what everywhere. */
+/** Grants disclose the rights of all users everywhere. */
 export const seeAllGrants: NeededRight = { name: 'system.root' }
 
 export interface InvalidDeps {

@@ -6,8 +6,8 @@ import type { PresetTerms } from './model.ts'
 const hour = 3_600_000
 
 /**
- * A grant as its preset says it. A new one names no rights of its own; one that was made from the preset before may come
- * as it was read, even when the preset has changed since.
+ * A grant with the content of its preset. A new grant must have no rights of its own. A grant that was made from the preset before
+ * may be sent as it was read, even when the preset has changed since.
  */
 export function madeFrom(
   { rights, tagfilter, default_expiration_hours: hours }: PresetTerms,

@@ -13,7 +13,7 @@ export interface PresetDraft {
 }
 
 /**
- * A preset as it is to be stored: what is absent stays as it is, `null` clears.
+ * A preset as it is to be stored: absent members stay unchanged, `null` clears them.
  * @throws {AppError} `UnknownRight`, `UnknownRightParam`, `UnknownRightValue`, `ChoiceNotUnique`, each with the path.
  */
 export function draftPreset(
@@ -48,7 +48,7 @@ function parseTerms(
   }
 }
 
-/** What a grant takes over. */
+/** The content that a grant takes from a preset. */
 export function termsOf({ rights, tagfilter }: PresetTerms): {
   rights: Readonly<Record<string, RightItem>>
   tagfilter?: TagFilter

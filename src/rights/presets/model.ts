@@ -6,13 +6,13 @@ export const presetContexts = ['object', 'collection'] as const
 
 export type PresetContext = (typeof presetContexts)[number]
 
-/** What a grant takes over from its preset. */
+/** The content that a grant takes from its preset. */
 export interface PresetTerms {
   readonly rights: Readonly<Record<string, RightItem>>
   readonly tagfilter?: TagFilter
-  /** A new grant that says no end ends after so many hours. */
+  /** The lifetime in hours of a new grant without an end. */
   readonly default_expiration_hours?: number
-  /** Of collections: the base of links in place of the external address. */
+  /** For collections: the base of links, instead of the external address. */
   readonly share_url?: string
 }
 
@@ -30,14 +30,14 @@ export interface Preset {
   readonly updatedAt: Date
 }
 
-/** Stored grants that are made from presets; given by the capability that keeps them. */
+/** Stored grants that are made from presets. The capability that stores them provides the functions. */
 export interface PresetUse {
   /** How many records have a grant that is made from the preset. */
   count(tx: Queryable, presetId: number): Promise<number>
   /** Whether any record has a grant that is made from one of the presets. */
   used(tx: Queryable, presetIds: readonly number[]): Promise<boolean>
-  /** Gives all grants made from the presets what these say now; returns how many records changed. */
+  /** Updates all grants made from the presets to their current content; returns how many records changed. */
   apply(tx: Tx, presets: readonly { id: number; terms: PresetTerms }[]): Promise<number>
-  /** Takes the grants made from the preset away; returns how many records changed. */
+  /** Removes the grants made from the preset; returns how many records changed. */
   remove(tx: Tx, presetId: number): Promise<number>
 }

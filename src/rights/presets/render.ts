@@ -23,7 +23,7 @@ export function renderPreset({
         default_expiration_hours: terms.default_expiration_hours ?? 0,
         share_url: terms.share_url ?? '',
         rights: terms.rights,
-        // Tags that a save changes are asked for by transitions, not by grants.
+        // Transitions, not grants, have conditions on tags that a save changes.
         tagfilter: { all: [...all], any: [...any], not: [...not], changed: [] },
       },
     },

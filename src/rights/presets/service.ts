@@ -1,6 +1,6 @@
 /**
- * Presets: rights that administrators have put together, for those who share objects. A grant made from one says what
- * the preset says: a change of the preset changes the grant, and with the preset the grant goes.
+ * Presets: rights that administrators have combined, for users who share objects. A grant made from a preset has its content: a
+ * change of the preset changes the grant, and a deletion of the preset deletes the grant.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { EventLog, NewEvent } from '../../events/service.ts'
@@ -27,11 +27,11 @@ export interface PresetDeps {
   readonly use: PresetUse
   readonly rights: Parameters<typeof requireGivingEverywhere>[0]
   readonly conventionOf: ConventionOf
-  /** Whether people may be led there with what they sign in with. */
+  /** Whether links with credentials may lead to the address. */
   readonly mayShareAt: (address: URL) => boolean
 }
 
-/** What the presets say, for grants that are about to be made from them. */
+/** The content of presets, for grants that are about to be made from them. */
 export { shareUrls, usePresets as presetTerms } from './store.ts'
 
 export type PresetService = ReturnType<typeof createPresetService>
@@ -41,7 +41,7 @@ export type Removal = { readonly kind: 'done' } | { readonly kind: 'confirm'; re
 export function createPresetService(deps: PresetDeps) {
   const { db, events, use } = deps
 
-  /** Finds and locks what is to be changed. @throws {AppError} `LookupNotFound`, `VersionMismatch`. */
+  /** Finds and locks the presets to be changed. @throws {AppError} `LookupNotFound`, `VersionMismatch`. */
   async function loadStored(
     tx: Tx,
     actor: Actor,
@@ -78,8 +78,8 @@ export function createPresetService(deps: PresetDeps) {
   }
 
   /**
-   * What a preset says changes for all whom its grants name: that takes the right to give it. One that is used nowhere gives
-   * nobody anything; whoever makes a grant from it has the right to share.
+   * A change of a used preset changes the rights of all principals of its grants, so it requires the right to give these rights. A
+   * preset that is not used gives nobody anything. To make a grant from it, a user needs the right to share.
    * @throws {AppError} `RightRequired`
    */
   async function requireGiven(tx: Tx, actor: Actor, changed: readonly ChangedPreset[]): Promise<void> {
@@ -90,7 +90,7 @@ export function createPresetService(deps: PresetDeps) {
     )
     if (!used) return
     await requireGivingEverywhere(deps.rights, actor, 'right_preset.preset')
-    // Grants that others have made do not come to it by a preset.
+    // A preset must not add this right to grants that others have made.
     const acts = changed.some(
       ({ row, before }) =>
         row.terms.rights[actingRight] &&
@@ -100,8 +100,8 @@ export function createPresetService(deps: PresetDeps) {
   }
 
   /**
-   * Links carry what signs people in, so they lead to the service itself or to where its sign-ins lead, too.
-   * @throws {AppError} naming the setting
+   * Links contain credentials, so they may only lead to the service itself, or to addresses that its sign-ins may lead to.
+   * @throws {AppError} with the name of the setting
    */
   function assertShareUrl(context: PresetContext, { share_url: sent }: PresetTerms, place: string): void {
     if (context !== 'collection' || sent === undefined) return
@@ -116,7 +116,7 @@ export function createPresetService(deps: PresetDeps) {
   }
 
   return {
-    /** Everybody may know them. */
+    /** Every user may read presets. */
     async list(context: PresetContext): Promise<PresetOutput[]> {
       return (await store.listPresets(db, context)).map(renderPreset)
     },
@@ -128,7 +128,7 @@ export function createPresetService(deps: PresetDeps) {
       return presets.map(renderPreset)
     },
 
-    /** Creates and updates presets, all or none, and with them the grants that are made from them. */
+    /** Creates and updates presets, all or none, together with the grants that are made from them. */
     async save(actor: Actor, context: PresetContext, inputs: readonly PresetInput[]): Promise<PresetOutput[]> {
       requireRight(actor, managePresets)
       assertStorable(inputs, 'body')
@@ -170,7 +170,7 @@ export function createPresetService(deps: PresetDeps) {
       })
     },
 
-    /** Deletes a preset and the grants made from it; asks first where there are any. @throws {AppError} `LookupNotFound` */
+    /** Deletes a preset and the grants made from it; if there are any, asks first. @throws {AppError} `LookupNotFound` */
     async remove(actor: Actor, context: PresetContext, id: number, confirmed: boolean): Promise<Removal> {
       requireRight(actor, managePresets)
       return db.transaction(async (tx): Promise<Removal> => {
@@ -185,7 +185,7 @@ export function createPresetService(deps: PresetDeps) {
       })
     },
 
-    /** What the catalogue shows: all presets by context. */
+    /** For the catalogue: all presets by context. */
     async byContext(): Promise<ReadonlyMap<PresetContext, PresetOutput[]>> {
       const presets = await store.listPresets(db, null)
       return new Map(
@@ -195,7 +195,7 @@ export function createPresetService(deps: PresetDeps) {
   }
 }
 
-/** A preset that says something else by now. */
+/** A preset whose content changes. */
 interface ChangedPreset {
   readonly row: store.PresetRow
   readonly before: Preset

@@ -4,7 +4,7 @@ import type { Preset, PresetContext, PresetTerms } from './model.ts'
 const columns = `id, version, context, position, displayname, description, terms,
   created_at as "createdAt", updated_at as "updatedAt"`
 
-/** All, or those of a context, in their order. */
+/** All presets, or those of a context, in their order. */
 export async function listPresets(from: Queryable, context: PresetContext | null): Promise<Preset[]> {
   const { rows } = await from.query<Preset>(
     `select ${columns} from right_preset where $1::text is null or context = $1 order by context, position, id`,
@@ -21,7 +21,7 @@ export async function findPresets(from: Queryable, context: PresetContext, ids: 
   return rows
 }
 
-/** Locks those that are to be changed or deleted, lowest id first: nobody makes a grant from them meanwhile. */
+/** Locks presets to be changed or deleted, lowest id first, so that no grant is made from them meanwhile. */
 export async function lockPresets(tx: Tx, context: PresetContext, ids: readonly number[]): Promise<Preset[]> {
   if (ids.length === 0) return []
   const { rows } = await tx.query<Preset>(
@@ -31,7 +31,7 @@ export async function lockPresets(tx: Tx, context: PresetContext, ids: readonly 
   return rows
 }
 
-/** What the presets say, for grants that are about to be made from them: they stay so until the transaction ends. */
+/** The content of presets, for grants that are about to be made from them. It cannot change until the transaction ends. */
 export async function usePresets(
   tx: Queryable,
   context: string,
@@ -45,7 +45,7 @@ export async function usePresets(
   return new Map(rows.map(({ id, terms }) => [id, terms]))
 }
 
-/** `share_url` of presets of collections, of those that have one. */
+/** `share_url` of those presets of collections that have one. */
 export async function shareUrls(from: Queryable, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (ids.length === 0) return new Map()
   const { rows } = await from.query<{ id: number; url: string }>(

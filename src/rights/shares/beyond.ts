@@ -1,4 +1,4 @@
-/** Objects of which the grants of a collection give more than somebody may pass on. */
+/** Objects for which the grants of a collection give more than a user may pass on. */
 import type { Caller, Compiled, Contents } from '../compile.ts'
 import { toEntry } from '../compile.ts'
 import { all, any, isNothing, not } from '../expression.ts'
@@ -6,20 +6,20 @@ import type { ReadExpression, StoredGrant } from '../model.ts'
 import { sharedRights, whereSaid } from './compile.ts'
 import { passedOn } from './pass-on.ts'
 
-/** The grants that a collection has and inherits, and who is to pass on what they give. */
+/** The own and inherited grants of a collection, and the user who passes their rights on. */
 export interface Given {
   readonly id: number
   readonly grants: readonly StoredGrant[]
   readonly holder: Caller
 }
 
-/** A condition on objects that holds for too much, and the collections in which that is to be looked for. */
+/** A condition on objects for which too much is given, and the collections to search. */
 export interface Beyond {
   readonly when: ReadExpression
   readonly ids: readonly number[]
 }
 
-/** Equal conditions once; a collection can be in several. Grants that ended, or were switched off, give nothing. */
+/** Equal conditions are combined; a collection can be in several. Grants that ended or were switched off are ignored. */
 export function beyondOf(
   given: readonly Given[],
   at: number,

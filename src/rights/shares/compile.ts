@@ -1,4 +1,4 @@
-/** What the grants of collections mean for one caller: which objects they open, with which rights. */
+/** The effect of the grants of collections for one caller: the objects that they open, with the rights. */
 import type { Caller, Compiled, Contents, Entry } from '../compile.ts'
 import { isCaller, matching, toEntry } from '../compile.ts'
 import { all, any, everything } from '../expression.ts'
@@ -8,7 +8,7 @@ import { pinHolder, type SharedCollection, type SharedCollections } from './mode
 import { objectsOf } from './object-set.ts'
 import { passedOn } from './pass-on.ts'
 
-/** Rights on objects that a collection gives; the others of its grants are rights on the collection and on its list. */
+/** Rights on objects that a collection gives. The other rights in its grants concern the collection and its list. */
 export const sharedRights: ReadonlySet<string> = new Set([
   'read',
   'write',
@@ -21,32 +21,32 @@ export const sharedRights: ReadonlySet<string> = new Set([
   'asset_download',
 ])
 
-/** Collections with the same owner whose grants say the same to the caller. */
+/** Collections with the same owner whose grants have equal content for the caller. */
 export interface Share {
   readonly collections: readonly Reaching[]
-  /** What their grants say. */
+  /** The content of their grants. */
   readonly entries: readonly Entry[]
   readonly owner: Caller
-  /** The objects in them. */
+  /** The condition that an object is in one of them. */
   readonly member: Extract<ReadExpression, { is: 'member' }>
 }
 
-/** A collection with the grants that reach the caller there. */
+/** A collection with its grants that apply to the caller. */
 export interface Reaching {
   readonly collection: SharedCollection
   readonly entries: readonly Entry[]
 }
 
-/** All that reaches a caller through collections. */
+/** All rights of a caller through collections. */
 export interface Shares {
   readonly shares: readonly Share[]
-  /** The objects of all of them. */
+  /** The condition that an object is in any of them. */
   readonly member: Extract<ReadExpression, { is: 'member' }>
-  /** Equal for callers, and at moments, of which the same holds. */
+  /** Equal for callers and moments with equal shares. */
   readonly signature: string
 }
 
-/** The collections with their grants as they are looked at, the same for all callers. */
+/** The collections with their grants in the form for evaluation, the same for all callers. */
 export interface PreparedShares {
   readonly of: SharedCollections
   readonly entries: ReadonlyMap<number, readonly Entry[]>
@@ -64,8 +64,8 @@ export function prepareShares(of: SharedCollections, contents: Contents): Prepar
 }
 
 /**
- * Whether a grant of a collection gives the caller what it says. All that is asked of a caller beside the grant itself, for rights on
- * objects, has its place here.
+ * Whether a grant of a collection applies to the caller. All conditions on the caller beside the grant itself, for rights on
+ * objects, belong here.
  */
 function reaches({ grant }: Entry, { ownerId }: SharedCollection, caller: Caller, at: number): boolean {
   if (!inForce(grant, at)) return false
@@ -73,13 +73,13 @@ function reaches({ grant }: Entry, { ownerId }: SharedCollection, caller: Caller
   return grant.who !== 'contact' && isCaller(caller, grant.who)
 }
 
-/** Whether a PIN keeps what the grants on a collection give from a caller: `bag_read` alone counts then. */
+/** Whether a PIN blocks the grants on a collection for a caller: then only `bag_read` applies. */
 function isLocked({ pin, ownerId }: SharedCollection, { userId, visitor = '' }: Caller): boolean {
   if (!pin || ownerId === userId) return false
   return !pin.has(pinHolder(userId, '')) && !pin.has(pinHolder(userId, visitor))
 }
 
-/** Whoever may set another PIN is not asked for this one. */
+/** Callers who may set another PIN need not enter this one. */
 function givesGrants({ acl, ownerId }: SharedCollection, caller: Caller, at: number) {
   return acl.filter(
     (grant) =>
@@ -92,7 +92,7 @@ function givesGrants({ acl, ownerId }: SharedCollection, caller: Caller, at: num
 
 export function sharesOf({ of, entries }: PreparedShares, caller: Caller, at: number): Shares {
   const reaching = new Map<number, readonly Entry[]>()
-  /** Grants of `bag_acl` that reach a collection: looked at only where there are PINs. */
+  /** Grants of `bag_acl` that reach a collection. They are needed only where there are PINs. */
   const aclGrants = new Map<number, readonly StoredGrant[]>()
   const hasPins = of.collections.some(({ pin }) => pin)
   const classes = new Map<string, Omit<Share, 'member'> & { readonly collections: Reaching[] }>()
@@ -134,13 +134,13 @@ function memberOf(reaching: readonly Reaching[]): Share['member'] {
   return { is: 'member', collections: reaching.map(({ collection }) => collection.id), objects: setOf(reaching) }
 }
 
-/** The objects of the collections on which a grant of theirs gives the right: never more than the owner may pass on. */
+/** The objects of the collections on which one of their grants gives the right: never more than the owner may pass on. */
 export function givenByEntry({ rights, when }: Entry, right: string, owner: Compiled): ReadExpression | null {
   if (!rights[right] || !sharedRights.has(right)) return null
   return all([whereSaid({ rights, when }, right), passedOn(owner, rights, right)])
 }
 
-/** What a grant itself asks of an object, for one of its rights. */
+/** The condition of a grant itself on an object, for one of its rights. */
 export function whereSaid({ rights, when }: Pick<Entry, 'rights' | 'when'>, right: string): ReadExpression {
   const { objecttype_ids: types, pool_ids: pools } = rights[right] ?? {}
   return all<ReadExpression>([
@@ -161,11 +161,11 @@ export function givenByShares(
     const given = share.entries.flatMap((entry) => givenByEntry(entry, right, owner) ?? [])
     return given.length === 0 ? [] : [all([shares.length > 1 ? share.member : everything, any(given)])]
   })
-  // What is in none of them is asked about once.
+  // Objects in none of the collections are excluded by a single condition.
   return ways.length === 0 ? null : all([member, any(ways)])
 }
 
-/** About the bytes that they take in memory; the lists are those of everybody. */
+/** The approximate size in bytes. The lists are not counted, because all callers share them. */
 export function sharesBytes({ shares, signature }: Shares): number {
   const collections = shares.reduce((sum, share) => sum + share.collections.length, 0)
   return 2 * signature.length + 150 * collections + 4000 * shares.length

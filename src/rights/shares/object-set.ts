@@ -1,7 +1,7 @@
 import type { Guarded, ObjectSet } from '../model.ts'
 import type { SharedCollection } from './model.ts'
 
-/** The objects of some collections. The lists stay as they are: all callers share them, and nothing is put together anew. */
+/** The objects of some collections. The lists are not copied or merged: all callers share them. */
 export function objectsOf(collections: readonly SharedCollection[]): ObjectSet {
   const lists = collections.map(({ list }) => list.ids).filter((ids) => ids.length > 0)
   return {

@@ -1,6 +1,7 @@
 /**
- * What somebody may pass on by the grants of a collection: rights on own objects, and rights that a grant of a pool or an object type gives
- * as `_grantable`, at least as far. Grants on objects and on other collections are not passed on.
+ * The rights that a user may pass on by the grants of a collection: rights on own objects, and rights that a grant of a pool or an
+ * object type gives as `_grantable`, with at least the same parameters. Rights by grants on objects and on other collections cannot
+ * be passed on.
  */
 import { ownerRights } from '../catalogue.ts'
 import type { Compiled, Entry } from '../compile.ts'
@@ -13,7 +14,7 @@ type Items = Readonly<Record<string, RightItem>>
 
 const known = new WeakMap<Compiled, Map<string, ReadExpression>>()
 
-/** The objects on which the owner may pass on a right of a grant, with all that the grant says of it. */
+/** The objects on which the owner may pass on a right of a grant, with all parameters of the grant. */
 export function passedOn(owner: Compiled, rights: Items, right: string): ReadExpression {
   if (owner.caller.root) return everything
   const ofOwner = known.get(owner) ?? new Map<string, ReadExpression>()
@@ -38,7 +39,7 @@ function where(owner: Compiled, rights: Items, right: string): ReadExpression {
   return any([...(ownerRights.has(right) ? [owner.owned] : []), ...inAPool, ...inNone])
 }
 
-/** The objects on which a grant lets its holder pass the right on. */
+/** The objects on which a grant allows its holder to pass the right on. */
 function wayOf(held: Entry, { owned }: Compiled, rights: Items, right: string): ReadExpression[] {
   const [item, wanted] = [held.rights[right], rights[right]]
   if (!item?._grantable || !wanted || !coversFiles(item, wanted)) return []
@@ -54,7 +55,7 @@ function wayOf(held: Entry, { owned }: Compiled, rights: Items, right: string): 
   ]
 }
 
-/** Object types of which the grant gives masks that are not held. */
+/** Object types for which the grant gives masks that its giver does not hold. */
 function typesWithOtherMasks(held: Items, rights: Items, right: string): number[] {
   const limited = [held[right], held.mask].flatMap((item) => Object.keys(item?.mask_ids ?? {}))
   return [...new Set(limited)].map(Number).filter((type) => {

@@ -1,4 +1,4 @@
-/** Reading and changing the base configuration over HTTP: who may see and set what. */
+/** Reading and changing the base configuration over HTTP, with the rights to read and set its sections. */
 import type { EventLog } from '../events/service.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
@@ -42,9 +42,9 @@ interface Dependencies {
   baseConfig: BaseConfigService
   /** Sections of plugins. */
   plugins: PluginSections
-  /** Files that settings name. */
+  /** Gives access to files that settings refer to. */
   files?: (tx: Tx, actor: Actor) => SettingFiles
-  /** What a change must fit to besides its own rules; in its transaction. @throws {AppError} */
+  /** Checks of a change beyond the rules of its sections; runs in its transaction. @throws {AppError} */
   check?: (tx: Tx, change: CheckedChange) => Promise<void>
 }
 
@@ -55,13 +55,13 @@ export interface CheckedChange {
   readonly changed: ReadonlySet<SectionName>
 }
 
-/** A save as events name it; partial saves are logged as `PATCH`. */
+/** A save, with the data for its events; partial saves are logged as `PATCH`. */
 interface Save {
   method: 'POST' | 'PATCH'
   path: Path
   changes: () => Map<SectionName, Change>
   plugins?: readonly PluginSectionChange[]
-  /** Sections that do not fit to others are put here and stay as they are; without it they are refused. */
+  /** Collects sections that do not fit to others; they stay unchanged. If it is absent, such sections are refused. */
   ignored?: Set<string>
 }
 
@@ -99,7 +99,7 @@ export function createBaseConfigAdministration({
     })
   }
 
-  /** Takes out of `changed` what does not fit, where that may be ignored. */
+  /** Checks the changed sections together. Removes sections that do not fit from `changed`, if errors may be ignored. */
   async function checkTogether(
     tx: Tx,
     actor: Actor,
@@ -128,7 +128,7 @@ export function createBaseConfigAdministration({
     }
   }
 
-  /** A refused save by somebody who may save is logged: administrators look there for what went wrong. */
+  /** A refused save of a caller who may save is logged: administrators look there for the cause. */
   async function save(actor: Actor, request: Save): Promise<ConfigDocument> {
     requireRight(actor, manageConfig)
     try {
@@ -144,7 +144,7 @@ export function createBaseConfigAdministration({
     return document(actor)
   }
 
-  /** A path to what plugins have. @throws {AppError} `ResourceNotFound` */
+  /** Checks a path into the sections of plugins. @throws {AppError} `ResourceNotFound` */
   function known(path: Path): Path {
     at({ plugin: plugins.shown() }, path)
     return path
@@ -157,7 +157,7 @@ export function createBaseConfigAdministration({
   return {
     document,
 
-    /** Seals with the present key what is not yet; how many secrets no key here opens. */
+    /** Seals secrets with the current key that are sealed with another one. Returns the number of secrets that no key can open. */
     reseal: (): Promise<number> => resealConfig(db, texts),
 
     /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
@@ -169,7 +169,7 @@ export function createBaseConfigAdministration({
       return { ...describe(), plugin: plugins.list() }
     },
 
-    /** Replaces the sections that the body names; secrets that it does not name stay. Returns the whole document. */
+    /** Replaces the sections in the body; secrets that are absent there stay. Returns the whole document. */
     replace: (actor: Actor, body: unknown) =>
       save(actor, {
         method: 'POST',
@@ -179,8 +179,8 @@ export function createBaseConfigAdministration({
       }),
 
     /**
-     * The same of a configuration from elsewhere: what fits is stored, and the paths of the rest are answered. What is
-     * stored stays there.
+     * The same for a configuration of another instance: stores the valid parts and returns the paths of the others. The stored
+     * values at these paths stay.
      */
     async takeOver(actor: Actor, body: unknown) {
       const ignored = new Set<string>()
@@ -192,7 +192,7 @@ export function createBaseConfigAdministration({
       return { document: saved, ignored: [...ignored] }
     },
 
-    /** Sets what stands at a path; of forms only the members given. Returns the value there. */
+    /** Sets the value at a path; for forms only the given members. Returns the value there. */
     patch: async (actor: Actor, path: Path, value: unknown): Promise<unknown> =>
       at(
         await save(
@@ -204,7 +204,7 @@ export function createBaseConfigAdministration({
         path,
       ),
 
-    /** Puts what stands at a path back to its defaults. Returns the value there. */
+    /** Resets the value at a path to its defaults. Returns the value there. */
     reset: async (actor: Actor, path: Path): Promise<unknown> =>
       at(
         await save(

@@ -13,9 +13,9 @@ export { bcryptRule } from './sections/rules.ts'
 export type { Section, Visibility } from './sections/section.ts'
 
 /**
- * The base configuration: every section with its members, kinds and defaults. To add one, add it to a file of `sections`:
- * reading, writing, checking, `GET /config/list` and the static type of `baseConfig.get()` follow from this table. Names
- * are those of the interface. Members that nothing reads yet are `waiting` for what will read them.
+ * The base configuration: every section with its members, kinds and defaults. To add one, add it to a file of `sections`: reading,
+ * writing, checking, `GET /config/list` and the static type of `baseConfig.get()` follow from this table. Names are those of the
+ * interface. Members that the service does not use yet are `waiting`.
  */
 export const sections = {
   ...general,

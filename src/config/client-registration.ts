@@ -1,12 +1,12 @@
 /**
- * The section `register`, as other clients send it: `registration` by other names. It is taken and not answered, so that a
- * configuration that was read here and is sent back says everything once.
+ * The section `register` of other clients: it is `registration` with other names. It is accepted and never returned, so that a
+ * configuration that was read here and is sent back contains everything once.
  */
 import { isRecord, wrong } from './fields.ts'
 
 const path = 'system/config/register'
 
-/** Fields of their form, and those that they are here. */
+/** Fields of their form, with the corresponding fields here. */
 const formFields = {
   first_name: ['first_name'],
   last_name: ['last_name'],
@@ -17,10 +17,13 @@ const formFields = {
   address: ['address_supplement', 'street', 'house_number', 'postal_code', 'town', 'country'],
 } as const
 
-/** Of an address that has to be given: not everybody has a supplement. */
+/** This part of an address is optional even if the address is required, because not every address has a supplement. */
 const neverRequired: readonly string[] = ['address_supplement']
 
-/** Sections with `register` as `registration`. @throws {AppError} `ServerGeneric` naming what cannot be. */
+/**
+ * The sections with `register` converted to `registration`.
+ * @throws {AppError} `ServerGeneric` with the path of an unsupported member.
+ */
 export function withRegistration(config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { register, ...others } = config
   if (register === undefined) return others

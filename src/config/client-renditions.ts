@@ -1,6 +1,6 @@
 /**
- * Renditions as other clients configure them, `{"recipename": "imageconverter:browserthumbs", "params": {…}}`, as rows of the
- * tables of this service. What they ask for and is not made here is refused by its place.
+ * Converts renditions as other clients configure them, `{"recipename": "imageconverter:browserthumbs", "params": {…}}`, to rows of
+ * the tables of this service. Options that this service does not support are refused with their path.
  */
 import { isRecord, wrong } from './fields.ts'
 
@@ -8,7 +8,7 @@ type Row = Readonly<Record<string, unknown>>
 
 interface Known {
   readonly recipe: string
-  /** Members of `params`, and what they are called here; null: only as nothing. */
+  /** Members of `params` with their names here; null: only an empty value is allowed. */
   readonly params: Readonly<Record<string, string | null>>
   readonly watermark?: true
 }
@@ -27,7 +27,7 @@ const image = {
   enlarge: null,
 } as const
 
-/** By what other clients call them; what is not here, no rendition of this service can be. */
+/** Recipes by the names of other clients. This service supports no others. */
 const recipes: Readonly<Record<string, Known>> = {
   'audioconverter:convert': { recipe: 'audio', params: { format: null } },
   'audioconverter:preview': { recipe: 'image', params: picture },
@@ -46,7 +46,7 @@ const recipes: Readonly<Record<string, Known>> = {
   },
 }
 
-/** Members of a row, and what they are called here; null: only as nothing. */
+/** Members of a row with their names here; null: only an empty value is allowed. */
 const members: Readonly<Record<string, string | null>> = {
   name: 'name',
   displayname: 'displayname',
@@ -59,7 +59,7 @@ const members: Readonly<Record<string, string | null>> = {
   custommetadata: null,
 }
 
-/** A row as this service has it; one that is that already stays as it is. */
+/** A row in the form of this service; a row that has this form already stays unchanged. */
 export function ownRow(row: unknown, path: string): unknown {
   if (!isRecord(row) || row.recipename === undefined) return row
   const { recipename, params = {}, ...others } = row
@@ -74,7 +74,7 @@ export function ownRow(row: unknown, path: string): unknown {
   }
 }
 
-/** Values that are written otherwise; null: left out. */
+/** Converts values that this service writes differently; null: the value is left out. */
 function values(name: string, value: unknown): unknown {
   if (name === 'resize_mode' && value === '') return null
   if (name === 'size' && typeof value === 'string' && /^\d{1,6}$/.test(value)) return Number(value)
@@ -100,7 +100,7 @@ function renamed(
   return own
 }
 
-/** What says nothing, or what is so in any case. */
+/** Whether a value is empty, or is what this service does in any case. */
 function isNothing(name: string, value: unknown): boolean {
   if (name === 'format') return value === 'aac' || value === '' || value === null
   if (name === 'colorspace') return value === '' || value === 'srgb' || value === null

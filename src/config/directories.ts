@@ -6,7 +6,7 @@ import { certificateTexts } from '../platform/values/certificate-texts.ts'
 import { address, bool, int, list, localized, secret, select, table, text, waiting } from './fields.ts'
 import { unavailableForm } from './unavailable.ts'
 
-/** Members of the sections about directories, where people have accounts outside of this instance. */
+/** Members of the sections about directories, external systems in which people have accounts. */
 
 /** User fields that a directory may fill. */
 const mappedFields = [
@@ -30,14 +30,14 @@ const mappedFields = [
 
 const template = (required: boolean) => text('', { required, maxLength: 2000, rule: templateRule })
 
-/** How attributes become users of this instance: the same for all kinds. */
+/** The mapping of attributes to users of this instance: the same for all kinds of directories. */
 export function mappingMembers(matchedBy: 'reference' | 'login') {
   return {
     usermapping: table(
       { key: select(mappedFields, 'login'), value: template(true) },
       { key: 'key', maxRows: mappedFields.length },
     ),
-    /** The field that finds the user again; it must be mapped. */
+    /** The field by which the user is found again; it must be mapped. */
     userupdatecolumn: select(['reference', 'login', 'email'], matchedBy),
     /** Texts that the rules of groups are compared with. */
     groupmapping: table({ group: template(true) }, { maxRows: 100 }),
@@ -64,35 +64,35 @@ function mappingRule({ usermapping, userupdatecolumn }: Mapping, path = ''): Bro
 }
 
 export const ldapMembers = {
-  /** Tried in turn; none: nobody signs in by LDAP. */
+  /** The servers, tried in turn. Without any, sign-in by LDAP is off. */
   connections: table(
     {
       url: text('', { required: true, maxLength: 500, rule: ldapUrlRule }),
-      /** `ldap://` goes on encrypted before anything is sent. */
+      /** Whether an `ldap://` connection is encrypted before anything is sent. */
       tls_start: bool(false),
-      /** Any certificate will do, and `ldap://` may stay without encryption. */
+      /** Whether any certificate is accepted, and unencrypted `ldap://` is allowed. */
       tls_insecure: bool(false),
-      /** Certificates (PEM) that are trusted in place of those of the system. */
+      /** Trusted certificates (PEM), instead of those of the system. */
       tls_ca_cert: text('', { maxLength: 100_000, rule: certificatesRule }),
     },
     { maxRows: 10 },
   ),
-  /** Who searches; empty: nobody in particular. */
+  /** The account that searches; empty: an anonymous search. */
   bindusername: text('', { maxLength: 1000 }),
   bindpassword: secret(),
   userbasedn: text('', { maxLength: 1000 }),
-  /** Finds the one entry of whoever signs in: `(uid=%(login)s)`. */
+  /** Finds the one entry of the user who signs in: `(uid=%(login)s)`. */
   userfilter: text('', { maxLength: 5000, rule: filterRule }),
-  /** Empty: groups are read from the entry of the user itself. */
+  /** Empty: the groups are read from the user's own entry. */
   groupbasedn: text('', { maxLength: 1000 }),
-  /** Finds the entries of its groups by its attributes: `(member=%(DN)s)`. */
+  /** Finds the entries of the user's groups by attributes of the user: `(member=%(DN)s)`. */
   groupfilter: text('', { maxLength: 5000, rule: filterRule }),
   ...mappingMembers('login'),
-  /** For so many minutes it is not asked again whether it still has somebody, when tokens are refreshed. */
+  /** Minutes during which refreshes of tokens do not check again whether the directory still has the user. */
   recheck_minutes: int(15, { max: 1440 }),
-  /** For so many minutes its last word counts while no server answers. 0: nobody gets in then without its answer. */
+  /** Minutes during which the last answer counts while no server can be reached. 0: nobody can sign in without an answer. */
   unreachable_minutes: int(0, { max: 10_080 }),
-  /** Each attempt is logged, step by step. */
+  /** Whether each attempt is logged, step by step. */
   debug: bool(false),
 }
 
@@ -103,7 +103,7 @@ interface LdapConnection {
   readonly tls_ca_cert: string
 }
 
-/** What the bind password is sent to: who a server is, is told by certificates too. */
+/** The targets of the bind password. The accepted certificates are part of a server's identity. */
 export function ldapServers({ connections }: { readonly connections: readonly LdapConnection[] }): string[] {
   return connections.map(({ url, tls_start, tls_insecure, tls_ca_cert }) =>
     JSON.stringify([url, tls_start, tls_insecure, tls_ca_cert]),
@@ -131,7 +131,7 @@ export function ldapRule(values: LdapValues): Broken | null {
       return { path: `${path}/url`, expected }
     }
   }
-  // Servers take a name without a password for nobody, and say yes.
+  // LDAP servers treat a name without a password as an anonymous bind, which succeeds.
   if (bindusername !== '' && bindpassword === '') return { path: '/bindpassword', expected: 'given with bindusername' }
   if (userbasedn === '') return { path: '/userbasedn', expected: 'given' }
   if (!userfilter.includes('%(login)s')) return { path: '/userfilter', expected: 'a filter with %(login)s' }
@@ -154,7 +154,7 @@ function filterRule(filter: string): string | null {
   const wrong = 'an LDAP filter in parentheses, such as (uid=%(login)s)'
   const problem = templateRule(filter)
   if (problem !== null) return problem
-  // Parentheses of placeholders are none of the filter.
+  // Parentheses in placeholders are not part of the filter.
   const outline = partsOf(filter)
     .map((part) => (typeof part === 'string' ? part : 'x'))
     .join('')
@@ -188,28 +188,28 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** For so many hours the word of a provider counts: passkeys and refresh tokens of its people are of no use after that. */
+/** Hours during which a sign-in at a provider counts. After that, passkeys and refresh tokens of its users are not accepted. */
 const validHours = int(24, { min: 1, max: 8760 })
 
 export const openidMembers = {
-  /** Servers whose users sign in here; each has a button on the sign-in page. */
+  /** Servers whose users may sign in here; each has a button on the sign-in page. */
   providers: table(
     {
-      /** In addresses; letters, digits, `-` and `_`. */
+      /** The name in addresses; letters, digits, `-` and `_`. */
       name: text('', { required: true, maxLength: 100, rule: nameRule }),
-      /** Its address, below which `/.well-known/openid-configuration` says the rest. */
+      /** Its address. `/.well-known/openid-configuration` below it has the other settings. */
       issuer: text('', { required: true, maxLength: 2000, rule: issuerRule }),
       client_id: text('', { required: true, maxLength: 1000 }),
       /** None: a public client. */
       client_secret: secret(),
-      /** Addresses count also where the provider does not say `email_verified`: nobody there can enter one of others. */
+      /** Whether addresses count even without `email_verified`: users of the provider cannot enter addresses of others. */
       trust_email: bool(false),
       scopes: text('openid profile email', { maxLength: 1000, rule: scopesRule }),
-      /** What its button says; none: its name. */
+      /** The label of its button; none: its name. */
       loginlink: localized(),
       ...mappingMembers('reference'),
       valid_hours: validHours,
-      /** Each attempt is logged, step by step. */
+      /** Whether each attempt is logged, step by step. */
       debug: bool(false),
     },
     { key: 'name', maxRows: 20, sentTo: ({ issuer }) => [issuer] },
@@ -228,7 +228,7 @@ function scopesRule(scopes: string): string | null {
   return scopes.split(' ').includes('openid') ? null : 'scopes separated by spaces, openid among them'
 }
 
-/** Whatever is sent to it must be encrypted; on this machine nobody listens. */
+/** Data that is sent to the issuer must be encrypted, except on this machine, where others cannot read it. */
 function issuerRule(issuer: string): string | null {
   const url = URL.parse(issuer)
   const local = url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
@@ -236,20 +236,21 @@ function issuerRule(issuer: string): string | null {
   return plain && (url.protocol === 'https:' || local) ? null : 'an https address'
 }
 
-/** Where an identity provider is described: at an address, or in a text. */
+/** The description of an identity provider: by an address, or as a text. */
 const providerMembers = {
   url: address({ maxLength: 2000, rule: metadataUrlRule }),
   metadata: text('', { maxLength: 200_000 }),
-  /** Which one, where the metadata have several. */
+  /** The entity id of the provider, if the metadata describe several. */
   idp_entity_id: text('', { maxLength: 1000 }),
-  /** Where people go who begin at the provider, to be signed in there; none: such sign-ins are refused. */
+  /** The page for users who start at the provider: there they are signed in. None: such sign-ins are refused. */
   idp_initiated: text('', { maxLength: 2000, rule: metadataUrlRule }),
   /**
-   * What is taken besides RSA with SHA-256 or more, RSA-OAEP and AES-GCM. `sha1`: whoever computes a collision signs as the
-   * provider; `rsa-1_5`, `cbc`, `3des`: whoever has kept an assertion reads it, by asking this service often enough.
+   * Algorithms that are accepted besides RSA with SHA-256 or more, RSA-OAEP and AES-GCM. `sha1`: an attacker who computes a
+   * collision can sign as the provider; `rsa-1_5`, `cbc`, `3des`: an attacker who has recorded an assertion can decrypt it with
+   * many requests to this service.
    */
   older_algorithms: list([], { choices: ['sha1', 'rsa-1_5', 'cbc', '3des'] }),
-  /** What its button says; none: its name. */
+  /** The label of its button; none: its name. */
   loginlink: localized(),
   ...mappingMembers('reference'),
   valid_hours: validHours,
@@ -259,7 +260,7 @@ export const samlMembers = {
   ...providerMembers,
   /** Name of this service at its providers; none: the address of its metadata. */
   sp_entity_id: text('', { maxLength: 1000 }),
-  /** Certificate and key (PEM) that requests are signed with, and assertions encrypted for. */
+  /** Certificate and key (PEM) for signing requests, and for the encryption of assertions to this service. */
   cert: text('', { maxLength: 20_000, rule: certificatesRule }),
   key: secret(keyRule, 20_000),
   signrequest: select(['', 'sha1', 'sha256', 'sha512'], ''),
@@ -268,15 +269,15 @@ export const samlMembers = {
     { name: text('', { required: true, maxLength: 100, rule: nameRule }), ...providerMembers },
     { key: 'name', maxRows: 20 },
   ),
-  /** Each attempt is logged, step by step. */
+  /** Whether each attempt is logged, step by step. */
   debug: bool(false),
-  /** What stands above the form for accounts of this instance. */
+  /** The heading of the form for accounts of this instance. */
   loginlink_internal: localized(),
-  /** Its button stands above that form. */
+  /** Whether its button is above that form. */
   loginpreferred: bool(false),
-  /** Who comes to the sign-in page goes on to it at once, unless the client asks for another way (`auth_method=native`). */
+  /** Whether the sign-in page redirects to it at once, unless the client asks for another way (`auth_method=native`). */
   loginredirect: bool(false),
-  /** Where groups of its users are looked up: at their directory, by what the provider says of them. */
+  /** The directory for the groups of its users, by the data of the provider. */
   ldap: unavailableForm('groups come from what the provider says; `groupmapping` names the attributes'),
   entry_js: waiting(text(''), 'programs of the configuration are not run; templates replace and join values'),
 }
@@ -293,7 +294,7 @@ interface SamlValues extends ProviderValues {
   readonly providers: readonly (ProviderValues & { readonly name: string })[]
 }
 
-/** Does not come with ours (platform/process/optional-packages.ts). */
+/** An optional package, which is not installed with the service (platform/process/optional-packages.ts). */
 const samlPackage = '@node-saml/node-saml'
 
 export function samlRule(values: SamlValues): Broken | null {

@@ -5,7 +5,7 @@ import { asSent, describeMembers, type Field, isRecord, wrong } from './fields.t
 import type { StoredSections } from './store.ts'
 import { assertUnset, isUnavailable, unavailableSections } from './unavailable.ts'
 
-/** Where a path of `/config/{path}` leads: `system/config/<section>/<member>…`. */
+/** The steps of a path in `/config/{path}`: `system/config/<section>/<member>…`. */
 export type Path = readonly string[]
 
 /** The wire form of the whole base configuration. */
@@ -24,8 +24,8 @@ export function pathNotFound(path: Path): AppError {
 }
 
 /**
- * What is stored, as far as the catalogue of this release accepts it: members that are gone or no longer fit give way
- * to their defaults, one by one.
+ * The stored configuration, as far as the catalogue of this release accepts it: removed or invalid members are replaced by their
+ * defaults, one by one.
  */
 export function accepted(stored: StoredSections, onInvalid: (path: string, error: unknown) => void): StoredSections {
   const entries = [...stored].flatMap(([name, value]): [string, Record<string, unknown>][] => {
@@ -57,7 +57,7 @@ function fitting(
   return kept
 }
 
-/** The code's view of what is stored. */
+/** The stored configuration as the code uses it. */
 export function compile(stored: StoredSections): BaseConfig {
   const entries = sectionNames.map((name) => [
     name,
@@ -74,7 +74,7 @@ export function show(stored: StoredSections, mayRead: (section: SectionName) => 
   return { system: { config: Object.fromEntries(config) }, plugin: {} }
 }
 
-/** What stands at a path of a shown document; list items are addressed by their index. */
+/** The value at a path of a shown document; list items are addressed by their index. */
 export function at(document: unknown, path: Path): unknown {
   let value = document
   for (const step of path) {
@@ -95,7 +95,7 @@ export function replaceSections(body: unknown): Map<SectionName, Change> {
   return new Map(changes)
 }
 
-/** The same, without what cannot be taken over: its paths are put into `ignored`, and what is stored there stays. */
+/** The same without parts that are invalid: their paths are added to `ignored`, and the stored values there stay. */
 export function replaceWhatFits(body: unknown, ignored: Set<string>): Map<SectionName, Change> {
   const config = sectionsWithin(body, ignored)
   const changes = new Map<SectionName, Change>()
@@ -107,7 +107,7 @@ export function replaceWhatFits(body: unknown, ignored: Set<string>): Map<Sectio
   return changes
 }
 
-/** More members of a section than that cannot be wrong one by one. */
+/** If more members of a section are invalid, the whole section is ignored. */
 const mostWrong = 200
 
 function fittingSection(
@@ -129,7 +129,7 @@ function fittingSection(
       const unit = place && placeOf(error)?.startsWith(`${path}/`) ? unitOf(field, place) : []
       const said = ignored.has([path, ...unit].join('/'))
       ignored.add(said ? path : [path, ...unit].join('/'))
-      // What is stored does not fit to what was sent, either.
+      // The stored values do not fit to the sent ones either.
       if (said || unit.length === 0) return stored
       sent = restored(sent, kept, unit)
     }
@@ -138,13 +138,13 @@ function fittingSection(
   return stored
 }
 
-/** Where it says that something is wrong. */
+/** The path of the invalid value, from an error. */
 export function placeOf(error: unknown): string | undefined {
   const path = error instanceof AppError ? error.parameters.path : undefined
   return typeof path === 'string' ? path : undefined
 }
 
-/** The member that a path leads to or into: what has no members of its own is taken or left as a whole. */
+/** The member that a path leads to or into: a value without members is accepted or ignored as a whole. */
 function unitOf(field: Field<unknown>, path: Path): Path {
   const unit: string[] = []
   let members = field.members
@@ -156,7 +156,7 @@ function unitOf(field: Field<unknown>, path: Path): Path {
   return unit
 }
 
-/** What was sent, with what is stored at a path; nothing, where nothing is stored. */
+/** The sent value, with the stored value at a path; without it, if nothing is stored there. */
 function restored(sent: unknown, stored: unknown, [step, ...rest]: Path): unknown {
   if (step === undefined) return stored
   const { [step]: inner, ...others } = isRecord(sent) ? sent : {}
@@ -192,14 +192,14 @@ function isUnset(name: string, value: unknown): boolean {
   }
 }
 
-/** Whether it is a section that is known and not available. @throws {AppError} when it says something. */
+/** Whether it is a section that is known and unavailable. @throws {AppError} when it has a value. */
 function assertedUnset(name: string, value: unknown): boolean {
   if (!isUnavailable(name)) return false
   assertUnset(value, [...root, name].join('/'))
   return true
 }
 
-/** Changes of `POST /config/{path}`: forms are merged, so members that are not said keep their value; all else is set. */
+/** Changes of `POST /config/{path}`: forms are merged, so absent members keep their value; other values are replaced. */
 export function patchAt(path: Path, value: unknown): Map<SectionName, Change> {
   const [first, second, name, ...members] = path
   if (name !== undefined && first === 'system' && second === 'config' && isSectionName(name)) {
@@ -217,7 +217,7 @@ export function patchAt(path: Path, value: unknown): Map<SectionName, Change> {
   return new Map(changes)
 }
 
-/** Changes of `DELETE /config/{path}`: what stands there goes back to its default. */
+/** Changes of `DELETE /config/{path}`: the value there is reset to its default. */
 export function resetAt(path: Path): Map<SectionName, Change> {
   const [first, second, name, ...members] = path
   if (name === undefined || first !== 'system' || second !== 'config' || !isSectionName(name)) throw pathNotFound(path)
@@ -277,7 +277,7 @@ function sectionsOf(body: unknown): Record<string, unknown> {
   return withRegistration(system.config)
 }
 
-/** The members of an object that may have no others. */
+/** The members of an object. Throws if it has other members than these. */
 function only(value: unknown, names: readonly string[], prefix: string): Record<string, unknown> {
   if (!isRecord(value)) throw wrong(prefix === '' ? '/' : prefix.slice(0, -1), 'an object')
   const unknown = Object.keys(value).find((name) => !names.includes(name))

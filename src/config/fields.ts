@@ -5,18 +5,18 @@ import { masked, scrubAddress } from '../platform/secrets/secrets.ts'
 import { assertStorable } from '../platform/values/text.ts'
 
 /**
- * The kinds of values of the base configuration. A *wire* value is what clients send and the database keeps; a *value*
- * is what the code works with (a duration `24h` is 86400).
+ * The kinds of values of the base configuration. A *wire* value is the form that clients send and the database stores; a *value* is
+ * the form that the code uses (a duration `24h` is 86400).
  */
 export interface Field<Value> {
-  /** Which control a form shows. */
+  /** The kind of control in a form. */
   readonly type: string
   /** Wire form. */
   readonly default: unknown
   /** The form's description beside type, default and position. */
   readonly more: Readonly<Record<string, unknown>>
   /**
-   * Checks a wire value that is to replace `stored` and returns what to keep.
+   * Checks a wire value that is to replace `stored`, and returns the value to store.
    * @throws {AppError} `ServerGeneric` with `parameters.path`.
    */
   check(wire: unknown, path: string, stored: unknown): unknown
@@ -24,15 +24,18 @@ export interface Field<Value> {
   read(wire: unknown): Value
   /** The wire value as clients see it: without secrets. */
   show(wire: unknown): unknown
-  /** Rows of a table must say it. */
+  /** Whether rows of a table must have a value for it. */
   readonly required?: boolean
   /** Members of a form: a path can go on into them. */
   readonly members?: Readonly<Record<string, Field<unknown>>>
   /** The rows of a table, each a form. */
   readonly row?: Field<unknown>
-  /** Of texts that may be or have a secret: what is shown of one that does, else null. They are stored sealed. */
+  /**
+   * For texts that may be or contain a secret: the text that is shown instead, or null if there is no secret. Texts with a secret
+   * are stored sealed.
+   */
   readonly hide?: (text: string) => string | null
-  /** Of files whose content is kept with the setting (taken-files.ts). */
+  /** For files whose content is stored with the setting (taken-files.ts). */
   readonly taking?: Taking
 }
 
@@ -42,7 +45,7 @@ export interface TakenContent {
   readonly bytes: Buffer
 }
 
-/** What is made of a file to be kept, or why it is none for the setting. */
+/** Converts a file to the content that is stored, or tells why the setting does not accept it. */
 export interface Taking {
   readonly mostBytes: number
   readonly take: (content: TakenContent) => { readonly kept: string } | { readonly expected: string }
@@ -97,7 +100,7 @@ export function int(fallback: number, { min = 0, max = 2 ** 31 - 1 } = {}): Fiel
   })
 }
 
-/** A number of something that bounds, or none: nothing is bounded. */
+/** A limit; null: no limit. */
 export function bound({ min = 0, max = 1_000_000_000 } = {}): Field<number | null> {
   const inner = int(min, { min, max })
   return { ...inner, default: null, read: (wire) => (wire === null ? null : inner.read(wire)) }
@@ -107,7 +110,7 @@ interface TextOptions {
   type?: string
   maxLength?: number
   required?: boolean
-  /** Further rule: says what is expected when the text does not fit. */
+  /** A further rule: returns what is expected when the text does not fit. */
   rule?: (text: string) => string | null
 }
 
@@ -143,7 +146,7 @@ export function select<const Option extends string>(options: readonly Option[], 
 
 interface ListOptions<Choice extends string> {
   choices: readonly Choice[]
-  /** The order means something: forms let people sort. */
+  /** Whether the order matters: then forms let people sort. */
   sorted?: boolean
   required?: boolean
 }
@@ -198,8 +201,8 @@ export function localized(): Field<Localized> {
 }
 
 /**
- * A text in several languages, or one text for all of them, as older releases had it; it is shown as it was given. Code
- * reads it with `inLanguage`.
+ * A text in several languages, or one text for all of them, as older releases stored it; it is shown as it was given. Code reads it
+ * with `inLanguage`.
  */
 export function localizedOrText({ maxLength }: { maxLength: number }): Field<string | Localized> {
   const [one, several] = [text('', { maxLength }), localized()]
@@ -224,7 +227,7 @@ export function inLanguage(texts: string | Localized, languages: readonly string
   return (found === undefined ? Object.values(texts)[0] : texts[found]) ?? ''
 }
 
-/** A file that was uploaded; the code sees its id. What else is sent with it is left out. */
+/** An uploaded file; the code sees its id. Other members that are sent with it are dropped. */
 export function file(): Field<number> {
   return plain({
     type: 'file',
@@ -290,15 +293,15 @@ function parseBytes(wire: string): number | null {
 }
 
 /**
- * A text that is never given back, and stored sealed. Clients see `***` where there is one; sending that (or `true`) or
- * nothing keeps it, a text replaces it, and `""`, `"-"`, `false` or `null` remove it. Where there is none to keep, `***` is
- * refused: the document of another instance, or of a row that has another name now, would lose its secret without a word.
+ * A text that is never returned, and stored sealed. Clients see `***` if there is one. `***`, `true` or an absent value keeps it, a
+ * text replaces it, and `""`, `"-"`, `false` or `null` remove it. `***` is refused if there is none to keep: otherwise the document
+ * of another instance, or a row with a new name, would silently lose its secret.
  */
 export function secret(rule?: (text: string) => string | null, maxLength = 1000): Field<Secret> {
   return { ...hashed(rule, maxLength), hide: (text) => (text === '' ? null : masked) } as Field<Secret>
 }
 
-/** The same of what cannot be turned back into a secret, so that whoever has it stored has nothing. */
+/** The same for hashes, which cannot be turned back into a secret, so a reader of the database cannot use them. */
 export function hashed(rule?: (text: string) => string | null, maxLength = 1000): Field<string> {
   const inner = text('', { maxLength, ...(rule ? { rule } : {}) })
   return {
@@ -322,8 +325,8 @@ export function hashed(rule?: (text: string) => string | null, maxLength = 1000)
 }
 
 /**
- * An address. Who signs in with it (`user:password@`) and parameters that are secrets are shown as `***`; an address sent
- * as it was shown is the stored one. It is stored sealed where it has something of that kind.
+ * An address. Its credentials (`user:password@`) and secret parameters are shown as `***`; an address that is sent as it was shown
+ * is the stored one. It is stored sealed if it contains such parts.
  */
 export function address(options: TextOptions): Field<Secret> {
   const inner = text('', options)
@@ -353,8 +356,8 @@ function keepsSecret(wire: unknown): boolean {
 }
 
 /**
- * What is stored of a field as a client would send it: secrets are kept. Below tables nothing is replaced: their rows are
- * checked against the stored ones.
+ * The stored value of a field as a client would send it: secrets are kept. Tables are not converted, because their rows are checked
+ * against the stored ones.
  */
 export function asSent(field: Field<unknown>, stored: unknown): unknown {
   if (field.type === 'secret') return stored ? masked : stored
@@ -366,8 +369,8 @@ export function asSent(field: Field<unknown>, stored: unknown): unknown {
 }
 
 /**
- * A member that nothing reads yet: only its default can be set, since any other value would be accepted in vain. What an
- * earlier release stored is still shown, and may be sent back with the document that it was read from.
+ * A member that the service does not use yet: only its default can be set, since any other value would have no effect. A value that
+ * an earlier release stored is still shown, and may be sent back with its document.
  */
 export function waiting<Value>(field: Field<Value>, reason: string): Field<Value> {
   return {
@@ -383,13 +386,13 @@ export function waiting<Value>(field: Field<Value>, reason: string): Field<Value
 
 interface FormOptions<M extends Members> {
   /**
-   * Where the secrets of the form are sent. One that is stored is not kept for an address that it was not given for: who
-   * names a server of their own would be told it.
+   * The addresses to which the secrets of the form are sent. A stored secret is not kept for an address that it was not given for;
+   * otherwise a caller could enter an own server and receive the secret.
    */
   sentTo?: (values: ValuesOf<M>) => readonly Secret[]
 }
 
-/** Named members, all of them always there. */
+/** Named members, all of them always present. */
 export function form<const M extends Members>(members: M, { sentTo }: FormOptions<M> = {}): Field<ValuesOf<M>> {
   const entries = Object.entries(members)
   const read = (wire: unknown): ValuesOf<M> =>
@@ -420,7 +423,7 @@ export function form<const M extends Members>(members: M, { sentTo }: FormOption
   }
 }
 
-/** @throws {AppError} naming the first secret that would stay as it is stored. */
+/** @throws {AppError} with the path of the first secret that would be kept. */
 function assertNoneKept(members: Members, given: unknown, stored: unknown, path: string): void {
   for (const [name, member] of Object.entries(members)) {
     const [wire, before] = [given, stored].map((one) => (isRecord(one) ? one[name] : undefined))
@@ -431,7 +434,7 @@ function assertNoneKept(members: Members, given: unknown, stored: unknown, path:
   }
 }
 
-/** Absent and `null` mean "the default", which is not stored. Secrets decide themselves. */
+/** Absent and `null` mean "the default", which is not stored. For secrets, their own check decides. */
 function checkMember(member: Field<unknown>, wire: unknown, path: string, stored: unknown): unknown {
   if (member.type === 'secret') return member.check(wire, path, stored) || undefined
   if (member.members && (wire === undefined || wire === null)) return member.check({}, path, stored)
@@ -446,11 +449,11 @@ function effective(member: Field<unknown>, wire: unknown, name: string): unknown
 
 interface TableOptions<M extends Members> {
   default?: readonly unknown[]
-  /** Member whose value may stand in one row only; the secrets of a row are kept by it. */
+  /** Member whose value must be unique among the rows. It also identifies the row whose secrets are kept. */
   key?: string
   required?: boolean
   maxRows?: number
-  /** Of each row, as of forms. */
+  /** The same as for forms, for each row. */
   sentTo?: FormOptions<M>['sentTo']
 }
 

@@ -4,7 +4,7 @@ import { takenFile } from './taken-files.ts'
 
 const begins = (bytes: Buffer, text: string, at = 0): boolean => bytes.toString('latin1', at, at + text.length) === text
 
-/** By what it begins with: what somebody called it says nothing. */
+/** The type by the first bytes, because the extension is not reliable. */
 function mediaType({ bytes, extension }: TakenContent): string | null {
   if (begins(bytes, '\x89PNG\r\n\x1a\n')) return 'image/png'
   if (begins(bytes, '\xff\xd8\xff')) return 'image/jpeg'
@@ -13,7 +13,7 @@ function mediaType({ bytes, extension }: TakenContent): string | null {
   return extension === 'svg' && bytes.includes('<svg') ? 'image/svg+xml' : null
 }
 
-/** A picture that pages show by themselves; the code sees it as a `data:` address, empty where there is none. */
+/** A picture that pages of the service embed; the code sees it as a `data:` address, empty if there is none. */
 export function picture({ mostBytes }: { readonly mostBytes: number }): Field<string> {
   return takenFile({
     mostBytes,

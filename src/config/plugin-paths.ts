@@ -3,7 +3,7 @@ import { type Path, pathNotFound } from './document.ts'
 import { isRecord, wrong } from './fields.ts'
 import type { PluginSectionChange } from './plugin-sections.ts'
 
-/** The sections of plugins that the body of `POST /config` names, each as a whole. */
+/** The changes of plugin sections in the body of `POST /config`, each section as a whole. */
 export function pluginChangesIn(body: unknown, known: object): PluginSectionChange[] {
   const plugins = isRecord(body) ? body.plugin : undefined
   if (plugins === undefined || plugins === null) return []
@@ -33,7 +33,7 @@ function changesOfConfig(plugin: string, config: unknown, merge: boolean): Plugi
   }))
 }
 
-/** What `POST /config/plugin/…` sets. */
+/** The changes of `POST /config/plugin/…`. */
 export function pluginChangesAt(path: Path, value: unknown): PluginSectionChange[] {
   const [, plugin, config, section] = path
   if (plugin === undefined) return changesOfPlugins(value, true)
@@ -42,7 +42,7 @@ export function pluginChangesAt(path: Path, value: unknown): PluginSectionChange
   return section === undefined ? changesOfConfig(plugin, value, true) : [pluginChangeAt(path, value)]
 }
 
-/** One section, or what stands in it; null: as it is on a new instance. */
+/** The change of one section, or of a value in it; `value` null: back to its default. */
 export function pluginChangeAt(path: Path, value: unknown): PluginSectionChange {
   const [, plugin, config, section, ...members] = path
   if (plugin === undefined || config !== 'config' || section === undefined) throw pathNotFound(path)

@@ -6,11 +6,11 @@ import { bool, type Field, form, int, isRecord, list, localized, secret, select,
 export interface PluginSections {
   /** Definitions by plugin (`GET /config/list`). */
   list(): Record<string, { defs: object[] }>
-  /** What is set, with defaults and without secrets. */
+  /** The current values, with defaults and without secrets. */
   shown(): Record<string, { config: Record<string, unknown> }>
   /**
-   * Writes the change of some sections. Gives their names, as events have them.
-   * @throws {AppError} `ServerGeneric` with the path of what does not fit.
+   * Writes the change of some sections. Returns their names in the form that events have.
+   * @throws {AppError} `ServerGeneric` with the path of an invalid value.
    */
   write(tx: Tx, actor: Actor, changes: readonly PluginSectionChange[]): Promise<string[]>
 }
@@ -18,20 +18,20 @@ export interface PluginSections {
 export interface PluginSectionChange {
   readonly plugin: string
   readonly section: string
-  /** Where in the section the value stands; empty: it is the section. */
+  /** The path of the value in the section; empty: the whole section. */
   readonly members: readonly string[]
   /** `null`: the default. */
   readonly value: unknown
-  /** Members of the section that the value does not have stay. */
+  /** Whether members of the section that are absent in the value stay. */
   readonly merge: boolean
 }
 
-/** A parameter as a manifest describes it. */
+/** A parameter as a manifest defines it. */
 type Definition = Record<string, unknown>
 
 const longestText = 1_000_000
 
-/** A section by the parameters of a manifest. What has a kind that is not known here is any JSON. */
+/** The field of a section by the parameters of a manifest. A parameter of an unknown kind accepts any JSON. */
 export function sectionField(parameters: Readonly<Record<string, Definition>>): Field<Record<string, unknown>> {
   return form(membersOf(Object.entries(parameters))) as Field<Record<string, unknown>>
 }
@@ -102,7 +102,7 @@ function anything({ type, default: fallback = null }: Definition): Field<unknown
     default: fallback,
     more: {},
     check: (wire, path, stored) => {
-      // Its form as text has its limits and its characters.
+      // The JSON text has the usual limits of length and characters.
       const written = JSON.stringify(wire)
       inner.check(written, path, stored)
       if (written.includes('"$sealed"')) throw wrong(path, 'without a member $sealed')
@@ -113,7 +113,7 @@ function anything({ type, default: fallback = null }: Definition): Field<unknown
   }
 }
 
-/** A user by its id, as clients name one; the code sees the id. */
+/** A user by its id, in the form of clients; the code sees the id. */
 function user(): Field<number | null> {
   return {
     type: 'user',
@@ -129,7 +129,7 @@ function user(): Field<number | null> {
   }
 }
 
-/** Whoever a section names, with the places. */
+/** The users that a section refers to, with the paths. */
 export function usersIn(
   parameters: Readonly<Record<string, Definition>>,
   value: Record<string, unknown>,

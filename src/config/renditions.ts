@@ -1,19 +1,19 @@
 import { ownRow } from './client-renditions.ts'
 import { bool, int, list, localized, select, table, text } from './fields.ts'
 
-/** What renditions are made by, per class of files. */
+/** The available recipes for renditions, by class of files. */
 const recipes = {
-  /** `image`: a picture of it in some size. `pyramid`: tiles of all sizes, for zoom and IIIF. */
+  /** `image`: a picture in some size. `pyramid`: tiles of all sizes, for zoom and IIIF. */
   image: ['image', 'pyramid'],
   /** `image`: of the first page. `pdf`: the document as PDF. */
   office: ['image', 'pdf'],
-  /** `image`: a frame of it. `video`: MP4 of a smaller size. */
+  /** `image`: a frame of the film. `video`: MP4 of a smaller size. */
   video: ['image', 'video'],
-  /** `image`: the cover that it carries. `audio`: for browsers. */
+  /** `image`: the embedded cover. `audio`: for browsers. */
   audio: ['image', 'audio'],
 } as const
 
-/** Profiles that the service has. */
+/** Built-in colour profiles. */
 export const builtInProfiles = ['sRGB Profile', 'Display P3', 'Generic CMYK Profile'] as const
 
 export type RenditionClass = keyof typeof recipes
@@ -28,35 +28,38 @@ export function renditions(kind: RenditionClass, extensions: readonly string[]) 
       name: text('', { required: true, maxLength: 40, rule: nameRule }),
       displayname: localized(),
       recipe,
-      /** Another rendition of the class that it is made of; empty: the original. */
+      /** The rendition of the class from which this one is created; empty: the original. */
       source: text('', { maxLength: 40 }),
-      /** Extensions of the originals that it is made of; none: all of the class. */
+      /** Extensions of the originals that get this rendition; none: all of the class. */
       extensions: list([], { choices: extensions }),
       /** `auto`: JPEG, and PNG where the picture is transparent. */
       format: select(['auto', 'jpg', 'png', 'webp', 'avif'], 'auto'),
-      /** Pixels, of what `resize_mode` says; 0: as it is. Nothing is made larger than it is. */
+      /** Size in pixels, in the sense of `resize_mode`; 0: unchanged. Pictures are never enlarged. */
       size: int(0, { max: 30_000 }),
       resize_mode: select(['max', 'min', 'width', 'height'], 'max'),
-      /** Only made of originals whose longest side (of films: the height) has so many pixels. */
+      /** Only originals whose longest side (for films: the height) has at least this number of pixels get the rendition. */
       size_minimum: int(0, { max: 1_000_000 }),
       quality: int(80, { min: 1, max: 100 }),
-      /** Without EXIF, IPTC and XMP. */
+      /** Whether EXIF, IPTC and XMP are removed. */
       strip: bool(true),
-      /** `srgb`: those of the web; `keep`: that of the original; else the name of a profile, which is embedded. */
+      /** `srgb`: the profile of the web; `keep`: that of the original; else the name of a profile, which is embedded. */
       colorprofile: text('srgb', { maxLength: 100 }),
-      /** With the watermark of pool or object type; without one it is not made. Only of `image` and `pyramid`. */
+      /**
+       * Whether it gets the watermark of the pool or object type; without a watermark it is not created. Only for `image` and
+       * `pyramid`.
+       */
       watermark: bool(false),
-      /** With the caption of pool or object type, where there is one. Only of `image` and `pyramid`. */
+      /** Whether it gets the caption of the pool or object type, where there is one. Only for `image` and `pyramid`. */
       caption: bool(false),
-      /** All frames of moving images. Only with the format `webp`. */
+      /** Whether it has all frames of moving images. Only with the format `webp`. */
       animated: bool(false),
-      /** What stands for the file in lists. */
+      /** Whether lists show it for the file. */
       standard: bool(false),
-      /** Rights name it; otherwise it may be had by whoever may see an object that has the file. */
+      /** Whether rights name it. Otherwise every caller who may see an object with the file may get it. */
       rights_management: bool(true),
-      /** A word for its size by which deep links ask for it: `small`, `medium`, `huge`, or another one. */
+      /** A word for its size, by which deep links request it: `small`, `medium`, `huge`, or another one. */
       group: text('', { maxLength: 40, rule: groupRule }),
-      /** The smaller, the earlier it is made. */
+      /** Renditions with a smaller value are created earlier. */
       priority: int(5, { max: 100 }),
     },
     { default: defaults[kind], key: 'name', maxRows: 30 },
@@ -114,7 +117,7 @@ interface Row {
   readonly caption: boolean
 }
 
-/** Rules across rows: sources stand before what is made of them. Answers the path below the table, and what is expected. */
+/** Rules across rows: a source must come before its renditions. Returns the path below the table, and what is expected. */
 export function renditionsRule(rows: readonly Row[]): { path: string; expected: string } | null {
   const before = new Set<string>()
   let standard = false

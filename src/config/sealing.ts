@@ -4,12 +4,15 @@ import { isSectionName, sections } from './catalogue.ts'
 import { type Field, isRecord } from './fields.ts'
 import { lockRows, readRows, type StoredSections, writeSections } from './store.ts'
 
-/** What is stored, with its secrets: which members have some, the catalogue says. What no key here opens stays locked. */
+/**
+ * The stored sections with their secrets opened. The catalogue tells which members have secrets. Secrets that no key can open stay
+ * locked.
+ */
 export async function opened(texts: SealedTexts, stored: StoredSections): Promise<StoredSections> {
   return mapSections(stored, (value, about) => texts.open(value, about))
 }
 
-/** The same as it is stored: each text with something secret is sealed. */
+/** The sections as they are stored: each text with a secret is sealed. */
 export async function sealed(texts: SealedTexts, shown: StoredSections): Promise<StoredSections> {
   return mapSections(shown, async (value, about, { hide }) => {
     if (value instanceof LockedSecret) return texts.seal(value, about, value.shown)
@@ -18,7 +21,10 @@ export async function sealed(texts: SealedTexts, shown: StoredSections): Promise
   })
 }
 
-/** Seals with the present key what is not yet, in one transaction; how many secrets no key here opens. */
+/**
+ * Seals secrets with the current key that are sealed with another one, in one transaction. Returns the number of secrets that no
+ * key can open.
+ */
 export function resealConfig(db: Db, texts: SealedTexts): Promise<number> {
   return db.transaction(async (tx: Tx) => {
     const stored = await lockRows(tx)
@@ -49,7 +55,7 @@ async function mapSections(stored: StoredSections, map: MapSecret): Promise<Stor
   return new Map(await Promise.all(entries))
 }
 
-/** Rows of tables have no place of their own: they are sorted and named anew. */
+/** Sealed texts in tables are not bound to their row: rows are sorted and renamed. */
 async function mapSecrets(
   field: Field<unknown>,
   value: unknown,

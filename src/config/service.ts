@@ -1,7 +1,7 @@
 /**
- * The base configuration: what an administrator sets at run time, kept in the database. A *section* (`languages`) has
- * *members* of fixed kinds (catalogue.ts). Code reads the *snapshot*, `baseConfig.get().oauth2.expirations.access_token`,
- * which is complete (defaults filled in), immutable and the same in all processes a moment after a change.
+ * The base configuration: the settings that an administrator changes at run time, stored in the database. A *section* (`languages`)
+ * has *members* of fixed kinds (catalogue.ts). Code reads the *snapshot*, `baseConfig.get().oauth2.expirations.access_token`, which
+ * is complete (defaults filled in), immutable and the same in all processes a moment after a change.
  */
 import type { Logger } from 'pino'
 import type { Actor } from '../platform/actor.ts'
@@ -15,14 +15,14 @@ import { inLanguage } from './fields.ts'
 import { readSections } from './sealing.ts'
 import type { StoredSections } from './store.ts'
 
-/** Messages of this topic mean: the base configuration changed, read it again. */
+/** Messages of this topic mean that the base configuration changed and must be read again. */
 export const baseConfigTopic = 'base_config'
 
-/** What is stored, as far as it is valid, and what it means. */
+/** The valid part of the stored configuration, and the compiled values. */
 interface Compiled {
   readonly stored: StoredSections
   readonly config: BaseConfig
-  /** The same list for as long as the configuration is the same: others keep what they made of it. */
+  /** The same list as long as the configuration is the same, because other code caches data by it. */
   readonly languages: readonly string[]
 }
 
@@ -70,16 +70,16 @@ export async function openBaseConfig(deps: BaseConfigDependencies) {
   return {
     /** The current configuration, immutable. Ask again for each use: it changes while the service runs. */
     get: (): BaseConfig => snapshot.get().config,
-    /** What the caller may see; `null` is a caller before sign-in. */
+    /** The document as the caller may see it; `null` is a caller before sign-in. */
     document,
 
-    /** The same for who may see everything: without secrets all the same. */
+    /** The whole document, for callers who may see everything; still without secrets. */
     whole: (): ConfigDocument => show(snapshot.get().stored, () => true),
 
     /** @throws {AppError} `ResourceNotFound` (404) when there is nothing at the path, or nothing for this caller. */
     read: (actor: Actor | null, path: Path): unknown => at(document(actor), path),
 
-    /** Takes over what this process has just committed. */
+    /** Makes a configuration current that this process has just committed. */
     take: snapshot.take,
 
     /** Calls `listener` with each new configuration, until the returned function is called. */

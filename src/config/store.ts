@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 
-/** Section name to what was set in it; in the database its secrets are sealed (sealing.ts). */
+/** The stored values by section name. In the database their secrets are sealed (sealing.ts). */
 export type StoredSections = ReadonlyMap<string, Record<string, unknown>>
 
 export async function readRows(db: Queryable): Promise<StoredSections> {
@@ -12,13 +12,16 @@ export async function readRows(db: Queryable): Promise<StoredSections> {
   return new Map(rows.map((row) => [row.section, row.value]))
 }
 
-/** Lets writers take turns; readers go on. */
+/** Makes writers wait for each other; readers go on. */
 export async function lockRows(tx: Tx): Promise<StoredSections> {
   await tx.query('lock table base_config in share row exclusive mode')
   return readRows(tx)
 }
 
-/** Replaces whole sections; an empty one is back at its defaults and leaves the table. Without a user nothing was changed. */
+/**
+ * Replaces whole sections; an empty section is back at its defaults and is deleted from the table. `userId` null: no user made the
+ * change.
+ */
 export async function writeSections(tx: Tx, changed: StoredSections, userId: number | null): Promise<void> {
   const rows = [...changed].map(([section, value]) => ({ section, value, empty: Object.keys(value).length === 0 }))
   await tx.query(

@@ -1,13 +1,13 @@
 /**
- * Rules of synonyms, a line each: `a, b, c` are alike, `a, b => c` finds `c` too where `a` or `b` is looked for. Empty lines
- * and what follows a `#` at the beginning of a line mean nothing.
+ * Rules of synonyms, one per line: `a, b, c` are equal, `a, b => c` means that a search for `a` or `b` also finds `c`. Empty lines
+ * and lines that begin with `#` are ignored.
  */
 import { AppError } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import { type Field, wrong } from './fields.ts'
 import { takenFile } from './taken-files.ts'
 
-/** Whoever looks for one of `from` finds all of `to` too. */
+/** A search for one of `from` also finds all of `to`. */
 export interface SynonymRule {
   readonly from: readonly string[]
   readonly to: readonly string[]
@@ -26,7 +26,7 @@ export const synonymLimits = {
 
 type Read = { readonly rule: SynonymRule } | { readonly wrong: string }
 
-/** The rules of a text as it was checked; lines that would be refused now are left out. */
+/** The rules of a text that was checked when it was stored; lines that would be refused now are left out. */
 export function readSynonyms(text: string): readonly SynonymRule[] {
   return linesOf(text).flatMap(({ line }) => {
     const read = readLine(line)
@@ -56,7 +56,7 @@ export function synonyms(): Field<readonly SynonymRule[]> {
   }
 }
 
-/** The same rules in a file: its text is kept, as if it had been typed. */
+/** The same rules in a file: its text is stored as if it had been typed. */
 export function synonymsFile(): Field<readonly SynonymRule[]> {
   const typed = synonyms()
   return takenFile({

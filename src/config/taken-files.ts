@@ -1,15 +1,15 @@
 /**
- * Settings that are files, of which the service needs the content all the time. It is read when the file is named, and kept
- * beside its number: contents of files do not change, and nobody waits for a location to start or to show a page.
+ * Settings that are files whose content the service needs all the time. The content is read when the file is set, and stored with
+ * its id. Contents of files never change, and no start or page has to wait for a storage location.
  */
 import { type Field, file, isRecord, type TakenContent, type Taking, wrong } from './fields.ts'
 
 interface TakenFile<Value> extends Taking {
-  /** What was kept, as the code sees it; null: there is no file. */
+  /** The stored content as the code sees it; null: there is no file. */
   readonly read: (kept: string | null) => Value
 }
 
-/** A file whose content is kept with the setting; clients see the file alone. */
+/** A file whose content is stored with the setting; clients see only the file. */
 export function takenFile<Value>({ mostBytes, take, read }: TakenFile<Value>): Field<Value> {
   const inner = file()
   return {
@@ -31,18 +31,21 @@ export function takenFile<Value>({ mostBytes, take, read }: TakenFile<Value>): F
   }
 }
 
-/** Where settings get the files that they name. */
+/** Gives settings access to their files. */
 export interface SettingFiles {
-  /** Keeps the files of a section, as long as it names them. @throws {AppError} for those that the actor may not have. */
+  /**
+   * Registers the files of a section as used, as long as it refers to them.
+   * @throws {AppError} for files that the actor may not use.
+   */
   hold(section: string, files: readonly HeldFile[]): Promise<void>
-  /** By number; absent: there is none, null: it has more bytes. */
+  /** Contents by id; absent: there is no such file, null: it is larger than `mostBytes`. */
   contents(ids: readonly number[], mostBytes: number): Promise<ReadonlyMap<number, TakenContent | null>>
 }
 
 interface HeldFile {
   readonly id: number
   readonly path: string
-  /** The setting has named it before. */
+  /** Whether the setting referred to it before. */
   readonly known: boolean
 }
 
@@ -53,7 +56,7 @@ interface Named {
 }
 
 /**
- * Reads the files that changed sections name anew, and puts what is kept of them into the sections.
+ * Reads the files that changed sections newly refer to, and puts their contents into the sections.
  * @throws {AppError} `ServerGeneric` with the path of the setting
  */
 export async function takeFiles(
@@ -93,7 +96,7 @@ async function readFiles(files: SettingFiles, named: readonly Named[]): Promise<
   }
 }
 
-/** Whether a field is or has such a file. */
+/** Whether a field is such a file or contains one. */
 function takes({ taking, members, row }: Field<unknown>): boolean {
   return taking !== undefined || (row !== undefined && takes(row)) || Object.values(members ?? {}).some(takes)
 }

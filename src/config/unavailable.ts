@@ -2,8 +2,8 @@ import { badRequest } from '../platform/errors.ts'
 import { type Field, isRecord } from './fields.ts'
 
 /**
- * Sections that clients know and that cannot mean anything here: there is no licence, texts come from no spreadsheet, and no
- * other server numbers objects (decisions.md, 82).
+ * Sections that clients know and that have no meaning here: there is no licence, texts do not come from spreadsheets, and no other
+ * server numbers objects (decisions.md, 82).
  */
 export const unavailableSections = { license: 'general', loca: 'general', objectstore: 'general' } as const
 
@@ -11,12 +11,12 @@ export function isUnavailable(name: string): boolean {
   return Object.hasOwn(unavailableSections, name)
 }
 
-/** @throws {AppError} for anything but what they say where nothing was ever set. */
+/** @throws {AppError} for anything but the values that clients send where nothing was ever set. */
 export function assertUnset(value: unknown, path: string): void {
   if (!isUnset(value)) throw badRequest(`${path} is not available here`, { path, unavailable: true })
 }
 
-/** A form that clients know and that cannot mean anything here; taken as long as it says nothing. */
+/** A form that clients know and that has no meaning here; accepted as long as it is empty. */
 export function unavailableForm(reason: string): Field<Readonly<Record<string, never>>> {
   return {
     type: 'form',

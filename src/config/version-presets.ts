@@ -1,12 +1,12 @@
 import { bool, form, int, localized, select, table, text, type ValuesOf, wrong } from './fields.ts'
 
-/** What a picture that is made for a download may be, by names that all share. */
+/** The options of a picture for a download, with names that clients share. */
 const custom = {
-  /** With the watermark of pool or object type; where there is none, it cannot be had. */
+  /** Whether it has the watermark of the pool or object type; if there is none, the picture is not available. */
   watermark: bool(false),
   /** `keep`: that of the version. */
   format: select(['keep', 'jpeg', 'tiff', 'png', 'bmp'], 'keep'),
-  /** Of JPEG and WebP; empty: as usual. */
+  /** For JPEG and WebP; empty: the default. */
   quality: text('', {
     maxLength: 20,
     rule: (quality) =>
@@ -15,25 +15,25 @@ const custom = {
         : 'low, small, medium, high, maximum, or 1 to 100',
   }),
   size: select(['keep', 'custom'], 'keep'),
-  /** What `custom_size_pixel`, or, of the last two, `custom_width_pixel` and `custom_height_pixel` are. */
+  /** The meaning of `custom_size_pixel`, or, for the last two, of `custom_width_pixel` and `custom_height_pixel`. */
   custom_size: select(['dimension_max', 'dimension_min', 'width', 'height', 'cover', 'contain'], 'dimension_max'),
   custom_size_pixel: int(0, { max: 100_000 }),
   custom_width_pixel: int(0, { max: 100_000 }),
   custom_height_pixel: int(0, { max: 100_000 }),
-  /** Pixels per inch that it says it has; 0: nothing. */
+  /** The resolution in the metadata of the picture, in pixels per inch; 0: none. */
   dpi: int(0, { max: 100_000 }),
-  /** Empty: sRGB, which nothing says of itself. `gray`: one channel; `cmyk`: the inks of a printer. */
+  /** Empty: sRGB, without a profile. `gray`: one channel; `cmyk`: the inks of a printer. */
   colorspace: select(['', 'rgb', 'sRGB', 'srgb', 'cmyk', 'gray'], ''),
-  /** A profile of the service or of `colorprofiles`, which the picture carries; empty or `-`: none. */
+  /** A built-in profile or one of `colorprofiles`, which is embedded; empty or `-`: none. */
   colorprofile: text('', { maxLength: 100 }),
   transform: form({
-    /** Other than 0: top and bottom change places. Not with the other two. */
+    /** Other than 0: flips the picture vertically. Not together with the other two. */
     'rotate-x': int(0, { min: -360, max: 360 }),
-    /** Other than 0: left and right change places. */
+    /** Other than 0: flips the picture horizontally. */
     'rotate-y': int(0, { min: -360, max: 360 }),
     /** Degrees, clockwise. */
     'rotate-z': int(0, { min: -360, max: 360 }),
-    /** The part that is taken before all else, in pixels of the version; no width or height: to its end. */
+    /** The part that is cut out before all other steps, in pixels of the version; without width or height: to its end. */
     crop: form({
       top: int(0, { max: 1_000_000 }),
       left: int(0, { max: 1_000_000 }),
@@ -62,8 +62,8 @@ type Custom = VersionPreset['custom']
 const customForm = form(custom)
 
 /**
- * What is said of a picture without giving it a name, in the shape of a preset. @throws {AppError} `ServerGeneric` naming the
- * place of what cannot be
+ * Options of a picture that are given without a preset, in the shape of a preset. @throws {AppError} `ServerGeneric` with the path
+ * of an invalid option.
  */
 export function readCustomVersion(wire: Readonly<Record<string, unknown>>, path: string): Custom {
   const { transform, ...rest } = wire
@@ -77,7 +77,7 @@ export function readCustomVersion(wire: Readonly<Record<string, unknown>>, path:
 
 const sizes = ['custom_size_pixel', 'custom_width_pixel', 'custom_height_pixel'] as const
 
-/** Each says something, and nothing in vain. Answers the path below the table, and what is expected. */
+/** Each preset must have a name and an effect. Returns the path below the table, and what is expected. */
 export function versionPresetsRule(presets: readonly VersionPreset[]): { path: string; expected: string } | null {
   for (const [index, { displayname, custom }] of presets.entries()) {
     if (Object.keys(displayname).length === 0) return { path: `/${index}/displayname`, expected: 'given' }
@@ -118,10 +118,13 @@ function turnRule({ custom_size, transform }: Custom): { path: string; expected:
   const path = '/transform/rotate-z'
   if (x !== 0 && (y !== 0 || turn !== 0)) return { path: '/transform/rotate-x', expected: '0 beside the other two' }
   if (turn !== 0 && turn % 360 === 0) return { path, expected: '0: it turns nothing' }
-  // What is filled has no corners to be seen.
+  // With `cover` the picture has no visible corners.
   if (turn % 90 !== 0 && custom_size === 'cover') return { path, expected: 'a multiple of 90 where the size is cover' }
   return null
 }
 
-/** Whether a text names a profile of colours; which there are, and what goes together, is known where files are. */
+/**
+ * Whether a text names a colour profile. The available profiles, and their valid combinations, are checked where files are
+ * processed.
+ */
 export const namesProfile = (name: string): boolean => name !== '' && name !== '-'

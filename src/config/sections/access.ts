@@ -19,12 +19,12 @@ const registrationFields = [
   'country',
 ] as const
 
-/** How people come in. */
+/** Settings for sign-in, passwords and registration. */
 export const access = {
   login: section('access', 'public', {
-    /** How long a browser stays signed in when the user asks for it. */
+    /** How long a browser stays signed in if the user chooses it. */
     keep_login: select(['off', '7d', '30d'], 'off'),
-    /** Whether people may come in without an account. */
+    /** Whether guests may use the service without an account. */
     guest: bool(false),
     label: localized(),
     placeholder: localized(),
@@ -35,21 +35,21 @@ export const access = {
     /** Every pattern must be found in a new password. */
     check: table({ regexp: text('', { required: true, maxLength: 1000, rule: regexpRule }) }, { maxRows: 20 }),
     hint: localized(),
-    /** Whether the sign-in page leads to a new password, where the service sends mail. */
+    /** Whether the sign-in page offers to reset a password, if the service can send mail. */
     showforgot: bool(true),
-    /** `attempts` wrong passwords within `minutes` block further ones until the minutes are over; 0 never blocks. */
+    /** After `attempts` wrong passwords within `minutes`, further ones are blocked until the minutes are over; 0 never blocks. */
     blockclient: form({ attempts: int(10, { max: 1000 }), minutes: int(5, { min: 1, max: 1440 }) }),
   }),
 
   registration: section('access', 'public', {
-    /** Whether people may make accounts for themselves. */
+    /** Whether people may register. */
     active: bool(false),
     info: localized(),
-    /** What they have to agree to; none: nothing. */
+    /** The terms that they must accept; none: no terms. */
     terms: localized(),
-    /** What the terms are called where it is kept who has agreed to them; none: a hash of their text. */
+    /** The version of the terms, stored with each acceptance; none: a hash of their text. */
     terms_version: text('', { maxLength: 100 }),
-    /** What is asked for beside address and password, in this order. */
+    /** The fields of the form beside address and password, in this order. */
     fields: table(
       { name: select(registrationFields, 'first_name'), required: bool(false) },
       {
@@ -61,7 +61,7 @@ export const access = {
         maxRows: registrationFields.length,
       },
     ),
-    /** Groups that they are put into, beside that of all who have registered. */
+    /** Groups that new users are put into, beside the group of all registered users. */
     groups: table({ group_id: int(1, { min: 1 }) }, { key: 'group_id', maxRows: 100 }),
   }),
 } as const

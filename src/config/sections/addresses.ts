@@ -1,36 +1,39 @@
 import { bool, file, form, int, localized, select, table, text } from '../fields.ts'
 import { section } from './section.ts'
 
-/** What may be had by an address alone. */
+/** Settings for access by an address alone. */
 export const addresses = {
   deep_link_access: section('access', 'user', {
-    /** Deep links lead to objects, and callers without a token are the system user `deep_link`. */
+    /** Whether deep links lead to objects. Callers without a token are the system user `deep_link`. */
     enabled: bool(false),
-    /** Links may name objects by numbers, which anybody can count. */
+    /** Whether links may contain ids of objects, which anybody can count. */
     allow_access_by_id: bool(false),
-    /** Links may name objects by the value of a field. */
+    /** Whether links may contain the value of a field. */
     allow_access_by_column: bool(false),
-    /** What documents say of what an object links to, and of what it stands below. */
+    /** The data of linked objects and of parents in documents. */
     include_parents: bool(false),
     merge_linked_objects: select(
       ['none', 'all', 'in_main_search', 'not_in_main_search', 'not_in_main_search_unless_reverse'],
       'none',
     ),
     merge_max_depth: int(1, { min: 1, max: 9 }),
-    /** Which viewers front ends offer for IIIF: theirs, and these, with `%iiif_presentation_manifest.url%`. */
+    /** The viewers that front ends offer for IIIF: their own, and these, with `%iiif_presentation_manifest.url%`. */
     iiif_default_links: bool(true),
     iiif_links: table({ label: localized(), html_code: text('', { required: true }) }, { maxRows: 50 }),
-    /** What viewers must show beside an object; the value is Markdown. */
+    /** The text that viewers must show beside an object; the value is Markdown. */
     iiif_required_statement: form({ label: localized(), value: localized() }),
   }),
 
   detail_deep_link: section('access', 'user', {
-    /** Links to pages of objects name them by number, where deep links may, in place of the uuid. */
+    /** Whether links to pages of objects contain the system object id instead of the uuid, if deep links allow it. */
     use_system_object_id: bool(false),
   }),
 
   publish: section('access', 'user', {
-    /** Targets at which objects are published, by which publish records name them; the rest is for front ends. */
+    /**
+     * The platforms on which objects are published. Publish records refer to them by `internalname`; the other members are for
+     * front ends.
+     */
     collectors: table(
       {
         internalname: text('', { required: true, maxLength: 200 }),
@@ -46,11 +49,11 @@ export const addresses = {
   }),
 
   webdav: section('access', 'user', {
-    /** Collections can be mounted as drives by their upload addresses, for reading and writing. */
+    /** Whether collections can be mounted as drives by their upload addresses, for reading and writing. */
     read_write_access: bool(false),
-    /** Files that are dropped into the hotfolder are imported into collections. */
+    /** Whether files that are dropped into the hotfolder are imported into collections. */
     hotfolder: bool(false),
-    /** Seconds for which nothing about a dropped file has changed before it is imported. */
+    /** Seconds without a change after which a dropped file is imported. */
     hotfolder_wait_sec: int(15, { min: 1, max: 3600 }),
   }),
 
@@ -60,11 +63,11 @@ export const addresses = {
     {
       /** Days that signed file URLs stay valid when a request does not say. */
       default_days: int(7, { min: 1, max: 3650 }),
-      /** Most days that a request may ask for. */
+      /** The highest number of days that a request may ask for. */
       max_days: int(30, { min: 1, max: 3650 }),
-      /** The same for those in documents behind deep links. */
+      /** The same for file URLs in documents behind deep links. */
       deep_link_days: int(1, { min: 1, max: 3650 }),
-      /** The same for those in records that are harvested. */
+      /** The same for file URLs in harvested records. */
       oai_pmh_days: int(7, { min: 1, max: 3650 }),
     },
     (days) => {

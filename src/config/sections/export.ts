@@ -12,25 +12,25 @@ function sheetNameRule(name: string): string | null {
   return /^[\w.-]+$/.test(name) ? null : 'letters, digits, dots, hyphens and underscores'
 }
 
-/** What exports, addresses of objects and harvests make of XML. */
+/** Settings for exports, and for XSL transformations in exports, addresses of objects and harvests. */
 export const exporting = {
   export: section('export', 'user', {
-    /** Days after which exports of type `download` go; 0: never. */
+    /** Days after which exports of type `download` are deleted; 0: never. */
     expire_days: int(7, { max: 3650 }),
     xslts: table(
       {
         xslt: file(),
-        /** Its name in addresses and of its format when harvested. */
+        /** Its name in addresses, and the name of its metadata format for harvesters. */
         oai_pmh_prefix: text('', { required: true, maxLength: 100, rule: sheetNameRule }),
         displayname: localized(),
         description: localized(),
-        /** Empty: XML. */
+        /** Empty: the media type of XML. */
         content_type: text('', { maxLength: 250, rule: mediaTypeRule }),
         namespace: text('', { maxLength: 2000 }),
         schema: text('', { maxLength: 2000 }),
         use_for_api_objects: bool(false),
         use_for_oai_pmh: bool(false),
-        /** Where the records of a result begin. */
+        /** The position of the records in a result. */
         xpath_query: text('', { maxLength: 2000 }),
       },
       { key: 'oai_pmh_prefix', maxRows: 100 },

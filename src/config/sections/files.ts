@@ -13,7 +13,7 @@ const extensions = {
   video: '3gp asf avi flv hevc m2v m4v mjpeg mkv mov mp4 mpeg mpg mts mxf ogv rm swf ts vob webm wmv wtv',
 } as const
 
-/** Classes of files by their extensions; what belongs to none is `unknown`. */
+/** Classes of files by their extensions; files with another extension are `unknown`. */
 export const fileClasses: Readonly<Record<keyof typeof extensions, readonly string[]>> = {
   audio: extensions.audio.split(' '),
   image: extensions.image.split(' '),
@@ -40,14 +40,14 @@ function profileNameRule(name: string): string | null {
     : null
 }
 
-/** Where files lie, what is made of them, and when they go. */
+/** Settings for the location of files, their renditions, and their deletion. */
 export const files = {
   location_defaults: section('files', 'system.config', {
     /** Name of the location where uploaded files are stored. */
     originals: text('file', { required: true, maxLength: 100 }),
-    /** The same for renditions; empty: where originals are. */
+    /** The same for renditions; empty: the location of originals. */
     versions: text('', { maxLength: 100 }),
-    /** Where backups that are made over the interface are stored; empty: none can be made. */
+    /** The location of backups that are created over the interface; empty: none can be created. */
     backups: text('', { maxLength: 100 }),
   }),
 
@@ -55,7 +55,7 @@ export const files = {
     'files',
     'system.config',
     {
-      /** Whether a backup is made each day, into `location_defaults.backups`. */
+      /** Whether a backup is created each day, in `location_defaults.backups`. */
       active: bool(false),
       /** The hour, in the time zone. */
       hour: int(2, { max: 23 }),
@@ -63,7 +63,7 @@ export const files = {
       timezone: text('', { maxLength: 100, rule: timeZoneRule }),
       format: select(['native', 'postgres'], 'native'),
       include_events: bool(true),
-      /** Of scheduled backups the last one of each of so many days, weeks and months is kept; the others go. */
+      /** For scheduled backups: the last one of each of this number of days, weeks and months is kept; the others are deleted. */
       keep_daily: int(7, { max: 1000 }),
       keep_weekly: int(4, { max: 1000 }),
       keep_monthly: int(12, { max: 1000 }),
@@ -78,7 +78,10 @@ export const files = {
     'files',
     'user',
     {
-      /** Which files are taken, and what is made of them, by class. Sizes such as `500MB`; 0: that of the whole; there 0: any. */
+      /**
+       * The accepted files and their renditions, by class. Sizes such as `500MB`; 0: the limit of the whole section, where 0 means
+       * no limit.
+       */
       value: form({
         classes: form({
           audio: form(classLimits('audio')),
@@ -103,7 +106,7 @@ export const files = {
     'files',
     'user',
     {
-      /** Pictures that downloads may ask for by a name. */
+      /** Named presets of pictures for downloads. */
       value: form({ presets: versionPresets }),
     },
     ({ value }) => {
@@ -113,7 +116,7 @@ export const files = {
   ),
 
   colorprofiles: section('files', 'user', {
-    /** Profiles (ICC) that renditions may be converted to, beside those that the service has. */
+    /** Colour profiles (ICC) for renditions, beside the built-in ones. */
     profiles: table(
       { profilename: text('', { required: true, maxLength: 100, rule: profileNameRule }), profile: file() },
       { key: 'profilename', maxRows: 50 },
@@ -121,16 +124,16 @@ export const files = {
   }),
 
   custom_data_type_updater: section('janitor', 'system.config', {
-    /** Whether plugins bring the values of their types up to date. */
+    /** Whether plugins update the values of their types. */
     active: bool(false),
   }),
 
   janitor: section('janitor', 'system.config', {
-    /** Whether anything is taken away by itself. */
+    /** Whether any data is deleted automatically. */
     active: bool(true),
-    /** Days after which events lose the address that they came from; none: they keep it. */
+    /** Days after which the address of the caller is removed from events; none: it stays. */
     event_remote_addr_expire_days: bound(),
-    /** Days after which events go, by their group; none: they stay. */
+    /** Days after which events are deleted, by their group; none: they stay. */
     events: form({
       expire_days_ADMIN: bound(),
       expire_days_DOWNLOAD: bound(),
@@ -146,17 +149,17 @@ export const files = {
     users: form({
       /** Days without a sign-in after which users are archived; none: they stay. */
       archive_nonactive_after_days: bound(),
-      /** Whom that is about. */
+      /** The types of users that are archived and deleted. */
       archive_types: list([], { choices: ['native', 'native_self_register', 'ldap', 'sso'] }),
       /** Days in the archive after which users are deleted; none: they stay. */
       delete_archived_after_days: bound(),
     }),
-    /** Days after which an upload goes that no object has. */
+    /** Days after which an upload is deleted that no object has. */
     file_expire_days: int(30, { min: 1, max: 3650 }),
     object_and_file_removal: form({
-      /** Whether pools and object types may say something else for their objects. */
+      /** Whether pools and object types may have other values for their objects. */
       allow_overwrite: bool(true),
-      /** Which former versions of objects keep their files; none of both: all. */
+      /** Number and age of former versions of objects that keep their files; neither: all keep them. */
       file_link_delete: form({
         keep_count_history_versions: bound(),
         keep_days_history_versions: bound(),

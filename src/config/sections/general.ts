@@ -29,7 +29,7 @@ const frontendLanguages = [
   'uz-UZ',
 ] as const
 
-/** By language, as texts are, and each an address. */
+/** An address for each language. */
 function localizedUrls() {
   const texts = localized()
   return {
@@ -49,7 +49,7 @@ function iconRule(name: string): string | null {
   return /^[a-z0-9-]+$/.test(name) ? null : 'the name of an icon such as fa-cloud-download'
 }
 
-/** What the instance is called, how it looks and which languages it speaks. */
+/** Name, appearance and languages of the instance. */
 export const general = {
   name: section('general', 'public', {
     internal_name: text('', { maxLength: 200 }),
@@ -58,18 +58,18 @@ export const general = {
   }),
 
   appearance: section('general', 'public', {
-    /** Colours of the pages of the service; none: its own. */
+    /** Colours of the pages of the service; none: the built-in ones. */
     brand_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
     background_color: text('', { type: 'color', maxLength: 7, rule: colourRule }),
-    /** Picture above the pages in place of the name, a file or a `data:` address: it stands in each page. */
+    /** Picture above the pages in place of the name, a file or a `data:` address. It is embedded in each page. */
     logo: pictureOrAddress({ mostBytes: 45_000 }),
-    /** Where the picture leads to, by language; none: nowhere. */
+    /** The link of the picture, by language; none: no link. */
     logo_external_url: localizedUrls(),
-    /** Picture of the pages in the bar of the browser; none: that of the service. */
+    /** Icon of the pages in the browser; none: the built-in one. */
     favicon: picture({ mostBytes: 20_000 }),
-    /** Picture behind the pages. */
+    /** Background picture of the pages. */
     login_background: picture({ mostBytes: 300_000 }),
-    /** What front ends show before anything is searched for. */
+    /** The start page of front ends, before a search. */
     welcome_splash: select(['svc', 'custom_logo', 'off'], 'svc'),
     /** Colours and icons that front ends offer for tags. */
     tag_colors: table(
@@ -85,19 +85,19 @@ export const general = {
   }),
 
   object_index_event: section('general', 'system.config', {
-    /** Whether each saved object is told of in the event log once searches find it as it is. */
+    /** Whether the event log has an event for each saved object once searches find its new state. */
     active: bool(false),
   }),
 
   purge: section('general', 'system.config', {
-    /** Whether root may bring the instance to its first state, where the configuration of the process allows it too. */
+    /** Whether root may reset the instance to its initial state, if the configuration of the process also allows it. */
     allow_purge: bool(false),
-    /** Whether the contents of files go then, in locations that allow it. */
+    /** Whether the reset also deletes the contents of files, in locations that allow it. */
     purge_storage: bool(false),
   }),
 
   languages: section('languages', 'public', {
-    /** Languages of multi-language fields, best first; the first is the one that sorts and titles fall back to. */
+    /** Languages of multi-language fields, best first; the first is the fallback for sorting and titles. */
     database: table(
       {
         value: text('', { required: true, maxLength: 35, rule: languageRule }),
@@ -105,11 +105,11 @@ export const general = {
         date_format: select(['cldr', 'ca', 'da', 'de', 'us'], 'cldr'),
         time_format: select(['cldr', 'da', 'de', 'us'], 'cldr'),
         number_format: select(['cldr', 'ca', 'de', 'fi', 'it', 'us'], 'cldr'),
-        /** How words of this language are compared in searches. */
+        /** The comparison of words of this language in searches. */
         analyzer: form({
           icu_folding: waiting(bool(true), 'words are always compared without case and accents'),
           synonyms: synonyms(),
-          /** The same as a text file, beside those. */
+          /** The same as a text file, in addition to those. */
           synonyms_file: synonymsFile(),
         }),
       },

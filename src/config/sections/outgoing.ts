@@ -5,12 +5,12 @@ import { section } from './section.ts'
 const email = (fallback = '') => text(fallback, { type: 'email', maxLength: 320, rule: emailRule })
 const httpUrl = (required: boolean) => address({ required, maxLength: 2000, rule: urlRule })
 
-/** What the service sends by itself: mail, and calls of other programs. */
+/** Settings for outgoing messages: mail, and calls of other programs. */
 export const outgoing = {
   email: section('email', 'system.config', {
     from: email(),
     signature: localized(),
-    /** Who hears of what somebody has to look at: failed backups, harmed files, full disks, certificates that end. */
+    /** Recipients of alerts for administrators: failed backups, damaged files, full disks, certificates that expire. */
     admin_emails: table({ email: text('', { type: 'email', required: true, maxLength: 320, rule: emailRule }) }),
   }),
 
@@ -36,12 +36,12 @@ export const outgoing = {
   ),
 
   export_scheduler: section('export', 'system.config', {
-    /** Whether exports run by their schedules. What is missed meanwhile runs once when it is switched on. */
+    /** Whether exports run by their schedules. A run that was missed while this is off happens once when it is switched on. */
     active: bool(true),
   }),
 
   notification_scheduler: section('email', 'system.config', {
-    /** Whether users get the mails of transitions; off: none is written, and those that wait for their time go on waiting. */
+    /** Whether users get the mails of transitions. Off: no mails are created, and mails that wait for their time go on waiting. */
     active: bool(true),
   }),
 
@@ -53,7 +53,7 @@ export const outgoing = {
         method: select(['POST', 'PUT'], 'POST'),
         /** Key of the signatures in `X-Hub-Signature` and `X-Hub-Signature-256`. */
         secret: secret(),
-        /** Seconds; 0 is the service's own limit. */
+        /** Seconds; 0: the built-in limit of the service. */
         timeout: int(0, { max: 600 }),
         send_authorization_header: bool(false),
         include_access_token: bool(false),

@@ -23,7 +23,7 @@ const copyableUserFields = [
   'town',
 ] as const
 
-/** What programs may learn of the user who has signed in with them. */
+/** Fields of the signed-in user that client programs may read. */
 const userinfoFields = [
   'address_supplement',
   'company',
@@ -42,14 +42,14 @@ const userinfoFields = [
   'town',
 ] as const
 
-/** Who people are: second factors, clients, directories, and what is told of them. */
+/** Settings for users: second factors, clients, directories, and disclosed fields. */
 export const people = {
-  /** Decided in signin/factors. */
+  /** The code that uses it is in signin/factors. */
   two_factor: section('user-management', 'system.config', {
-    /** Off: nobody is asked for a second factor, whatever groups say. */
+    /** Off: no second factor is required, whatever groups require. */
     enabled: bool(true),
     methods: list(['passkey', 'totp'], { choices: ['email', 'passkey', 'totp'], sorted: true, required: true }),
-    /** Whether the password grant does for users who must prove a second factor. */
+    /** Whether the password grant is allowed for users who must prove a second factor. */
     allow_password_grant: bool(false),
   }),
 
@@ -57,7 +57,7 @@ export const people = {
     clients: table(
       {
         name: text('', { required: true, maxLength: 200 }),
-        /** bcrypt hash, at most 14 rounds (LIM-003); none makes the client public. */
+        /** bcrypt hash, at most 14 rounds (LIM-003); without one the client is public. */
         secret: hashed(bcryptRule),
         redirect_uris: table(
           { url: text('', { required: true, maxLength: 2000, rule: redirectUriRule }) },
@@ -77,11 +77,11 @@ export const people = {
 
   saml: section('user-management', 'system.config', samlMembers, samlRule),
 
-  /** Where this service asks others who somebody is; `openid` is what it tells others itself. */
+  /** Sign-in at other services (this service is the client); `openid` concerns the data that this service discloses itself. */
   openid_connect: section('user-management', 'system.config', openidMembers, openidRule),
 
   openid: section('user-management', 'system.config', {
-    /** What `/oauth2/userinfo` tells besides `sub`. */
+    /** The fields in `/oauth2/userinfo` besides `sub`. */
     userinfo: list([], { choices: userinfoFields }),
   }),
 

@@ -1,7 +1,7 @@
 import { isMailbox } from '../../platform/values/mailbox.ts'
 import { patternBudget } from '../../platform/values/patterns.ts'
 
-/* What texts of the base configuration must be; null where they fit, else what is expected. */
+/* Rules for texts of the base configuration; null if they fit, else what is expected. */
 
 export function languageRule(tag: string): string | null {
   try {
@@ -15,7 +15,7 @@ export function colourRule(colour: string): string | null {
   return /^#[0-9a-f]{6}$/i.test(colour) ? null : 'a colour such as #1f5fae'
 }
 
-/** What a page shows by itself: browsers run no scripts in pictures. */
+/** A picture that a page embeds: browsers run no scripts in pictures. */
 export function logoRule(address: string): string | null {
   const picture = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/
   return picture.test(address) ? null : 'a picture such as data:image/png;base64,… of 40 KB at most'

@@ -1,7 +1,7 @@
 import type { Secret } from '../../platform/secrets/sealed-texts.ts'
 import { type Field, form, type Members, type ValuesOf } from '../fields.ts'
 
-/** Who may read a section: `public` also before sign-in, `user` everybody with a token, else holders of the right. */
+/** The readers of a section: `public` everybody, also before sign-in; `user` everybody with a token; else holders of the right. */
 export type Visibility = 'public' | 'user' | 'system.config'
 
 export interface Section<M extends Members = Members> {
@@ -19,7 +19,7 @@ export function section<const M extends Members>(
   visible: Visibility,
   members: M,
   rule?: (values: ValuesOf<M>) => { path: string; expected: string } | null,
-  /** Where the secrets of the section are sent. */
+  /** The addresses to which the secrets of the section are sent. */
   sentTo?: (values: ValuesOf<M>) => readonly Secret[],
 ): Section<M> {
   return { group, visible, members, field: form(members, sentTo ? { sentTo } : {}), ...(rule ? { rule } : {}) }

@@ -12,7 +12,7 @@ import { type Action, rootUserId, verdictOf } from './model.ts'
 import type { SetterDeps } from './setters.ts'
 import { withheldEvents } from './withheld.ts'
 
-/** A user who gets mail; `via` is the principal that was asked for: the user or one of its groups. */
+/** A user who gets mail; `via` is the requested principal: the user or one of its groups. */
 export interface Recipient {
   readonly via: Person
   readonly userId: number
@@ -21,7 +21,7 @@ export interface Recipient {
   readonly schedule: Schedule | null
 }
 
-/** How mails and webhooks show objects. */
+/** Renders objects for mails and webhooks. */
 export interface ActionObjects {
   /** The objects that the actor may see, also those in the trash, with their short texts in the best language. */
   describe(
@@ -29,7 +29,7 @@ export interface ActionObjects {
     systemObjectIds: readonly number[],
     languages: readonly string[],
   ): Promise<ReadonlyMap<number, { readonly text: string; readonly uuid: string }>>
-  /** What the actor may see of the objects, in full, as they are stored by now; purged ones are left out. */
+  /** The objects as the actor may see them, in full, in their current state; purged ones are left out. */
   render(actor: Actor, systemObjectIds: readonly number[]): Promise<readonly Readonly<Record<string, unknown>>[]>
 }
 
@@ -42,16 +42,16 @@ export interface ActionOptions {
   recipients: (from: Queryable, people: readonly Person[]) => Promise<readonly Recipient[]>
   objects: ActionObjects
   events: Pick<EventLog, 'append'>
-  /** As whom actions tell of objects: whoever has set the transition. */
+  /** Gives the actors for actions: they run with the rights of the user who has set the transition. */
   actorsOf: SetterDeps['actorsOf']
   externalUrl: string
-  /** Where people see an object; null: nowhere. */
+  /** The address of the page of an object; null: there is none. */
   linkOf: (object: { readonly systemObjectId: number; readonly uuid: string }) => string | null
-  /** Languages of the instance, best first: for readers who have chosen none. */
+  /** Languages of the instance, best first: for readers who have not chosen any. */
   languages: () => readonly string[]
 }
 
-/** Gives the jobs of transitions their code: mails and webhooks, after the commit. */
+/** Registers the handlers of the jobs of transitions: mails and webhooks, after the commit. */
 export function registerTransitionActions(options: ActionOptions): void {
   const { jobs } = options
   jobs.register<EffectJob<'email'>>(effectJobNames.email, (job, { jobId }) => sendMails(options, job, jobId))
@@ -67,12 +67,12 @@ export function registerTransitionActions(options: ActionOptions): void {
   jobs.register(effectJobNames.webhook, call, 'webhook')
 }
 
-/** Seconds that a call is put off at most. */
+/** The longest delay of a postponed call, in seconds. */
 const longestPause = 60
 
-/** Others get their turn; the call keeps its id and the attempts that it had. */
+/** Postpones a call so that others get their turn; the call keeps its id and its number of attempts. */
 async function putOff({ db, jobs }: ActionOptions, job: EffectJob<'webhook'>, context: JobContext): Promise<void> {
-  // What stops is tried again as it is.
+  // A job that is being stopped is retried unchanged.
   context.signal.throwIfAborted()
   const before = job.putOff ?? { id: context.jobId, times: 0, attempts: 0 }
   const had = before.attempts + context.attempt - 1
@@ -117,8 +117,8 @@ async function callWebhook(
 }
 
 /**
- * Whoever has set the transition, if they may act now. Jobs that were queued before that was known are root's, as the
- * transitions are.
+ * The user who has set the transition, if the user may act now. Jobs that were queued before this was recorded belong to root, like
+ * their transitions.
  */
 async function setterOf(
   { db, actorsOf }: ActionOptions,
@@ -132,7 +132,7 @@ function idsOf(objects: readonly EffectObject[]): number[] {
   return objects.flatMap(({ systemObjectId }) => systemObjectId ?? [])
 }
 
-/** The objects of which whoever has set the transition may tell; of a refused insert nothing but that it was. */
+/** The objects that the setter of the transition may report. A refused insert is reported without any data of the object. */
 function toldOf(objects: readonly EffectObject[], setter: Actor, seen: ReadonlySet<number>): readonly EffectObject[] {
   if (setter.isRoot) return objects
   return objects.filter(({ systemObjectId: id }) => id === null || seen.has(id))
@@ -171,7 +171,7 @@ function webhookInfo(job: EffectJob<'webhook'>, externalUrl: string, setter: Act
       _version: version,
     })),
     ...(actor ? { api_user: { _basetype: 'user', user: { _id: actor.userId, ...pick(actor) } } } : {}),
-    // What an entry of the log says may be about anything.
+    // The info of a log entry may concern any record.
     ...(events
       ? { events: events.map(({ id, type, info }) => ({ _id: id, type, ...(setter.isRoot ? { info } : {}) })) }
       : {}),
@@ -221,7 +221,7 @@ async function sendMails(options: ActionOptions, job: EffectJob<'email'>, jobId:
   await options.db.transaction((tx) => options.mail.sendWhenWanted(tx, mails, new Date()))
 }
 
-/** Who is to be written to about which objects; owners and pool contacts are those of each object. */
+/** The objects by recipient of a mail; owners and pool contacts are those of each object. */
 function objectsByPerson({ action, objects }: EffectJob<'email'>): Map<Person, EffectObject[]> {
   const people = new Map<Person, EffectObject[]>()
   const add = (person: Person | null, concerned: readonly EffectObject[]): void => {
@@ -235,7 +235,7 @@ function objectsByPerson({ action, objects }: EffectJob<'email'>): Map<Person, E
   return people
 }
 
-/** Texts of objects, with their addresses; what was deleted has none. */
+/** Texts of objects, with their addresses; deleted objects have no address. */
 async function shown(
   { objects: described, linkOf }: ActionOptions,
   setter: Actor,

@@ -1,19 +1,19 @@
 import type { Ask, Plan } from './engine.ts'
 
-/** Somebody who is asked before a change is written, and the items concerned, by their places in the list. */
+/** A callback or webhook that is asked before a change is written, with the items concerned, by their places in the list. */
 export interface AskedOf extends Omit<Ask, 'mayChange'> {
-  /** Names the action, and the transition in the version that it has. */
+  /** Identifies the action, and the version of its transition. */
   readonly key: string
   readonly items: readonly number[]
-  /** Those of them that whoever has set the transition may not change. */
+  /** The items that the setter of the transition may not change. */
   readonly fixed: ReadonlySet<number>
 }
 
-/** Asks of all objects of a plan, each action once, in the order in which the first object meets them. */
+/** The questions about all objects of a plan, each action once, in the order in which the first object reaches them. */
 export function asksOf({ objects }: Pick<Plan, 'objects'>): AskedOf[] {
   const asked = new Map<string, AskedOf & { readonly items: number[]; readonly fixed: Set<number> }>()
   for (const { object, asks, rejectedBy } of objects) {
-    // What is refused anyway is not asked of.
+    // Objects that are refused anyway need no question.
     if (rejectedBy !== null) continue
     for (const { mayChange, ...ask } of asks) {
       const key = `${ask.transition.id}.${ask.transition.version}:${ask.index}`

@@ -4,19 +4,19 @@ import { confirmTasks, type Task } from '../platform/values/tasks.ts'
 import type { Plan } from './engine.ts'
 
 export interface Confirmation {
-  /** The value of `confirmTransition` that confirms exactly what was shown. */
+  /** The value of `confirmTransition` that confirms exactly the texts shown. */
   readonly token: string
   readonly texts: readonly string[]
   readonly tasks: Task[]
 }
 
-/** Confirms every transition, whatever it asks: for clients that have nobody to ask (decisions.md, 32). */
+/** Confirms every transition, whatever its text: for clients without a user to ask (decisions.md, 32). */
 const everything = 'ALL'
 
 /**
- * What the caller must confirm before the change is made; null: nothing, or `given` confirms it. The token is a keyed
- * hash over the transitions that ask and over the objects as they are stored and as they would be: when any of it has
- * changed meanwhile, it confirms nothing, and the new text is shown.
+ * The texts that the caller must confirm before the change is made; null: there are none, or `given` confirms them. The token is a
+ * keyed hash over the transitions that ask, and over the objects as they are stored and as they would be. When any of these has
+ * changed meanwhile, the token is not accepted, and the new text is shown.
  */
 export function confirmationOf(plan: Plan, given: string | undefined, secret: string | Buffer): Confirmation | null {
   if (plan.confirmations.length === 0) return null

@@ -6,13 +6,13 @@ import type { Person } from '../rights/service.ts'
 import type { Effect, PlanObject } from './engine.ts'
 import type { Operation, RemoteAction, TransitionType } from './model.ts'
 
-/** What became of an object of a plan. */
+/** The result of writing an object of a plan. */
 export interface WrittenObject {
   readonly systemObjectId: number
   readonly version: number
 }
 
-/** An object as an effect knows it. Of a refused insert there is none stored: its id is null. */
+/** An object in the form for effects. For a refused insert no object is stored: its id is null. */
 export interface EffectObject {
   readonly systemObjectId: number | null
   readonly version: number
@@ -22,13 +22,13 @@ export interface EffectObject {
   readonly contact: Person | null
 }
 
-/** Payload of the jobs `transition.email` and `transition.webhook`: all that the action needs, as it was then. */
+/** Payload of the jobs `transition.email` and `transition.webhook`: all data that the action needs, as of the change. */
 export interface EffectJob<Kind extends RemoteAction['type'] = RemoteAction['type']> {
   readonly action: Extract<RemoteAction, { type: Kind }>
   readonly transition: {
     readonly id: number
     readonly type: TransitionType
-    /** Absent in jobs that were queued before that was known: root. */
+    /** Absent in jobs that were queued before this was recorded: root. */
     readonly setBy?: number
     readonly comment: string
     readonly displayname: Localized
@@ -38,15 +38,15 @@ export interface EffectJob<Kind extends RemoteAction['type'] = RemoteAction['typ
   readonly objects: readonly EffectObject[]
   /** The entries of the event log for which an event transition ran. */
   readonly events?: readonly EffectEvent[]
-  /** It was put off, since the receiver is slow. */
+  /** Set when the call was postponed because the receiver is slow. */
   readonly putOff?: PutOff
 }
 
 export interface PutOff {
-  /** The id of the call, which the job had first. */
+  /** The id of the call: the id of its first job. */
   readonly id: number
   readonly times: number
-  /** Attempts before. */
+  /** Earlier attempts. */
   readonly attempts: number
 }
 
@@ -62,7 +62,7 @@ export const effectJobNames = { email: 'transition.email', webhook: 'transition.
 const webhookBatch = 200
 export const attempts = { email: 5, webhook: 12 } as const
 
-/** The jobs for the effects of a plan; `written` says what was stored, null where the change was refused. */
+/** The jobs for the effects of a plan; `written` gives the stored result, null if the change was refused. */
 export function effectJobs(
   actor: Actor | null,
   effects: readonly Effect[],
@@ -71,7 +71,7 @@ export function effectJobs(
 ): JobRequest[] {
   return effects.flatMap(({ transition, action, objects }) => {
     const all = objects.map((object) => effectObject(object, written(object)))
-    // An event about no object is sent all the same.
+    // An event without an object is sent nevertheless.
     const batches = action.type === 'webhook' && all.length > 0 ? chunks(all, webhookBatch) : [all]
     return batches.map((batch): JobRequest => {
       const { id, type, comment, displayname, confirm, setBy, trigger } = transition

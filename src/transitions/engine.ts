@@ -13,13 +13,13 @@ import {
   verdictOf,
 } from './model.ts'
 
-/** What starts the evaluation: a save or delete, or one transition run by somebody or for an event. */
+/** The trigger of the evaluation: a save or delete, or one transition that a user or an event starts. */
 export type PlanTrigger =
   | { readonly kind: 'save' }
   | { readonly kind: 'manual'; readonly transitionId: number }
   | { readonly kind: 'event'; readonly transitionId: number }
 
-/** One object of a change, as it would be stored. `key` is the caller's own name for it, unique in the request. */
+/** One object of a change, as it would be stored. `key` is the caller's own identifier for it, unique in the request. */
 export interface PlanObject {
   readonly key: number | string
   readonly operation: Operation
@@ -41,10 +41,10 @@ export interface PlanRequest {
   readonly actor: Actor
   readonly trigger: PlanTrigger
   readonly objects: readonly PlanObject[]
-  /** Transitions that apply to objects of this type in this pool, in the order in which they are considered. */
+  /** Transitions that apply to objects of this type in this pool, in the order of their evaluation. */
   readonly applicable: (objecttypeId: number, poolId: number | null) => readonly Transition[]
   readonly tags: TagSnapshot
-  /** Whether whoever has set the transition may do to the object, as it is by then, what the action does; absent: yes. */
+  /** Whether the setter of the transition may do the action to the object in its state at that time; absent: yes. */
   readonly allows?: Allows
 }
 
@@ -55,7 +55,7 @@ export type Allows = (
   state: State,
 ) => boolean
 
-/** What an action would have done, and whoever has set it may not do. */
+/** An action that was left out because its setter may not do it. */
 export interface Withheld {
   readonly transition: Transition
   readonly action: LocalAction['type']
@@ -66,7 +66,7 @@ export interface Ask {
   readonly transition: Transition
   readonly index: number
   readonly action: AskingAction
-  /** Whoever has set the transition may change the object. */
+  /** Whether the setter of the transition may change the object. */
   readonly mayChange: boolean
 }
 
@@ -75,13 +75,13 @@ export interface ObjectPlan {
   readonly tagsAfter: readonly number[]
   readonly owner: Person | null
   readonly fired: readonly Transition[]
-  /** Who is to be asked of it before it is written, in order. */
+  /** The questions before the object is written, in order. */
   readonly asks: readonly Ask[]
   /** Actions that were left out. */
   readonly withheld: readonly Withheld[]
-  /** The transition that had the last word and refused the change. */
+  /** The transition that decided last and refused the change. */
   readonly rejectedBy: Transition | null
-  /** A transition that was to be run does not fit the object. */
+  /** Whether a transition that was to be run does not fit the object. */
   readonly inapplicable: boolean
 }
 
@@ -98,18 +98,18 @@ export interface Plan {
   readonly actor: Actor
   readonly trigger: PlanTrigger
   readonly objects: readonly ObjectPlan[]
-  /** To be queued with the change. */
+  /** Effects to be queued with the change. */
   readonly effects: readonly Effect[]
-  /** Of rejecting transitions: to be queued when the change was refused. */
+  /** Effects of rejecting transitions, to be queued when the change is refused. */
   readonly rejectionEffects: readonly Effect[]
-  /** Fired transitions that ask first, with the objects concerned. */
+  /** Fired transitions that must be confirmed first, with the objects concerned. */
   readonly confirmations: readonly { readonly transition: Transition; readonly objects: readonly ObjectPlan[] }[]
 }
 
 /**
- * What the transitions make of a change. Pure: the same request gives the same plan, and nothing is done yet. Each
- * transition is considered once per object, in order, and sees the tags as the ones before it left them. `objects` is what
- * `planObject` makes of each object, for whoever does that in turns.
+ * Evaluates the transitions for a change. Pure: the same request gives the same plan, and nothing is written yet. Each transition
+ * is evaluated once per object, in order, with the tags that the ones before it have set. `objects`: the results of `planObject`
+ * for each object, if the caller computes them itself with pauses.
  */
 export function planTransitions(
   request: PlanRequest,
@@ -155,13 +155,13 @@ export function planObject(request: PlanRequest, object: PlanObject): ObjectPlan
   return { object, tagsAfter: state.tags, owner: state.owner, fired, asks, withheld, rejectedBy, inapplicable: !ran }
 }
 
-/** An object on its way through the transitions. */
+/** The state of an object during the evaluation. */
 export interface State {
   readonly tags: readonly number[]
   readonly owner: Person | null
 }
 
-/** The chosen transition first; what somebody runs is an update, so the automatic ones follow. */
+/** The chosen transition first. A manual run is an update, so the automatic transitions follow. */
 function candidates({ trigger, applicable }: PlanRequest, object: PlanObject): Transition[] {
   const all = applicable(object.objecttypeId, object.poolId)
   const chosen = all.filter((transition) => isChosen(trigger, transition))
@@ -179,7 +179,7 @@ interface Fired {
   readonly withheld: readonly Withheld[]
 }
 
-/** The state after the transition's actions, and which were left out; null when it does not fire. */
+/** The state after the transition's actions, with the actions left out; null when it does not fire. */
 function fire(
   { actor, tags, trigger, allows }: PlanRequest,
   object: PlanObject,
@@ -197,7 +197,7 @@ function fire(
   let next = state
   for (const [index, action] of transition.actions.entries()) {
     if (isAsking(action)) {
-      // It may refuse whatever becomes of whoever has set it.
+      // The action may refuse the change even if its setter may not act any more.
       asks.push({ transition, index, action, mayChange: allows?.(transition, action, object, next) !== false })
     }
     if (action.type !== 'set_tags' && action.type !== 'change_owner') continue
@@ -206,12 +206,12 @@ function fire(
     if (allows?.(transition, action, object, next) === false) withheld.push({ transition, action: action.type })
     else next = changed
   }
-  // A transition that is run brings about the state that it asks for; one that is considered finds it.
+  // A manual transition produces the state of its condition; the others find it.
   const reached = trigger.kind === 'manual' && chosen ? { before: object.tagsBefore, after: next.tags } : change
   return matchesTagFilter(transition.after, reached, 'after') ? { state: next, asks, withheld } : null
 }
 
-/** The same state where the action changes nothing. */
+/** Returns the same state if the action changes nothing. */
 function applyAction(snapshot: TagSnapshot, state: State, action: LocalAction): State {
   if (action.type === 'change_owner') return action.owner === state.owner ? state : { ...state, owner: action.owner }
   const tags = action.tags.reduce<readonly number[]>(

@@ -32,24 +32,24 @@ export interface EventRunOptions {
     limit: number,
   ) => Promise<{ events: FollowedEvent[]; upTo: number }>
   runOnObjects: RunOnObjects
-  /** As whom they run: whoever has set them. */
+  /** Gives the actors: event transitions run with the rights of the user who has set them. */
   actorsOf: SetterDeps['actorsOf']
-  /** Nothing is followed meanwhile; afterwards it goes on where it stopped. */
+  /** While it returns true, the log is not followed; afterwards the run continues where it stopped. */
   paused: () => boolean
-  /** Milliseconds between two looks at the log. */
+  /** Milliseconds between two checks of the log. */
   interval?: number
 }
 
 export type EventRuns = ReturnType<typeof createEventRuns>
 
 const job = 'transition.event'
-/** In causes: the trigger of the transition. */
+/** The kind of a cause: the trigger of the transition. */
 const kindOfStep = 'event' satisfies Transition['trigger']
 /** Entries of the log per look, and per job. */
 const pageSize = 1000
 const batchSize = 200
 
-/** Follows the event log and runs event transitions for what it finds. */
+/** Follows the event log and runs event transitions for its entries. */
 export function createEventRuns(options: EventRunOptions) {
   const { db, jobs, log, interval = 1000 } = options
   let timer: NodeJS.Timeout | undefined
@@ -76,7 +76,7 @@ export function createEventRuns(options: EventRunOptions) {
     })
   })
 
-  /** Nobody stands behind it any more. */
+  /** Logs that a transition was not run because its setter may not act any more. */
   async function tellWithheld(transition: Transition, all: readonly FollowedEvent[]): Promise<void> {
     const systemObjectIds = all.flatMap(({ systemObjectId }) => systemObjectId ?? [])
     const told = transition.actions.map(({ type: action }) => ({
@@ -88,7 +88,7 @@ export function createEventRuns(options: EventRunOptions) {
     await options.events.append(db, withheldEvents(told))
   }
 
-  /** One run for all objects that the events speak of, in the name of whoever has set the transition. */
+  /** One run for all objects of the events, with the rights of the setter of the transition. */
   async function runForObjects(transition: Transition, setter: Actor, all: readonly FollowedEvent[]): Promise<void> {
     const events = all.filter((event) => event.systemObjectId !== null)
     if (events.length === 0) return
@@ -102,7 +102,7 @@ export function createEventRuns(options: EventRunOptions) {
     })
   }
 
-  /** Events about no object can only send something, and only when nothing is asked of an object. */
+  /** For events without an object, only mails and webhooks run, and only if the transition has no condition on an object. */
   async function runWithoutObjects(transition: Transition, events: readonly FollowedEvent[]): Promise<void> {
     const { before, after, objecttypeIds, actions } = transition
     if (events.length === 0 || before !== null || after !== null || objecttypeIds.length > 0) return
@@ -117,7 +117,7 @@ export function createEventRuns(options: EventRunOptions) {
     )
   }
 
-  /** Queues runs for a page of the log; says whether there may be more. */
+  /** Queues runs for a page of the log; returns whether there may be more. */
   async function look(): Promise<boolean> {
     if (options.paused()) return false
     const transitions = eventTransitions()
@@ -154,7 +154,7 @@ export function createEventRuns(options: EventRunOptions) {
     queued += requests.length
   }
 
-  /** One look at a time in a process: a second would find the cursor locked, and say that nothing is there. */
+  /** One check at a time in a process: a second one would find the cursor locked, and report that nothing is there. */
   function lookInTurn(): Promise<boolean> {
     looking = looking.then(look).catch((error: unknown) => {
       log.warn({ err: error }, 'the event log cannot be followed')
@@ -173,7 +173,7 @@ export function createEventRuns(options: EventRunOptions) {
       timer = setTimeout(again, interval)
     },
 
-    /** Looks at all of the log at once; the number of jobs that were ever queued: for tests that wait for all of it. */
+    /** Processes the whole log at once; returns the number of jobs that were ever queued. For tests that wait for all of them. */
     async lookNow(): Promise<number> {
       while (await lookInTurn()) {
         // A page at a time.
@@ -189,7 +189,7 @@ export function createEventRuns(options: EventRunOptions) {
   }
 }
 
-/** What an event transition has led to, over whatever steps, starts no event transition: so circles end. */
+/** Consequences of an event transition, direct or indirect, start no event transition: this ends circles. */
 function startedByEvent(cause: Cause | null): boolean {
   return cause?.some(({ kind }) => kind === kindOfStep) ?? false
 }

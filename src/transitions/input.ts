@@ -11,13 +11,13 @@ import { readTagFilter, type TagFilterInput } from '../tags/service.ts'
 import { type Action, type Transition, type TransitionSettings, verdictOf } from './model.ts'
 import { EmailInfo, SetTagsInfo, type TransitionBody, TransitionList } from './schema.ts'
 
-/** What must be looked up before a list can be read. */
+/** References that must be looked up before a list can be read. */
 export interface Wanted {
   readonly who: WhoDraft[]
   readonly tagIds: Set<number>
 }
 
-/** What was found: principals in the order asked for, and which things exist. */
+/** The results of the look-up: principals in the requested order, and existence of the others. */
 export interface Found {
   readonly who: readonly Principal[]
   readonly tags: { has(id: number): boolean }
@@ -27,7 +27,7 @@ export interface Found {
   readonly callbacks: { has(name: string): boolean }
 }
 
-/** A list whose shape is right, with what it refers to. */
+/** A list whose shape is valid, with its references. */
 export interface Draft {
   readonly bodies: readonly TransitionBody[]
   readonly wanted: Wanted
@@ -39,8 +39,8 @@ const checkSetTags = Compile(SetTagsInfo)
 const checkEmail = Compile(EmailInfo)
 
 /**
- * Checks the shape of a list as sent and collects what it refers to. `path` names it in errors.
- * @throws {AppError} `ServerGeneric` naming the place of what is wrong
+ * Checks the shape of a list as sent and collects its references. `path` is used in errors.
+ * @throws {AppError} `ServerGeneric` with the place and the reason
  */
 export function parseList(wire: unknown, path: string): Draft {
   const bodies = checked(checkList, wire ?? [], path)
@@ -117,8 +117,8 @@ export interface ReadTransition {
 }
 
 /**
- * Reads a list whose references were found, against the list that is stored. Entries with `_id` must be in it. Those that are new
- * or change are `setBy` whoever sends them.
+ * Reads a list whose references were found, and compares it with the stored list. Entries with `_id` must be in it. New or changed
+ * entries are `setBy` the sender.
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `WebhookNotSelected`, `WebhookUnknown`,
  * `WebhookCallbackUnknown`, `ServerGeneric`
  */
@@ -154,8 +154,8 @@ export function readList(
 }
 
 /**
- * A receiver that is asked before the write is told all of the objects, whoever saves them, and changes them: that is for root
- * to give.
+ * A receiver that is asked before the write gets all data of the objects, whoever saves them, and can change them. Only root may
+ * allow that.
  */
 function assertMayAsk({ actions }: TransitionSettings, { isRoot }: Pick<Actor, 'isRoot'>, place: string): void {
   const index = actions.findIndex((action) => action.type === 'webhook' && action.preSave)
@@ -230,7 +230,7 @@ function readAction(
     case 'set_tags':
       return { type, tags: readTags(checked(checkSetTags, info, `${place}.info`).tags, `${place}.info.tags`, found) }
     case 'change_owner':
-      // Owner and pool contact are not accepted here, so it is a person.
+      // Owner and pool contact are not accepted here, so the principal is a user or group.
       return { type, owner: next() as Person }
     case 'email': {
       const email = checked(checkEmail, info, `${place}.info`)
@@ -259,7 +259,7 @@ function readTags(tags: readonly { _id: number; set: boolean }[], place: string,
   })
 }
 
-/** What is set already stays while its plugin is off; then it refuses what it would be asked of. */
+/** An action that is stored already stays while its plugin is off; then it refuses changes. */
 function readPluginAction(
   type: string,
   info: Readonly<Record<string, unknown>>,
@@ -276,7 +276,7 @@ function readPluginAction(
   return { type: 'plugin', plugin, callback, info }
 }
 
-/** Webhooks are told after the commit, or asked before the write. */
+/** Webhooks are called after the commit, or asked before the write. */
 function readWebhook(info: Readonly<Record<string, unknown>>, place: string, found: Found): Action {
   const { name, callback } = info
   if (typeof name !== 'string' || name === '') throw new AppError('WebhookNotSelected', { path: `${place}.info.name` })

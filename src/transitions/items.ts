@@ -4,13 +4,13 @@ import type { Plan, PlanObject } from './engine.ts'
 import type { Operation } from './model.ts'
 import type { GuardedItem } from './setters.ts'
 
-/** An object on its way through a save, as far as transitions look at it and change it (objects/save/item.ts). */
+/** An object in a save, with the members that transitions use and change (objects/save/item.ts). */
 export interface ChangingItem extends GuardedItem {
   readonly mode: 'create' | 'update' | 'delete' | 'undelete'
   readonly current: { readonly version: number; readonly tags: readonly number[] } | null
   ownerUser: number | null
   ownerGroup: number | null
-  /** Set where a transition has changed the owner. */
+  /** Set if a transition has changed the owner. */
   ownerByWorkflow?: boolean
   tags: number[]
   /** Whether a new version is written. */
@@ -21,11 +21,11 @@ const operationOf: Readonly<Record<ChangingItem['mode'], Operation | null>> = {
   create: 'INSERT',
   update: 'UPDATE',
   delete: 'DELETE',
-  // Taking something out of the trash changes nothing that a workflow could speak about.
+  // Restoring an object from the trash is no change that a workflow covers.
   undelete: null,
 }
 
-/** The items that transitions are considered for, by their place in the batch. */
+/** The items for which transitions are evaluated, by their place in the batch. */
 export function planObjects(
   items: readonly ChangingItem[],
   contactOf: (poolId: number) => Person | null,
@@ -42,7 +42,7 @@ export function planObjects(
       tagsAfter: item.tags,
       owner: ownerOf(item),
       poolContact: item.poolId === null ? null : contactOf(item.poolId),
-      // A new object has an id already, but another one when the request is sent again.
+      // A new object has an id already, but a different one when the request is sent again.
       systemObjectId: item.mode === 'create' ? null : item.systemObjectId,
       version: item.current?.version ?? 0,
     }
@@ -68,7 +68,7 @@ export function applyPlan(plan: Plan, items: readonly ChangingItem[]): void {
   }
 }
 
-/** What was written, by the keys of the plan. */
+/** The written objects, by the keys of the plan. */
 export function writtenObjects(items: readonly ChangingItem[]): Map<number, WrittenObject> {
   return new Map(
     items.map(({ systemObjectId, current, changed }, key) => {
@@ -78,7 +78,7 @@ export function writtenObjects(items: readonly ChangingItem[]): Map<number, Writ
   )
 }
 
-/** Objects that a transition is run for: they get a new version only when it changes them. */
+/** Marks objects of a manual or event run: they get a new version only if the transition changes them. */
 export function markChanged(items: readonly ChangingItem[], plan: Plan): void {
   for (const { object, tagsAfter, owner } of plan.objects) {
     const item = items[Number(object.key)]

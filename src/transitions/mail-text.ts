@@ -11,11 +11,11 @@ export interface TransitionMail {
 /** An object in a mail. */
 export interface MailObject {
   readonly text: string
-  /** Where it is seen; null: nowhere. */
+  /** The address of its page; null: there is none. */
   readonly link: string | null
 }
 
-/** Longer lists are cut: the mail says how many there are. */
+/** The longest list in a mail. Longer ones are cut, with the number of the remaining objects. */
 const maxListed = 100
 
 const words = {

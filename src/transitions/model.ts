@@ -1,16 +1,16 @@
 /**
- * A *transition* is a step of a workflow: when it concerns a change of an object and its conditions fit, it *fires*,
- * and its *actions* run in order. See docs/workflow.md for the meaning of every part.
+ * A *transition* is a step of a workflow: when it applies to a change of an object and its conditions hold, it *fires*, and its
+ * *actions* run in order. See docs/workflow.md for the meaning of every part.
  */
 import type { Localized } from '../datamodel/model.ts'
 import type { Person, Principal } from '../rights/service.ts'
 import type { TagFilter } from '../tags/service.ts'
 
-/** What firing means for the save: see `verdict` and `isExit`. */
+/** The effect of firing on the save: see `verdictOf` and `isExit`. */
 export const transitionTypes = ['process', 'resolve', 'reject', 'exit_resolve', 'exit_reject'] as const
 export type TransitionType = (typeof transitionTypes)[number]
 
-/** `automatic`: considered in every save; `manual`: run by somebody; `event`: run for entries of the event log. */
+/** `automatic`: evaluated in every save; `manual`: run by a user; `event`: run for entries of the event log. */
 export const transitionTriggers = ['automatic', 'manual', 'event'] as const
 export type TransitionTrigger = (typeof transitionTriggers)[number]
 
@@ -31,14 +31,14 @@ export type Action =
   | {
       readonly type: 'webhook'
       readonly name: string
-      /** It is asked before the change is written; otherwise it is told behind it. */
+      /** Whether it is asked before the change is written; otherwise it is called after the commit. */
       readonly preSave?: true
     }
   | {
       readonly type: 'plugin'
       readonly plugin: string
       readonly callback: string
-      /** What the callback is told besides. */
+      /** Further data for the callback. */
       readonly info: Readonly<Record<string, unknown>>
     }
 
@@ -48,7 +48,7 @@ export type LocalAction = Extract<Action, { type: 'set_tags' | 'change_owner' }>
 /** Actions that work outside the database, after the commit. */
 export type RemoteAction = Extract<Action, { type: 'email' | 'webhook' }>
 
-/** Actions that are asked before the change is written: a program of a plugin, or a webhook with `callback: pre_save`. */
+/** Actions that ask before the change is written: a program of a plugin, or a webhook with `callback: pre_save`. */
 export type AskingAction =
   | Extract<Action, { type: 'plugin' }>
   | (Extract<Action, { type: 'webhook' }> & { readonly preSave: true })
@@ -57,36 +57,36 @@ export function isAsking(action: Action): action is AskingAction {
   return action.type === 'plugin' || (action.type === 'webhook' && action.preSave === true)
 }
 
-/** Whether a transition asks somebody before the write. */
+/** Whether a transition asks a plugin or webhook before the write. */
 export function asksBefore({ actions }: TransitionSettings): boolean {
   return actions.some(isAsking)
 }
 
-/** Whether somebody is told of the change behind the commit. */
+/** Whether the action sends something after the commit. */
 export function isRemote(action: Action): action is RemoteAction {
   return !isAsking(action) && (action.type === 'email' || action.type === 'webhook')
 }
 
-/** The user root, who runs the service: has set what there was before it was known who had, and may do everything. */
+/** The user root, who runs the service. Transitions from before setters were recorded belong to root, who may do everything. */
 export const rootUserId = 1
 
-/** What is stored beside id and version: in the table of the instance's transitions, or in a pool or object type. */
+/** The stored settings beside id and version: in the table of the instance's transitions, or in a pool or object type. */
 export interface TransitionSettings {
   readonly type: TransitionType
   readonly trigger: TransitionTrigger
-  /** Of automatic transitions; none: it never fires. */
+  /** For automatic transitions; none: it never fires. */
   readonly operations: readonly Operation[]
-  /** Of event transitions: types of the event log. */
+  /** For event transitions: types of the event log. */
   readonly eventTypes: readonly string[]
   /** Label of a manual transition. */
   readonly displayname: Localized
-  /** For administrators. */
+  /** A note for administrators. */
   readonly comment: string
-  /** Shown before it runs; of a rejecting transition: shown as the reason. Empty: nobody is asked. */
+  /** Shown before it runs; for a rejecting transition: shown as the reason. Empty: no confirmation is needed. */
   readonly confirm: Localized
-  /** Private pools and object types take it over all the same. */
+  /** Whether private pools and object types inherit it nevertheless. */
   readonly sticky: boolean
-  /** Who runs into it; empty: everybody. With `whoNot` everybody else. */
+  /** The callers for whom it fires; empty: all. With `whoNot` all other callers. */
   readonly who: readonly Principal[]
   readonly whoNot: boolean
   /** Empty: all object types. */
@@ -99,17 +99,17 @@ export interface TransitionSettings {
 export interface Transition extends TransitionSettings {
   readonly id: number
   readonly version: number
-  /** The user who has set it as it is: it does no more than that user may do at the moment when it runs. */
+  /** The user who saved it in this form. It does only what that user may do at the moment when it runs. */
   readonly setBy: number
 }
 
-/** What firing says about the save; null: nothing. The last word counts. */
+/** The decision about the save; null: none. The last decision counts. */
 export function verdictOf(type: TransitionType): 'accept' | 'reject' | null {
   if (type === 'process') return null
   return type === 'reject' || type === 'exit_reject' ? 'reject' : 'accept'
 }
 
-/** Whether the transitions after it are left out. */
+/** Whether the following transitions are skipped. */
 export function isExit(type: TransitionType): boolean {
   return type === 'exit_resolve' || type === 'exit_reject'
 }

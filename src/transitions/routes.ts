@@ -5,7 +5,7 @@ import { manageTags } from '../tags/service.ts'
 import { TransitionBody, TransitionList } from './schema.ts'
 import type { RunOnObjects, TransitionService } from './service.ts'
 
-/** Transitions are answered in the shape in which they are sent. */
+/** Answers have transitions in the shape in which they are sent. */
 const List = Type.Array(Type.Object({}, { additionalProperties: true, 'x-shown-as': TransitionBody }))
 const Id = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
 

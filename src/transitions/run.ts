@@ -9,14 +9,14 @@ export interface RunRequest {
   /** With the version that the caller has seen, if it matters. */
   readonly objects: readonly { readonly systemObjectId: number; readonly version?: number | undefined }[]
   readonly confirmTransition?: string | undefined
-  /** Objects that are gone are left out; otherwise they are an error. */
+  /** Whether missing objects are left out; otherwise they are an error. */
   readonly skipMissing?: boolean
-  /** Entries of the event log that are the reason. */
+  /** The entries of the event log that started the run. */
   readonly events?: readonly EffectEvent[]
 }
 
 export interface RunObject extends WrittenObject {
-  /** Whether the transition has made a new version. */
+  /** Whether the transition created a new version. */
   readonly changed: boolean
 }
 
@@ -24,5 +24,5 @@ export type RunResult =
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
   | { readonly kind: 'done'; readonly objects: readonly RunObject[] }
 
-/** Loads, checks and writes the objects: given by the capability that keeps them. */
+/** Loads, checks and writes the objects. The capability that stores objects provides it. */
 export type RunOnObjects = (actor: Actor, request: RunRequest) => Promise<RunResult>

@@ -1,7 +1,7 @@
 /**
- * Workflow transitions: steps that run when objects change, when somebody runs them, or when something is logged.
- * Those of the instance are kept here; pools and object types keep their own lists and have them checked and shown
- * here. The save of objects asks for a *plan*, settles it with the caller, and queues its effects.
+ * Workflow transitions: steps that run when objects change, when a user starts them, or when an event is logged. Transitions of the
+ * instance are stored here; pools and object types store their own lists, which are checked and rendered here. The save of objects
+ * requests a *plan*, settles it with the caller, and queues its effects.
  */
 
 import type { EventLog, NewEvent } from '../events/service.ts'
@@ -68,7 +68,7 @@ export interface TransitionServiceOptions {
     objecttype(objecttypeId: number): TransitionLayer
     /** All transitions of all pools and object types. */
     all(): readonly Transition[]
-    /** Whether one of all pools and object types is so. */
+    /** Whether any transition of the pools and object types fulfils the condition. */
     some(so: (transition: Transition) => boolean): boolean
   }
   /** Contact of a pool. */
@@ -86,14 +86,14 @@ export interface TransitionServiceOptions {
 export interface ListChange {
   readonly wire: unknown
   readonly previous: readonly Transition[]
-  /** Where it stands in the request, for errors. */
+  /** The path in the request, for errors. */
   readonly path: string
 }
 
-/** What the transitions of a batch ask for. */
+/** The result of evaluating the transitions for a batch. */
 export interface ItemsOutcome {
   readonly confirmation: Confirmation | null
-  /** Who is asked of which items before they are written, in order. */
+  /** The questions about items before they are written, in order. */
   readonly asked: readonly AskedOf[]
   /** Queues mails and webhooks in the transaction, after the items are written. */
   enqueue(tx: Tx, events?: readonly EffectEvent[]): Promise<void>
@@ -112,7 +112,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     read: store.loadTransitions,
     build: (list) => list,
   })
-  /** Effects of changes that were refused, until the refusal reaches `afterFailure`. */
+  /** The plans of refused changes, until the refusal reaches `afterFailure`. */
   const refused = new WeakMap<object, Plan>()
 
   function applicable(objecttypeId: number, poolId: number | null): Transition[] {
@@ -123,7 +123,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     )
   }
 
-  /** Checks lists as sent and gives them in stored form, with their events, in a constant number of statements. */
+  /** Checks lists as sent and returns their stored form, with a constant number of statements; logs their events. */
   async function validateLists(tx: Tx, actor: Actor, changes: readonly ListChange[]): Promise<Transition[][]> {
     const drafts = changes.map(({ wire, path }) => parseList(wire, path))
     const who = (
@@ -161,7 +161,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     return next
   }
 
-  /** An owner is given rights on objects of any pool. @throws {AppError} `RightRequired` */
+  /** A change of owner gives rights on objects in any pool. @throws {AppError} `RightRequired` */
   async function requireOwnersGiven(actor: Actor, previous: readonly Transition[], next: readonly Transition[]) {
     const known = new Map(previous.map(({ id, version }) => [id, version]))
     for (const [index, { id, version, actions }] of next.entries()) {
@@ -177,7 +177,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     return lists.map((list) => list.map((transition) => renderTransition(transition, names)))
   }
 
-  /** What the transitions make of a change; nothing is done yet. */
+  /** The plan of the transitions for a change; nothing is written yet. */
   async function plan(from: Queryable, given: GivenPlan, items: readonly ChangingItem[]): Promise<Plan> {
     const known = new Map<string, Transition[]>()
     const remembered = (objecttypeId: number, poolId: number | null): Transition[] => {
@@ -202,8 +202,8 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 
   /**
-   * Whether the change may be made: null, or what the caller must confirm first (`given` is the token of the
-   * request, if any).
+   * Whether the change may be made: null, or the confirmation that the caller must give first (`given` is the token of the request,
+   * if any).
    * @throws {AppError} `TransitionRejected`, `TransitionNotApplicable`; give it to `afterFailure`.
    */
   function settle(made: Plan, given: string | undefined): Confirmation | null {
@@ -219,8 +219,8 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 
   /**
-   * Queues mails and webhooks with the change, and tells what was left out; `written` has what became of the objects of the
-   * plan, by key.
+   * Queues mails and webhooks with the change, and logs actions that were left out; `written` has the results for the objects of
+   * the plan, by key.
    */
   async function enqueue(
     tx: Tx,
@@ -251,7 +251,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       return list
     },
 
-    /** Replaces the instance's list; what is missing is deleted. */
+    /** Replaces the instance's list; missing entries are deleted. */
     async save(actor: Actor, wire: unknown) {
       requireTagManager(actor)
       await db.transaction(async (tx) => {
@@ -266,7 +266,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
       return list
     },
 
-    /** Where transitions refer to tags, those of pools and object types included. */
+    /** The references of transitions to tags, including those of pools and object types. */
     tagUse: tagUseOf('transition', async (tx) => [
       ...(await store.loadTransitions(tx)),
       ...layers.all(),
@@ -275,7 +275,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
     /** All transitions of the instance, its pools and object types. */
     all: (): readonly Transition[] => [...instance.get(), ...layers.all()],
 
-    /** Manual transitions that the actor may run on objects of a type in a pool, as far as that can be told. */
+    /** Manual transitions that the actor may run on objects of a type in a pool, as far as that is known without the object. */
     async manual(actor: Actor, objecttypeId: number, poolId: number | null) {
       const offered = applicable(objecttypeId, poolId).filter((transition) =>
         isOffered(transition, actor, objecttypeId),
@@ -291,9 +291,8 @@ export async function createTransitionService(options: TransitionServiceOptions)
     },
 
     /**
-     * The transitions of a save or delete: changes tags and owners of the items, and tells what must be confirmed.
-     * With a trigger, the items are stored objects for which one transition is run: they are written only when it
-     * changes them.
+     * Runs the transitions of a save or delete: changes tags and owners of the items, and returns what must be confirmed. With a
+     * trigger, the items are stored objects for which one transition is run: they are written only if it changes them.
      * @throws {AppError} as `settle`
      */
     async runOnItems(
@@ -314,23 +313,23 @@ export async function createTransitionService(options: TransitionServiceOptions)
       }
     },
 
-    /** Whether a transition asks somebody before the write. */
+    /** Whether any transition asks a plugin or webhook before the write. */
     asks: (): boolean => instance.get().some(asksBefore) || layers.some(asksBefore),
 
-    /** Who is to be asked of items before they are written, in order; nothing is changed. */
+    /** The questions about items before they are written, in order; nothing is changed. */
     async asksFor(tx: Tx, actor: Actor, items: readonly ChangingItem[], trigger: PlanTrigger = { kind: 'save' }) {
       return asksOf(await plan(tx, { actor, trigger, objects: planObjects(items, options.contactOf) }, items))
     },
 
     /**
-     * Queues what rejecting transitions are to send about a refused change. To be called after its transaction has
-     * been rolled back, with the error that ended it; other errors are of no interest here.
+     * Queues the effects of rejecting transitions for a refused change. To be called after its transaction has been rolled back,
+     * with the error that ended it; other errors are ignored.
      */
     async afterFailure(error: unknown): Promise<void> {
       const plan = typeof error === 'object' && error !== null ? refused.get(error) : undefined
       if (!plan || plan.rejectionEffects.length === 0) return
       const { actor, rejectionEffects } = plan
-      // Also when the client has gone, or the time of its request is over.
+      // Also if the client has disconnected, or the deadline of its request is over.
       await outsideDeadlines(() =>
         db.transaction((tx) =>
           jobs.enqueueAll(
@@ -343,7 +342,7 @@ export async function createTransitionService(options: TransitionServiceOptions)
   }
 }
 
-/** Owner and pool contact are those of an object, so a transition for them is offered to everybody. */
+/** Owner and pool contact depend on the object, so a transition for them is offered to every caller. */
 function isOffered({ trigger, objecttypeIds, who, whoNot }: Transition, actor: Actor, objecttypeId: number): boolean {
   if (trigger !== 'manual' || (objecttypeIds.length > 0 && !objecttypeIds.includes(objecttypeId))) return false
   if (who.length === 0 || who.includes('owner') || who.includes('contact')) return true

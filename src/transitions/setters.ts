@@ -6,18 +6,18 @@ import { manageTags, mayTag, type TagSnapshot, tagCaller } from '../tags/service
 import type { Allows, State } from './engine.ts'
 import { type Action, isAsking, rootUserId, type Transition } from './model.ts'
 
-/** Whoever has set a transition, with the rights of this moment. */
+/** The user who has set a transition, with its current rights. */
 interface Setter {
   readonly actor: Actor
   readonly rights: CallerRights
 }
 
-/** Those who have set transitions and may act now; who may not is absent, and root is not looked for. */
+/** The setters who may act now; others are absent. Root is not looked up. */
 export type Setters = ReadonlyMap<number, Setter>
 
 export interface SetterDeps {
   readonly rights: Pick<RightsService, 'forActor'>
-  /** Those of the users who may sign in now, and root in any case; one statement for all. */
+  /** The actors of the users who may sign in now, and always root; one statement for all. */
   readonly actorsOf: (from: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
 }
 
@@ -31,7 +31,7 @@ export async function findSetters(deps: SetterDeps, from: Queryable, ids: Iterab
   return setters
 }
 
-/** An object that transitions change, as rights ask about it. */
+/** An object that transitions change, with the data for checking rights. */
 export interface GuardedItem {
   readonly table: { readonly id: number; readonly aclTable: boolean }
   readonly systemObjectId: number
@@ -41,8 +41,8 @@ export interface GuardedItem {
 }
 
 /**
- * Whether whoever has set a transition may do what an action does, or could give itself the right: it may change the grants of
- * the pool, or those of object types for an object without pool.
+ * Whether the setter of a transition may do its action, or could give itself the right: because it may change the grants of the
+ * pool, or, for an object without pool, the grants of object types.
  */
 export function allowsOf(
   setters: Setters,
@@ -60,7 +60,7 @@ export function allowsOf(
     const object = guardAt(item, state)
     const right = action.type === 'change_owner' ? 'change_owner' : 'write'
     if (!setter.rights.may(right, object) && !mayGrant(setter, object)) return false
-    // Receivers of webhooks are told all of an object, whatever fields the setter may see.
+    // Receivers of webhooks get all data of an object, including fields that the setter may not see.
     if (action.type === 'webhook') return false
     return action.type !== 'set_tags' || mayChangeTags(setter, action, state, tags, at)
   }
@@ -74,7 +74,7 @@ function guardAt({ table, systemObjectId, poolId, acl, privateAcl }: GuardedItem
     ownerUserId: idOf(owner, 'u'),
     ownerGroupId: idOf(owner, 'g'),
     tags,
-    // Stored as it was checked.
+    // The grants were checked when they were stored.
     acl: table.aclTable ? ((acl ?? null) as Guarded['acl']) : null,
     privateAcl: table.aclTable && privateAcl,
   }
@@ -90,7 +90,7 @@ function mayGrant({ actor, rights }: Setter, { poolId }: Guarded): boolean {
   return rights.mayPool('bag_write', poolId) && rights.mayPool('bag_acl', poolId)
 }
 
-/** Who manages tags says for whom they are. */
+/** A manager of tags could give itself the right on any tag. */
 function mayChangeTags(
   { actor }: Setter,
   action: Extract<Action, { type: 'set_tags' }>,
@@ -106,7 +106,7 @@ function mayChangeTags(
   })
 }
 
-/** Transitions of which it matters who has set them: the others do nothing to objects before the commit. */
+/** Transitions whose setter matters: the others do nothing to objects before the commit. */
 export function changesObjects({ actions }: Transition): boolean {
   return actions.some((action) => action.type === 'set_tags' || action.type === 'change_owner' || isAsking(action))
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { Transition, TransitionSettings } from './model.ts'
 
-/** The instance's own transitions, in the order in which they are considered. */
+/** The instance's own transitions, in the order of their evaluation. */
 export async function loadTransitions(db: Queryable): Promise<Transition[]> {
   const { rows } = await db.query<{
     id: number
@@ -11,7 +11,7 @@ export async function loadTransitions(db: Queryable): Promise<Transition[]> {
   return rows.map(({ id, version, settings }) => ({ ...settings, id, version }))
 }
 
-/** Only one save of the list at a time; readers go on. */
+/** Allows only one save of the list at a time; readers go on. */
 export async function lockTransitions(tx: Queryable): Promise<void> {
   await tx.query('lock table transition in share row exclusive mode')
 }
@@ -39,7 +39,7 @@ export async function replaceTransitions(tx: Queryable, transitions: readonly Tr
   )
 }
 
-/** Begins to follow the event log from here on, unless it is being followed. */
+/** Starts to follow the event log from its current end, unless it is being followed. */
 export async function startFollowing(tx: Queryable): Promise<void> {
   await tx.query(
     `update transition_event_cursor set active = true, last_id = (select coalesce(max(id), 0) from event)
@@ -51,7 +51,7 @@ export async function stopFollowing(db: Queryable): Promise<void> {
   await db.query('update transition_event_cursor set active = false where active')
 }
 
-/** Where to go on in the event log; null when another process is at it, or nothing is followed. */
+/** The position in the event log; null when another process is following it, or the log is not followed. */
 export async function lockCursor(tx: Queryable): Promise<number | null> {
   const { rows } = await tx.query<{ id: number }>(
     'select last_id as id from transition_event_cursor where active for update skip locked',

@@ -2,7 +2,7 @@ import type { Tx } from '../platform/postgres/db.ts'
 import { type TagUse, tagsOfFilter } from '../tags/service.ts'
 import type { Transition } from './model.ts'
 
-/** Transitions of one kind of place as users of tags: a tag that one of them names is not deleted. */
+/** The use of tags by transitions of one kind of place: tags that one of them refers to are not deleted. */
 export function tagUseOf(context: string, transitions: (tx: Tx) => Promise<readonly Transition[]>): TagUse {
   return {
     context,
@@ -17,7 +17,7 @@ export function tagUseOf(context: string, transitions: (tx: Tx) => Promise<reado
   }
 }
 
-/** All tags that a transition names. */
+/** All tags that a transition refers to. */
 export function tagsOfTransition({ before, after, actions }: Transition): ReadonlySet<number> {
   const set = actions.flatMap((action) => (action.type === 'set_tags' ? action.tags.map((tag) => tag.id) : []))
   return new Set([...tagsOfFilter(before), ...tagsOfFilter(after), ...set])

@@ -1,16 +1,16 @@
 import type { NewEvent } from '../events/service.ts'
 import type { Action, Transition } from './model.ts'
 
-/** What a transition was to do, and did not do. */
+/** An action that a transition did not do. */
 export interface WithheldAction {
   readonly transition: Pick<Transition, 'id' | 'setBy'> & { readonly version?: number }
   readonly action: Action['type']
-  /** `user`: whoever has set it may not act any more; `right`: may not do that to these objects. */
+  /** `user`: its setter may not act any more; `right`: its setter has no right to do that to these objects. */
   readonly reason: 'user' | 'right'
   readonly systemObjectIds: readonly number[]
 }
 
-/** Ids in one entry. */
+/** The highest number of ids in one entry. */
 const mostNamed = 100
 
 /** Entries of the log that tell administrators why a transition had no effect: one for each action. */

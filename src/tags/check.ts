@@ -2,9 +2,9 @@ import { AppError } from '../platform/errors.ts'
 import type { EffectiveTag, Tag, TagLayer, TagSnapshot } from './model.ts'
 
 /**
- * The tags that can be used in one place. `layers` go from the outside in (pools from the root, then the object
- * type). A private layer starts from nothing, any other from what is above it; either changes `enabled` and
- * `is_default` of the tags it names. Sticky tags are out of its reach.
+ * The tags that can be used in one place. `layers` are ordered from the outside in (pools from the root, then the object type). A
+ * private layer starts without tags, any other one with the tags from above; either changes `enabled` and `is_default` of its own
+ * tags. Layers do not affect sticky tags.
  */
 export function effectiveTags(snapshot: TagSnapshot, layers: readonly TagLayer[]): ReadonlyMap<number, EffectiveTag> {
   let current: ReadonlyMap<number, EffectiveTag> = snapshot
@@ -23,7 +23,7 @@ export function effectiveTags(snapshot: TagSnapshot, layers: readonly TagLayer[]
   return current
 }
 
-/** The same where some layer says something; null: all tags, as they are. */
+/** The same if some layer has settings; null: all tags are usable unchanged. */
 export function narrowedTags(
   snapshot: TagSnapshot,
   layers: readonly TagLayer[],
@@ -33,19 +33,19 @@ export function narrowedTags(
 }
 
 export interface TagCheck {
-  /** Tags as the save sends them; undefined when it does not say. */
+  /** Tags as the save sends them; undefined when they are absent. */
   readonly tags: readonly number[] | undefined
   /** Tags of the stored object; null for a new one. */
   readonly previous: readonly number[] | null
   /** Tags usable in the object's pool and type; null: no layer has settings. */
   readonly available?: ReadonlyMap<number, EffectiveTag> | null
-  /** Several tags of one choice group are let through (DB-006). */
+  /** Whether several tags of one choice group are accepted (DB-006). */
   readonly skipConstraints?: boolean
 }
 
 /**
- * The tags that an object gets from a save. Not said: it keeps those it has, and a new object gets the default tags.
- * A tag that the object has already may stay although it can no longer be set.
+ * The tags of an object after a save. If the request has none, a stored object keeps its tags, and a new object gets the default
+ * tags. A tag that the object has already may stay although it can no longer be set.
  * @throws {AppError} `TagNotFound`, `TagNotEnabled`, `ConstraintViolation` (rule `choice`)
  */
 export function checkTags(snapshot: TagSnapshot, check: TagCheck): number[] {
@@ -62,7 +62,7 @@ export function checkTags(snapshot: TagSnapshot, check: TagCheck): number[] {
   return tags
 }
 
-/** Of a choice group only the first default tag is set: the others would contradict it. */
+/** Only the first default tag of a choice group is set: the group allows one tag. */
 function defaultTags(snapshot: TagSnapshot, available: ReadonlyMap<number, EffectiveTag>): number[] {
   const chosen = new Set<number>()
   const tags: number[] = []
@@ -76,7 +76,7 @@ function defaultTags(snapshot: TagSnapshot, available: ReadonlyMap<number, Effec
   return tags
 }
 
-/** @throws {AppError} `ConstraintViolation` when two of the tags stand in one choice group */
+/** @throws {AppError} `ConstraintViolation` when two of the tags are in the same choice group */
 export function assertChoices(snapshot: TagSnapshot, tags: readonly number[]): void {
   const byGroup = new Map<number, number>()
   for (const id of tags) {
@@ -94,7 +94,7 @@ export function assertChoices(snapshot: TagSnapshot, tags: readonly number[]): v
   }
 }
 
-/** The tags with one more; setting a tag of a choice group takes the group's other tags away. */
+/** The tags with one more; setting a tag of a choice group removes the group's other tags. */
 export function withTag(snapshot: TagSnapshot, tags: readonly number[], id: number): number[] {
   if (tags.includes(id)) return [...tags]
   const added = snapshot.get(id)

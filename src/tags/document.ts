@@ -10,7 +10,7 @@ import { unwrapped } from './unwrapped.ts'
 
 export type Change = 'insert' | 'update' | 'delete' | 'none'
 
-/** What a sent document makes of the stored one. New groups and tags have the id 0 until ids are drawn. */
+/** The changes from the stored document to the sent one. New groups and tags have the id 0 until ids are drawn. */
 export interface DocumentChange {
   readonly groups: { row: GroupRow; change: Change; tags: { row: TagRow; change: Change }[] }[]
   readonly deletedGroups: GroupRow[]
@@ -18,8 +18,8 @@ export interface DocumentChange {
 }
 
 /**
- * Compares a document with the stored one. An entry with an `_id` is an update and must carry its `_version` (a group
- * may leave it out); one without is new; what is missing is deleted. Moving something within the document is no change of it.
+ * Compares a document with the stored one. An entry with an `_id` is an update and must have its `_version` (optional for groups);
+ * an entry without `_id` is new; missing entries are deleted. Moving an entry within the document is no change of it.
  * @throws {AppError} `VersionMismatch`, `TagNotFound`, `ServerGeneric`
  */
 export function compareDocument(
@@ -65,7 +65,7 @@ export interface IdentifiedGroup {
   readonly tags: readonly TagFields[]
 }
 
-/** The document with its tags unwrapped, and with the ids of what it names by reference. */
+/** The document with its tags unwrapped, and with references replaced by ids. */
 export function identified(sent: readonly TagGroupBody[], stored: readonly TagGroup[]): IdentifiedGroup[] {
   const idOf = (entries: readonly { id: number; reference: string | null }[]) => {
     const ids = new ByName(
@@ -140,7 +140,7 @@ function readTag(
     displaytype: body.displaytype ?? 'facet',
     reference: nameOf(body.reference),
     shortname: nameOf(body.shortname),
-    // Unlike the rest of the document: who does not know of grants does not open the tag.
+    // Unlike other members: a client that does not know grants must not remove them.
     acl: acl ?? before?.acl ?? [],
   }
   return { row, change: changeOf(row, before) }
@@ -148,7 +148,7 @@ function readTag(
 
 const nameOf = (given: string | null | undefined): string | null => (given ? composed(given) : null)
 
-/** Counts the version up when something but the position differs. */
+/** Increments the version if anything but the position differs. */
 function changeOf<Row extends GroupRow | TagRow>(row: Row, before: Row | undefined): Change {
   if (!before) return 'insert'
   if (isDeepStrictEqual({ ...row, position: 0 }, { ...before, position: 0 })) return 'none'

@@ -2,20 +2,20 @@ import { AppError, badRequest } from '../platform/errors.ts'
 import type { TagFilter as GrantTagFilter } from '../rights/model.ts'
 
 /**
- * A condition on the tags of an object. Empty slots impose nothing, slots that are set hold together. `changed` is for
- * transitions: at least one of its tags was added or removed.
+ * A condition on the tags of an object. Empty members are ignored, the others must all hold. `changed` is for transitions: at least
+ * one of its tags was added or removed.
  */
 export interface TagFilter extends GrantTagFilter {
   readonly changed: readonly number[]
 }
 
-/** Tags of an object before and after a change; null where there is no object (before an insert). */
+/** Tags of an object before and after a change; null if there is no object (before an insert). */
 export interface TagState {
   readonly before: readonly number[] | null
   readonly after: readonly number[] | null
 }
 
-/** Whether the filter fits the `side` of the change; an object that is not there has no tags. */
+/** Whether the filter matches the `side` of the change; without an object there are no tags. */
 export function matchesTagFilter(filter: TagFilter | null, state: TagState, side: keyof TagState = 'after'): boolean {
   if (filter === null) return true
   const tags = state[side] ?? []
@@ -31,7 +31,7 @@ function hasChanged(id: number, { before, after }: TagState): boolean {
   return (before ?? []).includes(id) !== (after ?? []).includes(id)
 }
 
-/** Wire form: every slot may be missing. */
+/** Wire form: every member is optional. */
 export interface TagFilterInput {
   all?: readonly number[]
   any?: readonly number[]
@@ -42,9 +42,9 @@ export interface TagFilterInput {
 const slots = ['all', 'any', 'not', 'changed'] as const
 
 /**
- * Reads a filter from its wire form; null when it imposes nothing. `place` names it in errors.
- * @throws {AppError} `TagNotFound`; `ServerGeneric` for a tag that stands in a slot twice or in two of `all`, `any`
- * and `not`, and for `changed` where only a state can be asked about.
+ * Reads a filter from its wire form; null when it has no condition. `place` is used in errors.
+ * @throws {AppError} `TagNotFound`; `ServerGeneric` for a tag that is in a member twice or in two of `all`, `any` and `not`, and
+ * for `changed` in conditions on a single state.
  */
 export function readTagFilter(
   input: TagFilterInput | null | undefined,
@@ -72,12 +72,12 @@ function assertOnce(ids: readonly number[], place: string): void {
     throw badRequest(`${place} names the tag ${twice} more than once`, { name: place, tag: twice })
 }
 
-/** Back to the wire form: slots that impose nothing are left out. */
+/** Converts back to the wire form, without empty members. */
 export function renderTagFilter(filter: TagFilter): TagFilterInput {
   return Object.fromEntries(slots.filter((slot) => filter[slot].length > 0).map((slot) => [slot, filter[slot]]))
 }
 
-/** All tags that a filter names. */
+/** All tags of a filter. */
 export function tagsOfFilter(filter: TagFilter | null): number[] {
   return filter === null ? [] : slots.flatMap((slot) => filter[slot])
 }

@@ -2,7 +2,7 @@ import type { Actor } from '../platform/actor.ts'
 import { inForce, isCaller, type TagRight } from '../rights/service.ts'
 import type { Tag } from './model.ts'
 
-/** Whose rights are asked: an actor's, or compiled ones. */
+/** The caller whose rights are evaluated: an actor, or compiled rights. */
 export interface TagCaller {
   readonly userId: number
   readonly groupIds: readonly number[]
@@ -14,8 +14,8 @@ export function tagCaller({ userId, groupIds, isRoot }: Actor): TagCaller {
 }
 
 /**
- * What a caller may do with a tag. A tag without grants is open; one that has some, in force or not, is for those whom
- * they name, and for root.
+ * Whether a caller has a right on a tag. A tag without grants is open to all. A tag with grants, in force or not, is only for the
+ * principals in them, and for root.
  */
 export function mayTag({ acl }: Pick<Tag, 'acl'>, right: TagRight, caller: TagCaller, at: number): boolean {
   if (caller.root || acl.length === 0) return true
@@ -29,7 +29,7 @@ export function mayTag({ acl }: Pick<Tag, 'acl'>, right: TagRight, caller: TagCa
   )
 }
 
-/** Whether the tag is a choice for the caller: who may apply it or take it off must find it. */
+/** Whether the tag is offered to the caller. Callers who may add or remove it must be able to find it. */
 export function seesTag(tag: Pick<Tag, 'acl'>, caller: TagCaller, at: number): boolean {
   return (
     mayTag(tag, 'tag_see', caller, at) || mayTag(tag, 'tag_add', caller, at) || mayTag(tag, 'tag_remove', caller, at)

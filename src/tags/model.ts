@@ -1,6 +1,6 @@
 /**
- * Tags in memory. A *tag* is a flag on objects; it stands in a *tag group*. Of a `choice` group an object has at most
- * one tag, of a `checkbox` group any number. A *layer* is a pool or an object type with tag settings of its own.
+ * Tags in memory. A *tag* is a flag on objects; it belongs to a *tag group*. An object has at most one tag of a `choice` group, and
+ * any number of a `checkbox` group. A *layer* is a pool or an object type with its own tag settings.
  */
 import type { Localized } from '../datamodel/model.ts'
 import { ByName } from '../platform/values/text.ts'
@@ -24,16 +24,16 @@ export interface Tag {
   readonly frontendPrefs: Readonly<Record<string, unknown>>
   /** Only enabled tags can be set; an object that has the tag keeps it. */
   readonly enabled: boolean
-  /** Set on new objects whose save does not say which tags they have. */
+  /** Whether new objects get it if their save has no tags. */
   readonly isDefault: boolean
-  /** Pools and object types with tag settings of their own cannot change or hide it. */
+  /** Whether it cannot be changed or hidden by pools and object types with their own tag settings. */
   readonly sticky: boolean
-  /** `individual`: belongs to the version that carries it; `all_versions`: to all versions of the object. */
+  /** `individual`: belongs to the version of the object that has it; `all_versions`: to all versions of the object. */
   readonly type: TagType
   readonly displaytype: DisplayType
   readonly reference: string | null
   readonly shortname: string | null
-  /** Who sees it as a choice, applies it, takes it off; none: everybody. */
+  /** The rights to see it as a choice, to add it and to remove it; none: all callers have them. */
   readonly acl: readonly StoredGrant[]
 }
 
@@ -55,12 +55,12 @@ export interface TagSnapshot extends ReadonlyMap<number, Tag> {
 
 /** Tag settings of a pool or an object type (`_private_tags`, `_tags`). */
 export interface TagLayer {
-  /** Nothing is taken over from above but sticky tags. */
+  /** Whether only sticky tags are inherited. */
   readonly private: boolean
   readonly tags: readonly { readonly id: number; readonly enabled?: boolean; readonly isDefault?: boolean }[]
 }
 
-/** A tag as it can be used in one place. */
+/** A tag with its settings in one place. */
 export type EffectiveTag = Pick<Tag, 'id' | 'enabled' | 'isDefault'>
 
 export function createSnapshot(groups: readonly TagGroup[]): TagSnapshot {

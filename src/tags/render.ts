@@ -3,7 +3,7 @@ import { effectiveTags } from './check.ts'
 import { seesTag, type TagCaller } from './grants.ts'
 import type { Tag, TagGroup, TagLayer, TagSnapshot } from './model.ts'
 
-/** The tags of a group that `seen` lets pass; `acls` are the grants of tags, for those who may change them. */
+/** The tags of a group for which `seen` is true; `acls` are the grants of tags, for callers who may change them. */
 export function renderTagGroup(
   group: TagGroup,
   seen: (tag: Tag) => boolean,
@@ -24,7 +24,7 @@ export function renderTagGroup(
   }
 }
 
-/** Flat, and as a record of its own: some clients read the one, some the other (decisions.md, 89). */
+/** Flat, and also as a record of its own: some clients read one form, some the other (decisions.md, 89). */
 function renderTwice(tag: Tag) {
   const fields = renderTag(tag)
   return { ...fields, _basetype: 'tag' as const, tag: fields }
@@ -46,7 +46,7 @@ export function renderTag(tag: Tag) {
   }
 }
 
-/** The last layer's own tags, and those that all layers together leave as choices for the caller. */
+/** The last layer's own tags, and the tags that all layers together offer to the caller. */
 export function renderTagLayers(snapshot: TagSnapshot, layers: readonly TagLayer[], caller: TagCaller, at: number) {
   const render = (id: number, enabled?: boolean, isDefault?: boolean) => {
     const tag = snapshot.get(id)

@@ -39,7 +39,7 @@ export function registerTagRoutes(http: HttpApp, { tags }: { tags: TagService })
             delete_policy: Type.Optional(
               Type.Literal('remove_tags', { description: 'Take deleted tags off where they are in use.' }),
             ),
-            // A deleted tag in a grant is a question or a refusal of its own (`TagsInUse`).
+            // A deleted tag in a grant leads to a confirmation or a refusal of its own (`TagsInUse`).
             allow_invalid_acl: withoutSharesQuery.allow_invalid_acl,
             background_invalid_acl: withoutSharesQuery.background_invalid_acl,
             background_invalid_acl_timelimit: withoutSharesQuery.background_invalid_acl_timelimit,

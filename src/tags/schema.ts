@@ -7,7 +7,7 @@ const OptionalId = Type.Optional(Type.Union([Id, Type.Null()]))
 const Loca = Type.Record(Type.String(), Type.String())
 const OptionalText = Type.Optional(Type.Union([Type.String({ maxLength: 250 }), Type.Null()]))
 
-/** How an entry can name a stored one instead of by its `_id`. */
+/** Alternative to `_id` for referring to a stored entry. */
 const Lookup = Type.Optional(Type.Object({ reference: Type.String({ minLength: 1, maxLength: 250 }) }))
 
 export const TagFields = Type.Object(
@@ -35,7 +35,7 @@ export const TagFields = Type.Object(
 )
 export type TagFields = Static<typeof TagFields>
 
-/** A tag in its group: its fields, as they are answered, or wrapped as a record of its own (decisions.md, 29). */
+/** A tag in its group: its fields, as answers have them, or wrapped as a record of its own (decisions.md, 29). */
 export const TagBody = Type.Object(
   { ...TagFields.properties, _basetype: Type.Optional(Type.Literal('tag')), tag: Type.Optional(TagFields) },
   { additionalProperties: true },
@@ -63,12 +63,12 @@ export const TagGroupBody = Type.Object(
 )
 export type TagGroupBody = Static<typeof TagGroupBody>
 
-/** Groups are answered in the shape in which they are sent. */
+/** Answers have groups in the shape in which they are sent. */
 export const TagGroupOutput = Type.Object({}, { additionalProperties: true, 'x-shown-as': TagGroupBody })
 
 export const TagDocument = Type.Array(TagGroupBody, { maxItems: 10_000 })
 
-/** The slots of a tag filter; `changed` counts in transitions only. */
+/** The members of a tag filter; `changed` applies to transitions only. */
 export const TagFilterBody = Type.Object(
   {
     all: Type.Optional(Type.Array(Id)),
@@ -81,7 +81,7 @@ export const TagFilterBody = Type.Object(
 
 const any = Type.Optional(Type.Unknown())
 
-/** A tag as it is shown in the lists of pools and object types: sent back, only its `_id`, `enabled` and `is_default` count. */
+/** A tag in the lists of pools and object types. When it is sent back, only its `_id`, `enabled` and `is_default` count. */
 export const ShownTag = Type.Object(
   {
     _id: any,

@@ -1,6 +1,6 @@
 /**
- * Tags and their groups: one document for the instance, replaced as a whole by those who may (`system.tagmanager`).
- * Everybody reads it from the snapshot in memory, which each process renews when one of them has saved.
+ * Tags and their groups: one document for the instance. Holders of `system.tagmanager` replace it as a whole. All callers read it
+ * from the snapshot in memory, which each process renews when one of them has saved.
  */
 
 import type { EventLog, NewEvent } from '../events/service.ts'
@@ -31,13 +31,13 @@ export { type KeptTags, openTags } from './snapshot.ts'
 
 export type TagService = ReturnType<typeof createTagService>
 
-/** A place where tags are referred to; asked before tags are deleted. */
+/** A place with references to tags; it is asked before tags are deleted. */
 export interface TagUse {
   /** Its name in the answer: `object`, `transition`, `pool_tag`, … */
   readonly context: string
-  /** How often each of the tags is used there; tags that are not used may be missing. */
+  /** How often each of the tags is used there; unused tags may be missing. */
   count(tx: Tx, tagIds: readonly number[]): Promise<ReadonlyMap<number, number>>
-  /** Takes the tags out of this place. Without it, a use keeps the tag from being deleted. */
+  /** Removes the tags from this place. Without this function, a use prevents the deletion of the tag. */
   remove?(tx: Tx, tagIds: readonly number[]): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export interface TagServiceDeps {
 export type SaveResult = { kind: 'done' } | { kind: 'confirm'; tasks: Task[] }
 
 export function createTagService({ db, bus, events, tags, rights, uses, conventionOf }: TagServiceDeps) {
-  /** Grants as they are to be stored, of the tags that say some. */
+  /** Grants as they are to be stored, for the tags whose grants were sent. */
   async function grantsOf(
     tx: Tx,
     actor: Actor,
@@ -81,7 +81,7 @@ export function createTagService({ db, bus, events, tags, rights, uses, conventi
   }
 
   /**
-   * A tag that new objects get by themselves brings the grants that ask for it. One that is made now is asked for by none yet.
+   * A tag that new objects get by default activates all grants that require it. No grants require a new tag yet.
    * @throws {AppError} `RightRequired`
    */
   async function requireDefaultsGiven(actor: Actor, stored: readonly TagGroup[], { groups }: DocumentChange) {
@@ -93,7 +93,7 @@ export function createTagService({ db, bus, events, tags, rights, uses, conventi
   }
 
   return {
-    /** The document as the actor may see it: all of it, with grants, for who may replace it; for others their choices. */
+    /** The document as the actor may see it: the whole document with grants for managers; only their choices for others. */
     async document(actor: Actor) {
       const { groups } = tags.snapshot()
       const caller = tagCaller(actor)
@@ -121,8 +121,8 @@ export function createTagService({ db, bus, events, tags, rights, uses, conventi
     check: (check: TagCheck): number[] => checkTags(tags.snapshot(), check),
 
     /**
-     * Replaces the document. Tags that are used elsewhere are not deleted (`TagsInUse`), or, where the use can be
-     * undone, only when `removeTags` says so.
+     * Replaces the document. Tags that are used elsewhere are not deleted (`TagsInUse`). If the use can be removed, they are
+     * deleted only with `removeTags`.
      */
     async save(actor: Actor, body: readonly TagGroupBody[], { removeTags = false } = {}): Promise<SaveResult> {
       requireTagManager(actor)
@@ -160,7 +160,7 @@ export function requireTagManager(actor: Actor): void {
   requireRight(actor, manageTags)
 }
 
-/** Refuses the deletion, undoes the uses, or returns what has to be confirmed first. */
+/** Refuses the deletion, removes the uses, or returns the question that must be confirmed first. */
 async function settleUses(
   tx: Tx,
   uses: readonly TagUse[],
@@ -169,7 +169,7 @@ async function settleUses(
 ): Promise<Task[]> {
   if (deleted.length === 0) return []
   const ids = deleted.map((tag) => tag.id)
-  // Before the uses are counted: a save that is about to use one would not be seen.
+  // Before the uses are counted: otherwise a save that is about to use a tag would not be seen.
   await store.lockForDelete(tx, ids)
   const found: { use: TagUse; counts: ReadonlyMap<number, number> }[] = []
   for (const use of uses) {
@@ -222,7 +222,7 @@ async function assignIds(tx: Tx, change: DocumentChange): Promise<void> {
   })
 }
 
-/** Groups are logged as tags of basetype `taggroup`: the log has no types of their own for them. */
+/** Groups are logged as tags with the basetype `taggroup`: the log has no separate types for them. */
 function eventsOf(actor: Actor, change: DocumentChange): NewEvent[] {
   const types = { insert: 'TAG_INSERT', update: 'TAG_UPDATE', delete: 'TAG_DELETE' } as const
   const event = (basetype: string, row: store.GroupRow | store.TagRow, kind: keyof typeof types): NewEvent => ({

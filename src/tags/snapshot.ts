@@ -3,7 +3,7 @@ import type { Snapshots } from '../platform/postgres/snapshot.ts'
 import { createSnapshot } from './model.ts'
 import { existingIds, loadGroups } from './store.ts'
 
-/** Messages of this topic mean: tags changed, read them again. */
+/** Messages of this topic mean that tags changed and must be read again. */
 export const tagTopic = 'tags'
 
 export type KeptTags = Awaited<ReturnType<typeof openTags>>
@@ -19,12 +19,12 @@ export async function openTags({ snapshots }: { readonly snapshots: Pick<Snapsho
   return {
     /** All tags by id, with their groups: the committed state. */
     snapshot: document.get,
-    /** Reads once more, for who has just committed a change and answers with it. */
+    /** Reads the tags again, for a caller that has just committed a change and returns it. */
     renewed: document.renewed,
     existing: existingTags,
   }
 }
 
-/** Those of the ids that are tags, as the caller's transaction sees it; they cannot be deleted until it ends. */
+/** The existing tags of these ids, as the caller's transaction sees them; they cannot be deleted until it ends. */
 export const existingTags = (from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> =>
   existingIds(from, ids)

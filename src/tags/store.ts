@@ -32,12 +32,12 @@ export interface TagRow {
   acl: readonly StoredGrant[]
 }
 
-/** Only one save of the tags at a time; readers go on. */
+/** Allows only one save of the tags at a time; readers go on. */
 export async function lockTags(tx: Queryable): Promise<void> {
   await tx.query('lock table tag_group, tag in share row exclusive mode')
 }
 
-/** Waits for the saves that give the tags to something, and keeps further ones from it: see `existingIds`. */
+/** Waits for saves that are just assigning the tags, and blocks further ones: see `existingIds`. */
 export async function lockForDelete(tx: Queryable, ids: readonly number[]): Promise<void> {
   await tx.query('select id from tag where id = any($1) order by id for update', [ids], 'tags-lock-for-delete')
 }
@@ -72,7 +72,7 @@ function toTag(row: TagRow, groupType: TagGroupType): TagGroup['tags'][number] {
   }
 }
 
-/** Those of the ids that exist; a share lock keeps them until the transaction ends. */
+/** The existing ones of the ids; a share lock keeps them until the transaction ends. */
 export async function existingIds(from: Queryable, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await from.query<{ id: number }>(
     'select id from tag where id = any($1::bigint[]) order by id for key share',

@@ -6,7 +6,7 @@ import { type TagBody, TagFields } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What every answered tag has; a form without one of them is a part of a tag. */
+/** The members of every tag in an answer; a form without one of them is only a part of a tag. */
 const always = [
   '_id',
   'displayname',
@@ -20,9 +20,9 @@ const always = [
 ]
 
 /**
- * The fields of a tag. Clients send them as they read them: flat, as a record under `tag`, or in both forms, as they are
- * answered. Of both, whatever is not as it is stored was changed and counts; the other form was only sent back with it.
- * @throws {AppError} `ServerGeneric` where both were changed, or one form is a part only: something would be lost.
+ * The fields of a tag. Clients send them as they read them: flat, as a record under `tag`, or in both forms, as in answers. If both
+ * are sent, a value that differs from the stored one was changed and counts; the other form was only sent back with it.
+ * @throws {AppError} `ServerGeneric` if both were changed, or if one form has only a part of the members: data would be lost.
  */
 export function unwrapped(body: TagBody, stored: ReadonlyMap<number, Tag>, place: string): TagFields {
   const { tag, _basetype, ...fields } = body
@@ -46,9 +46,9 @@ export function unwrapped(body: TagBody, stored: ReadonlyMap<number, Tag>, place
 const fieldNames = Object.keys(TagFields.properties)
 const contentNames = fieldNames.filter((name) => name !== '_acl')
 
-/** What the flat form says otherwise than the wrapped one, and was changed. */
+/** The changed members of the flat form that differ from the wrapped form. */
 function changes(flat: Fields, wrapped: Fields, known: Fields, place: string): Fields {
-  // Then the version refuses it, with the better reason.
+  // With an outdated version, the version check refuses the save, with a better message.
   const stale = ![flat, wrapped].some((form) => same(form._version, known._version))
   const said: Record<string, unknown> = {}
   for (const name of contentNames) {

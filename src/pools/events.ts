@@ -7,7 +7,7 @@ export interface PoolEvent {
   readonly pool: StoredPool
 }
 
-/** The pools above changed ones are updated too (EVENT-033), each once and not if it has an event of its own. */
+/** The pools above changed ones are updated too (EVENT-033): each once, and only if it has no event of its own. */
 export function parentUpdates(
   stored: PoolSnapshot,
   changed: readonly StoredPool[],

@@ -6,7 +6,7 @@ import type { PoolInput } from './schema.ts'
 /** One pool of a request; `current` is null for one that is created. */
 export interface Item {
   readonly input: PoolInput
-  /** Where it stands in the request, for errors. */
+  /** The path in the request, for errors. */
   readonly place: string
   readonly current: Pool | null
 }
@@ -15,14 +15,14 @@ export interface Batch {
   readonly items: readonly Item[]
 }
 
-/** Pools that the caller may know to be there: others are not found by whatever they are named. */
+/** Pools that the caller may know: others are not found, neither by id nor by reference. */
 export interface KnownPools {
   get(id: number): Pool | undefined
   readonly byReference: { get(reference: string): Pool | undefined }
 }
 
 /**
- * Tells what each pool of the request is: a new one or a change of a stored one.
+ * Resolves each pool of the request: a new one or a change of a stored one.
  * @throws {AppError} `VersionMismatch`, `PoolNotFound`, `LookupNotFound`, `UnableToSetIsSystemPool`
  */
 export function identify(inputs: readonly PoolInput[], known: KnownPools, convention: VersionConvention): Batch {

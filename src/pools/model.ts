@@ -1,6 +1,6 @@
 /**
- * Pools in memory. A *pool* holds objects and other pools; the *root* pool holds pools only and carries what holds for
- * all of them. *Private* switches of a pool cut what it would inherit, for it and everything below.
+ * Pools in memory. A *pool* holds objects and other pools; the *root* pool holds pools only, and its settings apply to all of them.
+ * *Private* switches of a pool block inheritance, for it and all pools below.
  */
 import type { JanitorPolicy } from '../objecttypes/model.ts'
 import type { Person, StoredGrant } from '../rights/model.ts'
@@ -8,21 +8,21 @@ import type { Transition } from '../transitions/model.ts'
 
 export type Localized = Readonly<Record<string, string>>
 
-/** What a pool says about a tag; absent keys leave it as above. */
+/** The settings of a pool for a tag; absent members are inherited. */
 export interface PoolTag {
   readonly id: number
   readonly enabled?: boolean
   readonly isDefault?: boolean
 }
 
-/** Object type id to mask ids, best first. */
+/** Mask ids by object type id, best first. */
 export type StandardMasks = Readonly<Record<string, readonly number[]>>
 
-/** Settings that other capabilities read: wire form, checked by settings.ts; absent is not set. */
+/** Settings that other capabilities use: wire form, checked by settings.ts; absent: not set. */
 export interface PoolSettings {
   readonly watermark?: Readonly<Record<string, unknown>>
   readonly caption?: Readonly<Record<string, unknown>>
-  /** The user who has set the caption; absent: root, as before that was known. */
+  /** The user who has set the caption; absent: root, because older releases did not record it. */
   readonly caption_set_by?: number
   readonly janitor_policy?: JanitorPolicy
   readonly custom_data?: Readonly<Record<string, unknown>>

@@ -5,7 +5,7 @@ import type { Item } from './identify.ts'
 
 /** Owner and contact of the pools of a batch, found with one call. */
 export interface People {
-  /** null: not said. */
+  /** null: absent in the request. */
   owner(item: Item): Person | null
   contact(item: Item): Person | null
 }
@@ -23,7 +23,7 @@ export async function resolvePeople(
     if (input.pool.contact) slot.contact = drafts.push(parseWho(input.pool.contact, `${place}.pool.contact`)) - 1
     slots.set(item, slot)
   }
-  // Whoever sees a pool is shown both.
+  // A caller who sees a pool is shown both.
   const shown = items.flatMap(({ current }) => (current ? [current.owner, current.contact] : []))
   const found = await grants.resolveWho(tx, drafts, { actor, shown })
   const at = (index: number | undefined) => (index === undefined ? null : (found[index] as Person))

@@ -8,7 +8,7 @@ import type { PoolOutput } from './schema.ts'
 /** Any record in wire form. */
 export type Wire = Record<string, unknown>
 
-/** What is rendered by others, in the order of the pools. */
+/** The parts that other capabilities render, in the order of the pools. */
 export interface PoolParts {
   readonly names: WhoNames
   readonly acls: readonly (readonly RightApi[])[]
@@ -62,7 +62,7 @@ function renderOwn(pool: Pool, names: WhoNames): PoolOutput['pool'] {
   }
 }
 
-/** A pool in `standard` form; of one that the caller may not see only the id, so that the path has no hole. */
+/** A pool in `standard` form. A pool that the caller may not see has only its id, so that the path has no gap. */
 export function renderAncestor(pool: Pool, rights: CallerRights): Wire {
   if (!rights.mayPool('bag_read', pool.id)) return { _basetype: 'pool', pool: { _id: pool.id }, _level: pool.level }
   return {
@@ -80,7 +80,7 @@ export function renderAncestor(pool: Pool, rights: CallerRights): Wire {
   }
 }
 
-/** Whether there are pools right below that the caller may see: of others not even their number is told. */
+/** Whether there are child pools that the caller may see. Not even the number of others is disclosed. */
 function hasChildren({ children }: Pool, rights: CallerRights): boolean {
   return children.some((id) => rights.mayPool('bag_read', id))
 }

@@ -1,6 +1,6 @@
 /**
  * Saving pools: a batch is one transaction, checked as a whole and written with a constant number of statements.
- * Create or update is told by `_version` (decision 1 of the specification).
+ * `_version` decides between create and update (decision 1 of the specification).
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -26,14 +26,14 @@ import { applySettings, namedMappings } from './settings.ts'
 import { insertPools, newPoolIds, updatePools } from './store.ts'
 import { assertTree } from './tree.ts'
 
-/** What pools ask of the keepers of files. */
+/** The functions for watermarks and captions that pools need. */
 export type PoolMarks = MarkKeepers<{ readonly pools: readonly number[] }>
 
-/** What pools ask of the keepers of objects. */
+/** The functions for objects that pools need. */
 export interface PoolObjects {
-  /** How many objects, those in the trash included, the pools hold. */
+  /** The number of objects in the pools, including those in the trash. */
   count(tx: Tx, poolIds: readonly number[]): Promise<number>
-  /** How many files the objects of the pools have, and how large they are. */
+  /** The number and size of the files of the objects in the pools. */
   fileFigures(from: Queryable, scope: { pools: readonly number[] }): Promise<FileStats>
   /** Objects whose place in the tree has changed must be indexed again. */
   requeue(tx: Tx, poolIds: readonly number[]): Promise<void>
@@ -50,7 +50,7 @@ export interface SaveContext {
   readonly objects: PoolObjects
   readonly marks: PoolMarks
   readonly requireMappings: RequireMappings
-  /** What becomes of renditions that bear something else from now on. */
+  /** The treatment of renditions whose watermark or caption changes. */
   readonly confirm: 'resync' | 'skip' | undefined
   readonly convention: VersionConvention
   /** The tree as it is in the locked table. */
@@ -70,7 +70,9 @@ interface Work extends Item {
   parentId: number | null
 }
 
-/** `confirm`: renditions would bear something else, and nobody has said what becomes of them. Nothing is written. */
+/**
+ * `confirm`: watermarks or captions of renditions would change, and the request does not say how to treat them. Nothing is written.
+ */
 export async function savePools(
   context: SaveContext,
   inputs: readonly PoolInput[],
@@ -151,7 +153,7 @@ function parentOf({ input, current, place }: Item, { known, added, root }: Paren
     if (isRoot) return null
     throw new AppError('PoolNeedsParent', { path: `${place}.pool._id_parent`, pool: current?.id ?? null })
   }
-  // Where a pool stands is shown to all who see it, and can be sent back.
+  // All readers of a pool see its parent, and may send it back.
   if (id !== current?.parentId && !known.get(id))
     throw new AppError('PoolNotFound', { path: `${place}.pool._id_parent`, _id: id })
   return refuseRoot(id)
@@ -162,7 +164,7 @@ function parentOf({ input, current, place }: Item, { known, added, root }: Paren
   }
 }
 
-/** `bag_create` where a pool is put, `bag_write` on one that is changed, and `bag_acl` on one that is moved. */
+/** Requires `bag_create` on the parent of a new or moved pool, `bag_write` on a changed one, and `bag_acl` on a moved one. */
 function requirePlaceRights({ rights, stored }: SaveContext, works: readonly Work[]): void {
   for (const { current, parentId, place } of works) {
     const moved = current !== null && current.parentId !== parentId
@@ -258,7 +260,7 @@ async function readTransitions({ tx, actor, transitions }: SaveContext, works: r
   return sparse(works.length, said, lists)
 }
 
-/** Results of some works at the places of all. */
+/** Puts results of some items at the places of these items in a list of all. */
 function sparse<T>(length: number, said: readonly { index: number }[], results: readonly T[]): (T | undefined)[] {
   const all = new Array<T | undefined>(length).fill(undefined)
   for (const [place, { index }] of said.entries()) all[index] = results[place]
@@ -294,7 +296,7 @@ function readMasks(model: Model, { input, current, place }: Work): StandardMasks
   const masks: Record<string, readonly number[]> = {}
   for (const [type, list] of Object.entries(input._standard_masks ?? {})) {
     if (list === null || isDeepStrictEqual(list, current?.standardMasks[type])) {
-      // What is stored may be sent back, even when a commit has removed the mask since.
+      // Stored masks may be sent back, even when a commit has removed them since.
       if (list) masks[type] = list
       continue
     }
@@ -310,8 +312,8 @@ function readMasks(model: Model, { input, current, place }: Work): StandardMasks
 }
 
 /**
- * What gives somebody a right, by itself or with the grants that there are: who is the contact, which masks are the standard
- * ones, which tags a new object gets, what transitions do, what captions tell of objects.
+ * Members that give rights, by themselves or together with existing grants: the contact, the standard masks, the tags of new
+ * objects, the actions of transitions, data of objects in captions.
  */
 const giving = [
   ['acl', '_acl'],
@@ -324,7 +326,7 @@ const giving = [
   ['privateTransitions', '_private_transitions'],
 ] as const satisfies readonly (readonly [keyof StoredPool, string])[]
 
-/** `bag_acl` where something changes that gives rights; only root gives a pool another owner. */
+/** Requires `bag_acl` for changes of members that give rights; only root changes the owner of a pool. */
 function requireContentRights(
   { actor, rights }: SaveContext,
   works: readonly Work[],
@@ -362,7 +364,7 @@ function assertReferences(stored: PoolSnapshot, works: readonly Work[], next: re
   }
 }
 
-/** Pools whose files may bear something else: below one with other settings, or in another place. */
+/** Pools whose files may get another watermark or caption: pools with changed settings, moved ones, and all pools below these. */
 function changedMarks({ stored }: SaveContext, works: readonly Work[], next: readonly StoredPool[]): number[] {
   const marksOf = ({ settings: { watermark, caption } }: StoredPool) => [watermark, caption]
   const changed = new Set(

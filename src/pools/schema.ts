@@ -21,7 +21,7 @@ const PoolTag = Type.Object(
   { ...open, description: 'A tag; what is set here differs from the tag itself.', title: 'PoolTag' },
 )
 
-/** A pool as sent: what is absent stays as it is, `null` clears it. */
+/** A pool as sent: absent members stay unchanged, `null` clears them. */
 export const PoolInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('pool')),
@@ -50,7 +50,7 @@ export const PoolInput = Type.Object(
       open,
     ),
     _owner: optional(WhoApi),
-    // Checked entry by entry (rights/acl.ts), with errors that name right and parameter.
+    // The entries are checked one by one (rights/acl.ts), with errors that name right and parameter.
     _acl: optional(Type.Array(Type.Unknown(grantShown))),
     _private_acl: optional(Type.Boolean()),
     _tags: optional(Type.Array(PoolTag)),
@@ -65,7 +65,7 @@ export type PoolInput = Static<typeof PoolInput>
 
 export const PoolInputs = Type.Array(PoolInput, { maxItems: 10_000 })
 
-/** A pool as shown. `_acl` is there for callers who may see it (`bag_acl`). */
+/** A pool as shown. `_acl` is present for callers who may see it (`bag_acl`). */
 export const PoolOutput = Type.Object(
   {
     _basetype: Type.Literal('pool'),

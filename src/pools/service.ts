@@ -1,6 +1,6 @@
 /**
- * Pools: the tree that holds objects and hands grants, tags, transitions and preferred masks down. See
- * docs/rights-and-pools.md for what is inherited and who may change what.
+ * Pools: the tree that holds objects and hands down grants, tags, transitions and preferred masks. See docs/rights-and-pools.md for
+ * the rules of inheritance and for the rights to change pools.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -43,11 +43,11 @@ export interface PoolDeps {
   tags: KeptTags
   transitions: Pick<TransitionService, 'validateLists' | 'renderLists'>
   conventionOf: ConventionOf
-  /** What the keepers of objects do. */
+  /** The functions for objects that pools need. */
   objects: PoolObjects
   marks: PoolMarks
   requireMappings: RequireMappings
-  /** Grants of collections that would say too much then. @throws {Unconfirmed} */
+  /** Checks grants of collections that would then give too much. @throws {Unconfirmed} */
   shares: {
     settle(tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions): Promise<void>
   }
@@ -89,7 +89,7 @@ export function createPoolService(deps: PoolDeps) {
   }
 
   return {
-    /** Where pools name mappings: with the mapping the name goes. */
+    /** The references of pools to mappings. They are removed with the mapping. */
     mappingUse: {
       name: 'pools',
       count: store.countMapping,
@@ -99,7 +99,7 @@ export function createPoolService(deps: PoolDeps) {
       },
     },
 
-    /** Where pools refer to tags: asked before tags are deleted. */
+    /** The references of pools to tags: asked before tags are deleted. */
     tagUses: poolTagUses(bus),
     /** The pools that the actor may see, parents before their children. */
     async list(
@@ -111,7 +111,7 @@ export function createPoolService(deps: PoolDeps) {
       return render(actor, visible.slice(offset, offset + limit), callerRights)
     },
 
-    /** For searches: which pools the caller may see, and how. */
+    /** For searches: the pools that the caller may see, and the fields. */
     records: {
       async access(actor: Actor, bind: (value: unknown) => string) {
         const { mayPool } = await rights.forActor(actor)
@@ -137,7 +137,7 @@ export function createPoolService(deps: PoolDeps) {
     },
 
     /**
-     * How many files the objects of a pool have; on request with those of the pools below it that the caller may read.
+     * The number of files of the objects in a pool; on request including the pools below it that the caller may read.
      * @throws {AppError} `SystemRightRequired`, and as `read`.
      */
     async stats(actor: Actor, id: number, { below }: { readonly below: boolean }): Promise<PoolStats> {
@@ -152,9 +152,9 @@ export function createPoolService(deps: PoolDeps) {
     },
 
     /**
-     * Creates and changes pools, all or none. An update names the version that the caller last read.
-     * Where renditions bear something else from now on, `confirm` says what becomes of them; without it that is asked, and
-     * nothing is saved. @throws {AppError} `VersionMismatch`, `PoolNeedsParent`, `IllegalPathForPool`, `RightRequired`, …
+     * Creates and changes pools, all or none. An update contains the version that the caller last read. If watermarks or captions
+     * of renditions change, `confirm` decides how to treat them; without it the caller is asked, and nothing is saved.
+     * @throws {AppError} `VersionMismatch`, `PoolNeedsParent`, `IllegalPathForPool`, `RightRequired`, …
      */
     async save(
       actor: Actor,
@@ -218,7 +218,7 @@ export function createPoolService(deps: PoolDeps) {
         const stored = buildSnapshot(await store.loadPools(tx))
         const known = actor.isRoot || callerRights.knowsPool(id) ? stored.get(id) : undefined
         const pools = subtree(stored, (known ?? notFound(id)).id)
-        // Of what is below it the answer tells nothing but that it is in the way.
+        // The error discloses nothing about the pools below but that one of them blocks the deletion.
         if (!pools.every((pool) => callerRights.mayPool('bag_delete', pool.id)))
           throw new AppError('RightRequired', { right: 'bag_delete', pool: id })
         for (const pool of pools)
@@ -243,7 +243,7 @@ function notFound(id: number): never {
   throw new AppError('ResourceNotFound', { resource: `Pool ${id}` })
 }
 
-/** What of pools gives rights. */
+/** The members of pools that give rights. */
 const givenBy = (pools: PoolSnapshot): unknown =>
   [...pools.values()].map(({ id, parentId, acl, privateAcl, owner, contact }) => [
     id,

@@ -1,4 +1,4 @@
-/** Checks the settings of a pool that other capabilities act on: watermark, caption, janitor policy, mappings. */
+/** Checks the settings of a pool that other capabilities use: watermark, caption, janitor policy, mappings. */
 import { readCaption, readJanitorPolicy, readWatermark, record, withCaptionSetter } from '../objecttypes/service.ts'
 import { AppError } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
@@ -8,8 +8,8 @@ import type { PoolInput } from './schema.ts'
 type Sent = PoolInput['pool']
 
 /**
- * The settings after a save: absent keys stay, `null` takes a setting away.
- * @throws {AppError} `ServerGeneric` with the path of what is wrong; `LookupNotFound` for what can be no mapping.
+ * The settings after a save: absent members stay, `null` removes a setting.
+ * @throws {AppError} `ServerGeneric` with the path and the reason; `LookupNotFound` for a value that cannot be a mapping.
  */
 export function applySettings(previous: PoolSettings, sent: Sent, place: string, userId: number): PoolSettings {
   const settings: Record<string, unknown> = { ...previous }
@@ -28,7 +28,7 @@ type Sendable = Exclude<keyof PoolSettings, 'caption_set_by'>
 
 const readers: Readonly<Record<Sendable, (value: unknown, path: string) => unknown>> = {
   watermark: readWatermark,
-  // A pool holds objects of any type: which file fields there are is seen when an image is made.
+  // A pool holds objects of any type, so the file fields are known only when an image is created.
   caption: (value, path) => readCaption(value, path, null),
   janitor_policy: readJanitorPolicy,
   custom_data(value, path) {
@@ -42,7 +42,7 @@ const readers: Readonly<Record<Sendable, (value: unknown, path: string) => unkno
 
 const names = Object.keys(readers) as Sendable[]
 
-/** `none` switches a mapping off, `objecttype` leaves it to the object type, an id names one (see `namedMappings`). */
+/** `none` switches a mapping off, `objecttype` uses the mapping of the object type, an id refers to one (see `namedMappings`). */
 function mapping(value: unknown, path: string): string | number {
   if (value === 'none' || value === 'objecttype') return value
   if (typeof value === 'number') return value
@@ -55,7 +55,7 @@ const mappingUses = {
   mapping_image_import: 'exiftool_import',
 } as const
 
-/** The mappings that a pool is to name from now on; what is stored may be sent back. */
+/** The mappings that a pool newly refers to; the stored one may be sent back. */
 export function namedMappings(previous: PoolSettings, sent: Sent, place: string) {
   return (Object.keys(mappingUses) as (keyof typeof mappingUses)[]).flatMap((name) => {
     const id = sent[name]

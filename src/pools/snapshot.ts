@@ -9,7 +9,7 @@ import type { Pool, PoolSnapshot } from './model.ts'
 import { loadPools, lockForUse, replacePerson } from './store.ts'
 import { buildSnapshot } from './tree.ts'
 
-/** Messages of this topic mean: pools changed, read them again. */
+/** Messages of this topic mean that pools changed and must be read again. */
 export const poolTopic = 'pool'
 
 export type KeptPools = Awaited<ReturnType<typeof openPools>>
@@ -23,22 +23,22 @@ export async function openPools(deps: { readonly snapshots: Pick<Snapshots, 'ope
     build: (stored) => buildSnapshot(stored),
   })
   const snapshot = tree.get
-  /** One list for each state of the tree, so that rights are compiled anew only when it has changed. */
+  /** The same list for each state of the tree, so that rights are compiled again only when it has changed. */
   let listed: { of: PoolSnapshot; pools: readonly PoolGrants[] } | null = null
 
   const ofPath = (id: number): Pool[] => (snapshot().get(id)?.path ?? []).flatMap((each) => snapshot().get(each) ?? [])
 
   return {
-    /** All pools as last read, by id; parents first. In this process its own changes are always in it. */
+    /** All pools as last read, by id; parents first. Changes of this process are always included. */
     snapshot,
-    /** Reads once more, for who has just committed a change and answers with it. */
+    /** Reads the pools again, for a caller that has just committed a change and returns it. */
     renewed: tree.renewed,
     byId: (id: number): Pool | undefined => snapshot().get(id),
     byReference: (reference: string): Pool | undefined => snapshot().byReference.get(reference),
     /** Ids from the root down to the pool itself; empty for an unknown pool. */
     path: (id: number): readonly number[] => snapshot().get(id)?.path ?? [],
 
-    /** What the pools of the path say about tags, root first. */
+    /** The tag settings of the pools on the path, root first. */
     tagLayers: (id: number): TagLayer[] => ofPath(id).map((pool) => ({ private: pool.privateTags, tags: pool.tags })),
     /** The transitions of the pools of the path, root first. */
     transitionLayers: (id: number): TransitionLayer[] =>
@@ -57,7 +57,7 @@ export async function openPools(deps: { readonly snapshots: Pick<Snapshots, 'ope
       for (const id of ids) if (!found.has(id)) throw new AppError('PoolNotFound', { _id: id })
     },
 
-    /** When a user or group goes: its pools belong to `to`, and it is the contact of none. */
+    /** Before a user or group is deleted: its pools get the owner `to`, and it is removed as contact. */
     async replacePerson(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
       if (await replacePerson(tx, kind, from, to)) await deps.bus.publish(tx, poolTopic)
     },

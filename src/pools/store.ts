@@ -34,12 +34,12 @@ function person(user: number | null, group: number | null): Person | null {
   return group === null ? null : `g${group}`
 }
 
-/** One writer of the tree at a time; readers, and saves that use a pool (`lockForUse`), go on. */
+/** Allows one writer of the tree at a time; readers, and saves that use a pool (`lockForUse`), go on. */
 export async function lockTree(tx: Tx): Promise<void> {
   await tx.query('lock table pool in share row exclusive mode', [], 'pools-lock-tree')
 }
 
-/** Keeps the pools from being deleted until the transaction ends; returns those that exist. */
+/** Keeps the pools from being deleted until the transaction ends; returns the existing ones. */
 export async function lockForUse(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
   const { rows } = await tx.query<{ id: number }>(
     'select id from pool where id = any($1) order by id for key share',
@@ -132,7 +132,7 @@ export function countPoolTags(tx: Tx, tagIds: readonly number[]): Promise<Map<nu
   )
 }
 
-/** How many grants on pools ask for each of the tags. */
+/** The number of grants on pools with conditions on each of the tags. */
 export function countGrantTags(tx: Tx, tagIds: readonly number[]): Promise<Map<number, number>> {
   return countTags(
     tx,
@@ -159,7 +159,7 @@ export async function removePoolTags(tx: Tx, tagIds: readonly number[]): Promise
   )
 }
 
-/** Pools of a user or group that goes belong to another; it is the contact of none. Returns whether any changed. */
+/** Replaces a deleted user or group as owner of pools, and removes it as contact. Returns whether any pool changed. */
 export async function replacePerson(tx: Queryable, kind: 'user' | 'group', from: number, to: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update pool set version = version + 1, updated_at = now(),
@@ -171,7 +171,7 @@ export async function replacePerson(tx: Queryable, kind: 'user' | 'group', from:
   return rowCount > 0
 }
 
-/** How many pools name the mapping. */
+/** The number of pools that refer to the mapping. */
 export async function countMapping(tx: Tx, id: number): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::int as count from pool where exists (
@@ -181,7 +181,7 @@ export async function countMapping(tx: Tx, id: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** They name none from then on. */
+/** Removes the references of pools to the mapping. */
 export async function removeMapping(tx: Tx, id: number): Promise<void> {
   await tx.query(
     `update pool set version = version + 1, updated_at = now(), settings = settings || n.none

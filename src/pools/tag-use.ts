@@ -3,7 +3,10 @@ import type { Tx } from '../platform/postgres/db.ts'
 import { poolTopic } from './snapshot.ts'
 import { countGrantTags, countPoolTags, removePoolTags } from './store.ts'
 
-/** Tags that pools set may be taken out with the tag; a grant that asks for a tag would widen, so it keeps the tag. */
+/**
+ * Settings of pools for a tag may be removed together with the tag. A grant with a condition on a tag prevents its deletion,
+ * because without the condition the grant would give more.
+ */
 export function poolTagUses(bus: Pick<Bus, 'publish'>) {
   return [
     {

@@ -1,4 +1,4 @@
-/** The tree of pools: building it, asking it, refusing what is none. */
+/** The tree of pools: building it, reading it, and refusing invalid trees. */
 import { AppError } from '../platform/errors.ts'
 import { ByName } from '../platform/values/text.ts'
 import type { Pool, PoolSnapshot, StandardMasks, StoredPool } from './model.ts'
@@ -30,7 +30,7 @@ export function buildSnapshot(stored: readonly StoredPool[]): PoolSnapshot {
   return Object.assign(byId, { byReference: new ByName(named), root })
 }
 
-/** The same object where nothing differs: whoever goes through many pools tells them apart by it. */
+/** Returns the same object where nothing differs: callers that process many pools compare them by identity. */
 function masksBelow(above: StandardMasks | undefined, own: StandardMasks): StandardMasks {
   return above && Object.keys(own).length === 0 ? above : { ...above, ...own }
 }
@@ -46,7 +46,7 @@ export function subtree(snapshot: PoolSnapshot, id: number): Pool[] {
   return pools
 }
 
-/** A pool that is about to get a place; `place` is where the request says so. */
+/** A pool that is about to get a parent; `place` is the path in the request. */
 export interface Placed {
   readonly id: number
   readonly parentId: number | null

@@ -6,9 +6,9 @@ import type { FilenameTemplates } from './model.ts'
 /**
  * Templates for the names of files that are downloaded or exported: text with replacements `%name%`, for example
  * `%_system_object_id% - %artwork.title.de-DE%.%_asset.extension%`. A replacement is a system field, a column
- * (`<objecttype>.<column>`), or the standard of a linked object (`<objecttype>.<column>._standard.1.text`); localised
- * texts take a language at the end, else it is that of the template or of the caller. A template that is given without
- * a language is kept under `und`.
+ * (`<objecttype>.<column>`), or the standard of a linked object (`<objecttype>.<column>._standard.1.text`). Localised texts may
+ * have a language at the end; without it, the language of the template or of the caller is used. A template that is given without a
+ * language is stored under `und`.
  */
 
 const localizedSystemFields = [
@@ -45,7 +45,7 @@ const plainTypes: ReadonlySet<ColumnType> = new Set([
   'daterange',
 ])
 const language = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
-/** A percent sign that does not begin a name stands for itself. */
+/** A percent sign that does not begin a name is a literal one. */
 export const replacement = /%([A-Za-z_][^%\s]*)%/g
 const maxLength = 1000
 
@@ -53,7 +53,7 @@ const maxLength = 1000
 export const everyField = 'default'
 
 /**
- * Reads `_export_asset_filenames`: one template, templates by language, or such by file field, or for all (`default`).
+ * Reads `_export_asset_filenames`: one template, or templates by language; either for all file fields (`default`), or by field.
  *
  * @throws {AppError} `UnknownField`, `UnsupportedFieldType`, `ServerGeneric`; each with `parameters.path`.
  */
@@ -75,7 +75,7 @@ export function readFilenameTemplates(value: unknown, path: string, table: Table
   )
 }
 
-/** Files have their names from their own object type, so links to other objects have none. */
+/** The names of files come from their own object type, so links to other objects have no templates. */
 function checkKey(key: string, path: string, table: Table): void {
   if (key === everyField || fileField(table, key)) return
   const column = table.columns.find(({ fullName, name }) => fullName === key || name === key)
@@ -102,7 +102,7 @@ function readLanguages(value: unknown, path: string, table: Table): Localized {
 }
 
 /**
- * A template for files of several object types: each replacement must be known to one of them; to others it says nothing.
+ * A template for files of several object types: each replacement must exist in one of them; for the others it is empty.
  * @throws {AppError} `UnknownField`, `UnsupportedFieldType`, `ServerGeneric`
  */
 export function checkFilenameTemplate(template: string, path: string, tables: readonly Table[]): void {
@@ -165,7 +165,7 @@ function isLocalized(name: string, fields: readonly string[]): boolean {
   )
 }
 
-/** `_filename_replacements`: what templates can use, in alphabetical order, for each file field. */
+/** `_filename_replacements`: the replacements for templates, in alphabetical order, for each file field. */
 export function filenameReplacements(table: Table, languages: readonly string[]): Record<string, string[]> {
   const files = fileFields(table)
   if (files.length === 0) return {}

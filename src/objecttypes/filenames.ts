@@ -21,12 +21,12 @@ export function replacementsOf(template: string): string[] {
   return [...template.matchAll(replacement)].map(([, name = '']) => name)
 }
 
-/** What has no value is left out. */
+/** Fills in the replacements. One without a value becomes empty. */
 export function fillTemplate(template: string, valueFor: (name: string) => string): string {
   return template.replaceAll(replacement, (_, name: string) => valueFor(name))
 }
 
-/** The text in the first of the languages that has one, else in any; empty where there is none. */
+/** The text in the first of the languages that has one, else in any; empty if there is none. */
 export function textIn(texts: Localized, languages: readonly string[]): string {
   const language = bestLanguage(texts, languages)
   return language === undefined ? '' : (texts[language] ?? '')

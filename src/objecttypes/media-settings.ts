@@ -7,13 +7,13 @@ import { cancelButton, type Task } from '../platform/values/tasks.ts'
 import { assertStorable } from '../platform/values/text.ts'
 import type { JanitorPolicy } from './model.ts'
 
-/** Readers of the settings that files and janitors act on. Each takes the value as sent and its place for errors. */
+/** Readers of the settings that files and janitors use. Each takes the value as sent, and its path for errors. */
 
 type Fields = Record<string, unknown>
 
 const gravities = ['nw', 'n', 'ne', 'w', 'c', 'e', 'sw', 's', 'se', '']
 
-/** How images are marked. */
+/** The watermark of images. */
 export function readWatermark(value: unknown, path: string): Fields {
   const sent = record(value, path)
   const { image, gravity, dissolve, size, tile } = sent
@@ -28,7 +28,7 @@ export function readWatermark(value: unknown, path: string): Fields {
   if (image !== undefined && image !== null && !isCount(record(image, `${path}.image`)._id)) {
     throw wrong(`${path}.image._id`, record(image, path)._id, 'the id of a file')
   }
-  // Of the file it is kept which one it is: what else was sent may have come from its record.
+  // Only the id of the file is stored: other members may have been copied from its record.
   const chosen = image ? { image: { _id: (image as Fields)._id } } : image === null ? { image } : {}
   return { ...defined({ gravity, dissolve, size, tile }), ...chosen }
 }
@@ -39,19 +39,19 @@ function defined(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-/** The file whose picture a watermark is; null: none is said. */
+/** The file with the picture of a watermark; null: there is none. */
 function watermarkImage(watermark: Fields | undefined): number | null {
   const image = watermark?.image as { readonly _id: number } | null | undefined
   return image?._id ?? null
 }
 
-/** What the keepers of files are told of a save of watermarks and captions. */
+/** The functions of the files capability for saves of watermarks and captions. */
 export interface MarkKeepers<Scope> {
-  /** Whether there are renditions that bear what has changed. */
+  /** Whether there are renditions with a changed watermark or caption. */
   concerned(tx: Tx, scope: Scope): Promise<boolean>
-  /** Makes them anew, after the save. */
+  /** Creates them again, after the save. */
   renew(tx: Tx, actor: Actor): Promise<unknown>
-  /** The pictures of watermarks stay. @throws {AppError} when one cannot be. */
+  /** Registers pictures of watermarks as used, so that they are kept. @throws {AppError} when the actor may not use one. */
   hold(tx: Tx, actor: Actor, held: readonly HeldImages[]): Promise<void>
 }
 
@@ -60,7 +60,7 @@ interface HeldImages {
   readonly files: readonly { readonly id: number; readonly path: string; readonly known: boolean }[]
 }
 
-/** The picture of a watermark as it is from now on. */
+/** The picture of a watermark after the save. */
 export function heldImages(
   holder: HeldImages['holder'],
   watermarks: { readonly before: Fields | undefined; readonly after: Fields | undefined },
@@ -71,7 +71,7 @@ export function heldImages(
   return { holder, files: id === null ? [] : [{ id, path: `${path}.watermark.image._id`, known }] }
 }
 
-/** What is asked when a save changes what renditions bear. */
+/** The question when a save changes watermarks or captions of renditions. */
 export function renditionsTask(): Task {
   return {
     title: 'Renditions',
@@ -85,7 +85,7 @@ export function renditionsTask(): Task {
   }
 }
 
-/** Texts on images, by the file field that holds the image: one of `table`, or (null) of any object type. */
+/** Texts on images, by the file field of the image: a field of `table`, or (null) of any object type. */
 export function readCaption(value: unknown, path: string, table: Table | null): Fields {
   const sent = record(value, path)
   for (const [name, each] of Object.entries(sent)) {
@@ -116,14 +116,14 @@ export function fileField(table: Table, name: string): Column | undefined {
   )
 }
 
-/** File fields of an object type and its nested tables; those of reverse objects are theirs. */
+/** File fields of an object type and its nested tables. Reverse objects have their own file fields. */
 export function fileFields(table: Table): Column[] {
   return [...table.columns.filter((column) => column.type === 'eas'), ...table.nested.flatMap(fileFields)]
 }
 
 /**
- * What is cleaned up and when. Days after which something is deleted for good start at 1, so that a slip cannot delete
- * what was put into the trash a moment ago.
+ * The deletion of old data and its periods. Periods before a final deletion are at least 1 day, so that a mistake cannot delete
+ * objects that were just moved to the trash.
  */
 export function readJanitorPolicy(value: unknown, path: string): JanitorPolicy {
   const sent = record(value, path)
@@ -155,7 +155,7 @@ function block(sent: Fields, name: string, path: string): Block | null {
     : { fields: record(value, `${path}.${name}`), path: `${path}.${name}` }
 }
 
-/** The first of the names that is said; null: no bound. */
+/** The first of the members that is set; null: no limit. */
 function bound({ fields, path }: Block, names: readonly string[], least: number): number | null {
   const name = names.find((candidate) => fields[candidate] !== undefined && fields[candidate] !== null)
   if (name === undefined) return null
@@ -187,7 +187,7 @@ interface Captioned {
   readonly caption_set_by?: number
 }
 
-/** A caption tells what whoever has set it may read: whoever changes it has set it. */
+/** A caption shows data with the read rights of its setter: the user who last changed it. */
 export function withCaptionSetter<T extends Captioned>(previous: Captioned, next: T, userId: number): T {
   const { caption_set_by: _, ...settings } = next
   if (next.caption === undefined) return settings as T

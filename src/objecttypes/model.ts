@@ -3,7 +3,7 @@ import type { Tx } from '../platform/postgres/db.ts'
 import type { Person, StoredGrant } from '../rights/service.ts'
 import type { Transition } from '../transitions/model.ts'
 
-/** What an object type says about one tag; absent is as the tag says itself. */
+/** The settings of an object type for one tag; absent members are those of the tag itself. */
 export interface ObjecttypeTag {
   readonly id: number
   readonly enabled?: boolean
@@ -14,8 +14,8 @@ export interface ObjecttypeTag {
 export type FilenameTemplates = Readonly<Record<string, Localized>>
 
 /**
- * Settings of an object type: what administrators change without a commit of the datamodel. Stored in wire spelling
- * where nobody but clients reads it.
+ * Settings of an object type, which administrators change without a commit of the datamodel. Members that only clients read are
+ * stored in wire spelling.
  */
 export interface ObjecttypeSettings {
   /** Mask ids in order of preference, the first is the default; null: no preference. */
@@ -26,14 +26,14 @@ export interface ObjecttypeSettings {
   readonly privateTransitions: boolean
   readonly transitions: readonly Transition[]
   readonly exportAssetFilenames: FilenameTemplates
-  /** Mask id (as text) to the tag filter of objects that are shown in the mask. */
+  /** Mask id (as text) with the tag filter of objects that are shown in the mask. */
   readonly maskfilters: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly columnfilters: readonly Readonly<Record<string, unknown>>[]
   readonly contact: Person | null
   readonly fields: ObjecttypeFields
 }
 
-/** The plain members of the `objecttype` block; absent is not set. */
+/** The plain members of the `objecttype` block; absent: not set. */
 export interface ObjecttypeFields {
   readonly mapping_image_export?: string | number
   readonly mapping_image_import?: string | number
@@ -47,14 +47,14 @@ export interface ObjecttypeFields {
   readonly custom_data?: Readonly<Record<string, unknown>>
   readonly watermark?: Readonly<Record<string, unknown>>
   readonly caption?: Readonly<Record<string, unknown>>
-  /** The user who has set the caption; absent: root, as before that was known. */
+  /** The user who has set the caption; absent: root, because older releases did not record it. */
   readonly caption_set_by?: number
   readonly janitor_policy?: JanitorPolicy
 }
 
 /**
- * What is shown of an object type that says nothing of a mapping, and holds: metadata come in by the mapping of the service
- * itself, nothing is written.
+ * The mappings of an object type without settings for them, as shown and in effect: metadata are imported by the built-in mapping,
+ * nothing is written.
  */
 export const shownMappings = {
   mapping_image_export: 'none',
@@ -62,19 +62,19 @@ export const shownMappings = {
   mapping_dc_export: 'none',
 } as const
 
-/** That settings may name mappings, which are the business of another capability. @throws {AppError} */
+/** Checks the mappings that settings refer to. Another capability provides it. @throws {AppError} */
 export type RequireMappings = (
   tx: Tx,
   named: readonly {
     readonly id: number
     readonly use: 'exiftool_import' | 'exiftool_export' | 'dc_export'
-    /** Id of the object type that it is to be for. */
+    /** Id of the object type that uses it. */
     readonly table?: number
     readonly path: string
   }[],
 ) => Promise<void>
 
-/** Bounds after which something may go; null: it stays. */
+/** Limits after which data may be deleted; null: it stays. */
 export interface JanitorPolicy {
   readonly file_link_delete?: {
     readonly keep_days_history_versions: number | null
@@ -90,7 +90,7 @@ export interface StoredObjecttype {
   readonly settings: ObjecttypeSettings
 }
 
-/** An object type that nobody has set anything for. */
+/** The settings of an object type for which nothing was set. */
 export const defaultSettings: ObjecttypeSettings = {
   standardMasks: null,
   acl: [],

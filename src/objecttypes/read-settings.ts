@@ -7,7 +7,7 @@ import { readCaption, readJanitorPolicy, readWatermark, record, wrong } from './
 import type { ObjecttypeFields, ObjecttypeSettings, ObjecttypeTag } from './model.ts'
 import type { ObjecttypeInput } from './schema.ts'
 
-/** One descriptor of a request with what it is about. */
+/** One descriptor of a request, with its object type and stored settings. */
 export interface Work {
   readonly input: ObjecttypeInput
   readonly table: Table
@@ -16,10 +16,10 @@ export interface Work {
   readonly place: string
 }
 
-/** Settings that are read here; grants, transitions and the contact are read by the capabilities that know them. */
+/** Settings that are read here. Grants, transitions and the contact are read by their capabilities. */
 export type OwnSettings = Omit<ObjecttypeSettings, 'acl' | 'transitions' | 'contact'>
 
-/** The settings after a save, as far as they are read here. Absent members keep their value, `null` clears. */
+/** The settings after a save, as far as they are read here. Absent members keep their value, `null` clears them. */
 export function readSettings(work: Work, model: Model): OwnSettings {
   const { input, stored, table, place } = work
   return {
@@ -51,7 +51,7 @@ function readStandardMasks({ input, stored, table, place }: Work, model: Model):
   return [...new Set(masks)]
 }
 
-/** `_tags`, or `tags` as the specification writes it; both are the same list. */
+/** `_tags`, or `tags` as in the specification; both are the same list. */
 export function eitherName(work: Work, own: '_tags' | '_transitions', other: 'tags' | 'transitions'): unknown {
   const [first, second] = [work.input[own], work.input[other]]
   if (first !== undefined && second !== undefined && !isDeepStrictEqual(first, second)) {
@@ -81,7 +81,7 @@ function readTags(work: Work): readonly ObjecttypeTag[] {
 
 const filterSlots = ['all', 'any', 'not', 'changed']
 
-/** By mask id: the tag filter of the objects that are shown in the mask. */
+/** The tag filter of the objects that are shown in the mask, by mask id. */
 function readMaskfilters({ input, stored, table, place }: Work, model: Model): ObjecttypeSettings['maskfilters'] {
   if (input._maskfilters === undefined) return stored.maskfilters
   for (const [mask, filter] of Object.entries(input._maskfilters ?? {})) {
@@ -101,14 +101,14 @@ function readMaskfilters({ input, stored, table, place }: Work, model: Model): O
   return (input._maskfilters ?? {}) as ObjecttypeSettings['maskfilters']
 }
 
-/** Filters of linked objects, for front ends: kept as sent. */
+/** Filters of linked objects, for front ends: stored as sent. */
 function readColumnfilters({ input, stored, place }: Work): ObjecttypeSettings['columnfilters'] {
   if (input._columnfilters === undefined) return stored.columnfilters
   assertStorable(input._columnfilters, `${place}._columnfilters`)
   return (input._columnfilters ?? []) as ObjecttypeSettings['columnfilters']
 }
 
-/** All tags that a request names, with the path of each, so that their existence can be checked at once. */
+/** All tags in a request, with the path of each, so that their existence can be checked with one statement. */
 export function tagIdsOf({ input, place }: Work, settings: OwnSettings): Map<number, string> {
   const ids = new Map<number, string>()
   if (input._tags !== undefined || input.tags !== undefined) {

@@ -7,7 +7,7 @@ import type { ObjecttypeOutput } from './schema.ts'
 
 type Wire = Readonly<Record<string, unknown>>
 
-/** What is rendered by others, in the order of the object types; `null` for what the caller may not see. */
+/** The parts that other capabilities render, in the order of the object types; `null` for parts that the caller may not see. */
 export interface RenderParts {
   readonly names: WhoNames
   readonly acls: readonly (readonly RightApi[])[] | null

@@ -35,7 +35,7 @@ export interface SaveContext {
   readonly requireMappings: RequireMappings
 }
 
-/** Checks a request as a whole and gives what is to be written, and what was; transitions log their own changes. */
+/** Checks a request as a whole; returns the new settings and the stored ones. Transitions log their own changes. */
 export async function saveAll(
   context: SaveContext,
   inputs: readonly ObjecttypeInput[],
@@ -64,7 +64,7 @@ export async function saveAll(
   return { objecttypes, before: works.map(({ stored }) => stored) }
 }
 
-/** Settings that give somebody a right, by themselves or with the grants that there are. */
+/** Settings that give rights, by themselves or together with existing grants. */
 const giving = [
   ['standardMasks', '_standard_masks'],
   ['maskfilters', '_maskfilters'],
@@ -75,8 +75,8 @@ const giving = [
 ] as const satisfies readonly (readonly [keyof ObjecttypeSettings, string])[]
 
 /**
- * Objects in pools get their rights from the pools, so what object types say of them takes the right to give them there. To
- * objects without pools the object type itself gives the rights.
+ * Objects in pools get their rights from the pools, so settings of their object types that give rights require the right to give
+ * them anywhere. Objects without pools get their rights from the object type itself.
  */
 async function requireGiving(
   { actor, rights }: SaveContext,
@@ -93,7 +93,7 @@ async function requireGiving(
   }
 }
 
-/** Which object types are meant; each once, in its next version. */
+/** The object types of the request, each once, in their next versions. */
 async function identify({ tx, model }: SaveContext, inputs: readonly ObjecttypeInput[]): Promise<Work[]> {
   const stored = await store.lockObjecttypes(
     tx,
@@ -142,8 +142,8 @@ const mappingUses = {
 const mappingNames = Object.keys(mappingUses) as (keyof typeof mappingUses)[]
 
 /**
- * `none` or the id of a mapping (OTAPI-007) that is for this object type; what is stored may be sent back. Recipes only beside
- * a real mapping for imports (OTAPI-008).
+ * Each value must be `none` or the id of a mapping (OTAPI-007) for this object type; the stored value may be sent back. Recipes are
+ * allowed only together with a mapping for imports (OTAPI-008).
  */
 async function requireMappings({ tx, requireMappings }: SaveContext, works: readonly Work[], settings: Settings) {
   const named = works.flatMap(({ input, stored, table, place }) =>

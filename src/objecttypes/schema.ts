@@ -17,7 +17,7 @@ function optional<T extends Parameters<typeof Type.Union>[0][number]>(type: T) {
   return Type.Optional(Type.Union([type, Type.Null()]))
 }
 
-/** What renditions bear; see read-settings. */
+/** The watermark of renditions; see media-settings.ts. */
 export const Watermark = Type.Object(
   {
     image: optional(Type.Object({ _id: Id }, { ...open, description: 'A picture; null: no watermark.' })),
@@ -42,7 +42,7 @@ const TagSetting = Type.Object(
   { ...open, title: 'TagSetting' },
 )
 
-/** A descriptor as sent: what is absent keeps its stored value, `null` clears it. */
+/** A descriptor as sent: absent members keep their stored value, `null` clears them. */
 export const ObjecttypeInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('objecttype')),

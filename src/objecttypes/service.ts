@@ -1,6 +1,6 @@
 /**
- * Settings of object types: what administrators change without committing a datamodel. Saving takes effect at once, in
- * all processes.
+ * Settings of object types, which administrators change without committing a datamodel. A save takes effect at once, in all
+ * processes.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -45,13 +45,13 @@ export interface ObjecttypeDeps {
   objecttypes: KeptObjecttypes
   tags: KeptTags
   transitions: Pick<TransitionService, 'validateLists' | 'renderLists'>
-  /** How many files objects of a type have, and how large they are. */
+  /** The number and size of the files in objects of a type. */
   fileFigures: (from: Queryable, scope: { objecttype: number }) => Promise<FileStats>
   /** Data languages of the instance. */
   languages: () => readonly string[]
   marks: MarkKeepers<{ readonly objecttypes: readonly number[] }>
   requireMappings: RequireMappings
-  /** Grants of collections that would say too much then. @throws {Unconfirmed} */
+  /** Checks grants of collections that would then give too much. @throws {Unconfirmed} */
   shares: {
     settle(tx: Tx, actor: Actor, changed: Partial<ContainerGrants>, options: ShareOptions): Promise<void>
   }
@@ -68,7 +68,7 @@ export const manageObjecttypes: NeededRight = { name: 'system.objecttypemanager'
 export function createObjecttypeService(deps: ObjecttypeDeps) {
   const { db, events, rights, datamodel, objecttypes: kept, tags, transitions, marks } = deps
 
-  /** `_compiled_tags` tell where what they say comes from. */
+  /** `_compiled_tags` contain the origin of their settings. */
   function renderTags(actor: Actor, table: Table, settings: ObjecttypeSettings) {
     const layers = [kept.tagLayer(table.id)]
     const { own, compiled } = renderTagLayers(tags.snapshot(), layers, tagCaller(actor), Date.now())
@@ -109,7 +109,10 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
   return {
     cacheId,
 
-    /** All object types in the order of their ids; what needs `system.objecttypemanager` only for those who have it. */
+    /**
+     * All object types in the order of their ids. Members that require `system.objecttypemanager` are only for callers with this
+     * right.
+     */
     list(actor: Actor, { short }: { short: boolean }): Promise<ObjecttypeOutput[]> {
       const tables = [...datamodel.current().objecttypes.values()].sort((a, b) => a.id - b.id)
       return render(actor, tables, short)
@@ -127,8 +130,8 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
     },
 
     /**
-     * Saves the settings of several object types, all or none. Where watermarks or captions of files change, `confirm` says
-     * whether renditions are made anew; without it that is asked, and nothing is saved.
+     * Saves the settings of several object types, all or none. If watermarks or captions of files change, `confirm` decides whether
+     * renditions are created again; without it the caller is asked, and nothing is saved.
      */
     async save(
       actor: Actor,
@@ -185,7 +188,7 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       return { kind: 'done', objecttypes: await render(actor, tables, false), cacheId: cacheId() }
     },
 
-    /** Where object types name mappings: with the mapping the name goes. */
+    /** The references of object types to mappings. They are removed with the mapping. */
     mappingUse: {
       name: 'object types',
       count: store.countMapping,
@@ -195,7 +198,9 @@ export function createObjecttypeService(deps: ObjecttypeDeps) {
       },
     },
 
-    /** Where tags are used by object types: settings go with the tag, a grant that asks for it keeps it. */
+    /**
+     * The use of tags by object types. Settings are removed with the tag; a grant with a condition on a tag prevents its deletion.
+     */
     tagUses: [
       {
         context: 'objecttype_tag',

@@ -38,7 +38,7 @@ export async function writeObjecttypes(tx: Tx, objecttypes: readonly StoredObjec
   )
 }
 
-/** How many object types set something for each of the tags. */
+/** The number of object types with settings for each of the tags. */
 export async function countTags(db: Queryable, tagIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
   const { rows } = await db.query<{ id: number; count: number }>(
     `select (t->>'id')::int as id, count(*)::int as count
@@ -49,7 +49,7 @@ export async function countTags(db: Queryable, tagIds: readonly number[]): Promi
   return new Map(rows.map((row) => [row.id, row.count]))
 }
 
-/** How many grants of object types ask for each of the tags. */
+/** The number of grants of object types with conditions on each of the tags. */
 export async function countGrantTags(db: Queryable, tagIds: readonly number[]): Promise<ReadonlyMap<number, number>> {
   const { rows } = await db.query<{ id: number; count: number }>(
     `select id.value::int as id, count(*)::int as count
@@ -61,7 +61,7 @@ export async function countGrantTags(db: Queryable, tagIds: readonly number[]): 
   return new Map(rows.map((row) => [row.id, row.count]))
 }
 
-/** Takes the tags out of the settings of object types. */
+/** Removes the tags from the settings of object types. */
 export async function removeTags(tx: Tx, tagIds: readonly number[]): Promise<void> {
   await tx.query(
     `update objecttype set version = version + 1, settings = jsonb_set(settings, '{tags}', (
@@ -73,7 +73,7 @@ export async function removeTags(tx: Tx, tagIds: readonly number[]): Promise<voi
   )
 }
 
-/** How many object types name the mapping. */
+/** The number of object types that refer to the mapping. */
 export async function countMapping(tx: Tx, id: number): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::int as count from objecttype where exists (
@@ -83,7 +83,7 @@ export async function countMapping(tx: Tx, id: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** They name none from then on. */
+/** Removes the references of object types to the mapping. */
 export async function removeMapping(tx: Tx, id: number): Promise<void> {
   await tx.query(
     `update objecttype set version = version + 1, settings = jsonb_set(settings, '{fields}', (settings -> 'fields') || n.none)

@@ -3,10 +3,10 @@ import type { Localized, Message } from './model.ts'
 import type { MessageInput } from './schema.ts'
 import type { MessageRow } from './store.ts'
 
-/** What a message says of itself; whom it is for is looked up by the service. */
+/** The content of a message; the service looks up its recipients. */
 export type MessageDraft = Omit<MessageRow, 'id' | 'version' | 'for_everybody'>
 
-/** Applies the input to the stored message, or to nothing. @throws {AppError} naming what is wrong */
+/** Applies the input to the stored message, or to an empty one. @throws {AppError} with the path and the reason */
 export function draftMessage({ message }: MessageInput, stored: Message | null, path: string): MessageDraft {
   const title = textsOf(message.title, stored?.title)
   const text = textsOf(message.message, stored?.message)
@@ -54,7 +54,7 @@ function flagOf(given: boolean | null | undefined, stored = false): boolean {
 
 type Moment = { value?: string | null } | null | undefined
 
-/** Whole seconds; without a zone it is UTC. */
+/** Whole seconds; a value without a zone is UTC. */
 function momentOf(given: Moment, stored: Date | null = null, path = ''): Date | null {
   if (given === undefined) return stored
   const value = given?.value

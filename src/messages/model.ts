@@ -7,9 +7,9 @@ export interface Message {
   readonly reference: string | null
   readonly title: Localized
   readonly message: Localized
-  /** What its reader has to agree to; empty: nothing. */
+  /** The text that readers must agree to; empty: there is none. */
   readonly confirmation: Localized
-  /** Where a front end shows it; null: it is shown at sign-in. */
+  /** The place where a front end shows it; null: it is shown at sign-in. */
   readonly webfrontendType: string | null
   readonly webfrontendProps: Readonly<Record<string, string>>
   readonly confirmEveryVersion: boolean
@@ -17,32 +17,32 @@ export interface Message {
   readonly clientIds: readonly string[]
   readonly startTime: Date | null
   readonly endTime: Date | null
-  /** Groups that it is addressed to; null: everybody. */
+  /** The groups that it is addressed to; null: all readers. */
   readonly groupIds: readonly number[] | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** Who reads messages, and with which client. */
+/** A reader of messages, with its client. */
 export interface Reader {
-  /** Null: nobody has signed in. */
+  /** Null: not signed in. */
   readonly userId: number | null
   readonly groupIds: readonly number[]
   readonly clientId: string | null
 }
 
-/** A message for somebody. */
+/** A message in the view of one reader. */
 export interface OwnMessage extends Message {
-  /** Agreed to, or seen where it asks for nothing; in this version where every version counts. */
+  /** Whether the reader has agreed to it, or has seen it if it requires no agreement; in this version if every version counts. */
   readonly confirmed: boolean
 }
 
-/** Whether its reader has to agree before going on. */
+/** Whether its reader must agree before going on. */
 export function asks(message: Message): boolean {
   return Object.keys(message.confirmation).length > 0
 }
 
-/** Whether it is to be shown (again): what asks, until it is confirmed; the rest once, or always. */
+/** Whether it must be shown (again): until the agreement, if it requires one; otherwise once, or always. */
 export function isOpen(message: OwnMessage): boolean {
   return !message.confirmed || (message.showAlways && !asks(message))
 }

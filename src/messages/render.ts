@@ -2,7 +2,7 @@ import type { PrincipalNames } from '../people/service.ts'
 import type { Message, OwnMessage } from './model.ts'
 import type { MessageOutput, OwnMessageOutput } from './schema.ts'
 
-/** As those who manage messages see it. */
+/** A message for users who manage messages. */
 export function renderMessage(message: Message, names: PrincipalNames): MessageOutput {
   return {
     _basetype: 'message',
@@ -17,7 +17,7 @@ export function renderMessage(message: Message, names: PrincipalNames): MessageO
   }
 }
 
-/** As its readers see it: to whom else it is addressed is not their business. */
+/** A message for its readers: other recipients are not disclosed. */
 export function renderOwnMessage(message: OwnMessage): OwnMessageOutput {
   return { _basetype: 'message', message: fieldsOf(message), _confirmed: message.confirmed, ...timesOf(message) }
 }

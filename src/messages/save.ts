@@ -66,7 +66,7 @@ export function messageEvent(
   return { type, actor, basetype: 'message', schema: 'BASE', objectId: id, objectVersion: version, info }
 }
 
-/** Finds and locks what is to be updated: what names a stored one by id or reference. */
+/** Finds and locks the messages to be updated, by id or reference. */
 async function loadStored(
   deps: MessageDependencies,
   actor: Actor,
@@ -101,7 +101,10 @@ async function loadStored(
   })
 }
 
-/** Groups of each message, null for everybody; a group that the actor may not read is not found, unless it stands there. */
+/**
+ * Groups of each message; null: for everybody. A group that the actor may not read is not found, unless the stored message already
+ * has it.
+ */
 async function addressees(actor: Actor, items: readonly Item[], tx: Tx): Promise<(readonly number[] | null)[]> {
   const named = items.map(({ input, path }) =>
     (input._groups ?? []).map((entry, index): Reference => {

@@ -1,6 +1,6 @@
 /**
- * Messages of administrators to the members of groups: what people agree to or read at sign-in, and what front ends show.
- * A *reader* is somebody with groups and a client; a *confirmation* notes which version somebody has agreed to.
+ * Messages of administrators to the members of groups: texts that users must accept or read at sign-in, and texts that front ends
+ * show. A *reader* is a user or guest with groups and a client; a *confirmation* records the version that a user has agreed to.
  */
 import { anybodyGroupIds } from '../people/model.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -44,7 +44,7 @@ export function createMessageService(deps: MessageDependencies) {
       return render(actor, messages)
     },
 
-    /** For searches: who manages messages finds all of them. */
+    /** For searches: managers of messages find all of them. */
     records: {
       access(actor: Actor) {
         requireRight(actor, manageMessages)
@@ -78,14 +78,14 @@ export function createMessageService(deps: MessageDependencies) {
       })
     },
 
-    /** What is for the caller now; nobody counts as a guest. */
+    /** The current messages for the caller; a caller without a token counts as a guest. */
     async own(actor: Actor | null): Promise<OwnMessageOutput[]> {
       return (await store.messagesFor(db, readerOf(actor))).map(renderOwnMessage)
     },
 
     /**
-     * Notes that the caller has agreed to a message, or has seen it, in the version that was read.
-     * @throws {AppError} `MessageNotFound` when it is not for the caller, `VersionMismatch` when it is another one now.
+     * Records that the caller has agreed to a message, or has seen it, in the version that was read.
+     * @throws {AppError} `MessageNotFound` when it is not for the caller, `VersionMismatch` when it has changed since.
      */
     async confirm(actor: Actor, id: number, version: number): Promise<void> {
       const [message] = await store.messagesFor(db, readerOf(actor), { id })
@@ -94,16 +94,16 @@ export function createMessageService(deps: MessageDependencies) {
       await store.confirmMessages(db, actor.userId, [{ id, version }])
     },
 
-    /** What somebody who signs in has to read first, by id. */
+    /** The messages that a user must read first at sign-in, by id. */
     async pending(reader: Reader): Promise<OwnMessage[]> {
       return (await store.messagesFor(db, reader, { atSignIn: true })).filter(isOpen)
     },
 
-    /** Notes what somebody has agreed to or seen at sign-in, in the versions that were shown. */
+    /** Records the messages that a user has agreed to or seen at sign-in, in the versions that were shown. */
     confirmed: (userId: number, messages: readonly { id: number; version: number }[]): Promise<number> =>
       store.confirmMessages(db, userId, messages),
 
-    /** Those of the messages whose text a caller may know, addressed to it or managed by it; for any number of callers. */
+    /** Gives for each caller the messages whose text it may know: messages that are addressed to it, or all for managers. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const found = await store.addresseesOf(db, ids)
       return (actor) => {
@@ -113,7 +113,7 @@ export function createMessageService(deps: MessageDependencies) {
       }
     },
 
-    /** A group is going: what was for its members alone must not become one for everybody. */
+    /** A group is being deleted: messages for its members alone must not become messages for everybody. */
     replaceGroup: (tx: Tx, from: number, to: number): Promise<void> => store.readdress(tx, from, to),
   }
 }

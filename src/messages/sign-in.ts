@@ -15,7 +15,7 @@ export interface SignInDependencies {
   actorOfUser(userId: number, remoteAddr: string): Promise<Actor | null>
 }
 
-/** The step of those who have messages to read or to agree to before they go on (OAUTH-009). */
+/** The step of users who have messages to read or to agree to before they go on (OAUTH-009). */
 export function messagePart({ db, messages, actorOfUser }: SignInDependencies): LoginPart {
   async function pendingOf(login: Login): Promise<{ actor: Actor; pending: readonly OwnMessage[] }> {
     const actor = login.userId === null ? null : await actorOfUser(login.userId, login.remoteAddr)
@@ -66,7 +66,7 @@ export function messagePart({ db, messages, actorOfUser }: SignInDependencies): 
             })
           }
           const { actor, pending } = await pendingOf(login)
-          // Nobody agrees to what was not shown: another version, or one that has come since.
+          // An agreement counts only for texts that were shown: not for another version, and not for a new message.
           const unseen = pending.filter(({ id, version }) => form.get(`version_${id}`) !== String(version))
           if (unseen.length > 0) return page(visit, login, pending, text('message.changed'))
           const open = pending.filter((message) => asks(message) && form.get(`agree_${message.id}`) !== '1')

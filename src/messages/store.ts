@@ -44,7 +44,7 @@ export async function findMessages(db: Queryable, ids: readonly number[]): Promi
   return rows
 }
 
-/** Locks those that are named by id or reference, lowest id first. */
+/** Locks the messages with these ids or references, lowest id first. */
 export async function lockMessages(tx: Tx, ids: readonly number[], references: readonly string[]): Promise<Message[]> {
   if (ids.length + references.length === 0) return []
   const { rows } = await tx.query<Message>(
@@ -54,19 +54,19 @@ export async function lockMessages(tx: Tx, ids: readonly number[], references: r
   return rows
 }
 
-/** What counts for the reader now: within its window, for one of the reader's groups, and for the reader's client. */
+/** SQL condition for the current messages of a reader: within their window, for one of the reader's groups, and for its client. */
 const forReader = `(m.start_time is null or m.start_time <= now()) and (m.end_time is null or m.end_time > now())
   and (m.for_everybody
     or exists (select from message_group g where g.message_id = m.id and g.group_id = any($1::bigint[])))
   and (m.client_ids = '{}' or $2 = any(m.client_ids))`
 
 export interface OwnFilter {
-  /** Only those shown at sign-in. */
+  /** Only messages that are shown at sign-in. */
   readonly atSignIn?: boolean
   readonly id?: number
 }
 
-/** The messages that are for the reader now, by id. */
+/** The current messages for the reader, by id. */
 export async function messagesFor(db: Queryable, reader: Reader, filter: OwnFilter = {}): Promise<OwnMessage[]> {
   const { rows } = await db.query<OwnMessage>(
     `select ${columns}, exists (select from message_confirmation c where c.user_id = $3 and c.message_id = m.id
@@ -80,7 +80,7 @@ export async function messagesFor(db: Queryable, reader: Reader, filter: OwnFilt
   return rows
 }
 
-/** To which groups the messages are addressed, at whatever time; null: to everybody. */
+/** The groups that the messages are addressed to, regardless of their window; null: everybody. */
 export async function addresseesOf(
   db: Queryable,
   ids: readonly number[],
@@ -103,7 +103,7 @@ export async function newMessageIds(tx: Tx, count: number): Promise<number[]> {
   return rows.map((row) => row.id)
 }
 
-/** Writes messages, new ones and stored ones, and whom they are addressed to. */
+/** Writes new and stored messages, with their recipients. */
 export async function writeMessages(
   tx: Tx,
   messages: readonly { row: MessageRow; groupIds: readonly number[] }[],
@@ -139,7 +139,7 @@ export async function writeMessages(
   )
 }
 
-/** What was for the members of `from` is for those of `to`. */
+/** Readdresses the messages for members of `from` to members of `to`. */
 export async function readdress(tx: Tx, from: number, to: number): Promise<void> {
   await tx.query(
     `insert into message_group (message_id, group_id)
@@ -153,7 +153,7 @@ export async function deleteMessage(tx: Tx, id: number): Promise<void> {
   await tx.query('delete from message where id = $1', [id])
 }
 
-/** Notes what somebody has confirmed; a version that has changed meanwhile is not noted. Returns how many were. */
+/** Records confirmations of a user; a message that has changed meanwhile is skipped. Returns the number of recorded ones. */
 export async function confirmMessages(
   db: Queryable,
   userId: number,

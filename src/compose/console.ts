@@ -29,7 +29,7 @@ interface ConsoleParts {
   readonly http: Pick<HttpApp, 'traffic'>
 }
 
-/** The console for administrators: it reads everything, and is read by nothing. */
+/** The console for administrators. It reads from all parts; no part depends on it. */
 export function composeConsole(parts: ConsoleParts): Console {
   const { given, ground, readers, people, workflow, plugins, objects, outlets, exports, upkeep, measures } = parts
   const { config, db } = given
@@ -49,7 +49,7 @@ export function composeConsole(parts: ConsoleParts): Console {
     search: objects.search,
     sessions: signIn.sessions,
     status: parts.system.status,
-    // Each has one run at a time, and says itself what has failed.
+    // Each janitor has one run at a time, and reports its failures itself.
     runJanitors() {
       const { search, emptyTrash, eventJanitor } = objects
       const janitors = [

@@ -22,7 +22,7 @@ import type { Workflow } from './workflow.ts'
 
 export type Exports = ReturnType<typeof composeExports>
 
-/** Exports: their records, their runs, and how the results get to people. */
+/** Exports: their records, their runs, and the delivery of their results. */
 export function composeExports(
   { config, db, log }: Given,
   { seal, jobs }: Ground,
@@ -130,7 +130,7 @@ export function composeExports(
     deliveries,
     mostArchives: config.quotaArchives,
     wake: runs.wake,
-    /** Begins what is due at a time. */
+    /** Starts the exports that are due at a time. */
     beginDue: schedules.run,
     clean: cleaning.run,
   }

@@ -8,7 +8,7 @@ import type { Workflow } from './workflow.ts'
 
 export type Folders = ReturnType<typeof composeFolders>
 
-/** Collections as folders: mounted, and dropped into. */
+/** Collections as folders: mounted drives, and the hotfolder. */
 export function composeFolders(
   { config, db, log }: Given,
   { baseConfig, languages }: Readers,

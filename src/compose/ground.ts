@@ -17,26 +17,29 @@ import { createSeal } from '../platform/secrets/seal.ts'
 import type { SearchIndex, SearchIndexOptions } from '../search/service.ts'
 import type { LoginPart, PasswordCost } from '../signin/service.ts'
 
-/** What a service is given, and what tests give it in place of the machine's. */
+/** The dependencies of a service. Tests replace some of them. */
 export interface Given {
   readonly config: Config
   readonly db: Db
   readonly log: Logger
   /** Version of ICU. */
   readonly icu?: string
-  /** What hashes of passwords cost, where it is not as usual. */
+  /** The cost of password hashes, if it is not the default. */
   readonly passwordCost?: PasswordCost
   /** Further steps of the sign-in on the pages. */
   readonly loginParts?: readonly LoginPart[]
-  /** Another index than the one in PostgreSQL, and who searches it. */
+  /** Another index instead of the one in PostgreSQL, with its search engine. */
   readonly searchIndex?: (options: SearchIndexOptions) => SearchIndex
-  /** Who is asked before a change of objects is written, in this order: asked at each change, so that they can be turned on. */
+  /**
+   * Callbacks before a change of objects is written, in this order. The list is read at each change, so callbacks can be switched
+   * on.
+   */
   readonly saveCallbacks?: () => readonly SaveCallback[]
 }
 
 export type Ground = Awaited<ReturnType<typeof composeGround>>
 
-/** What all capabilities stand on. `opened` collects what is to be closed. */
+/** The foundation of all capabilities. `opened` collects resources to be closed. */
 export async function composeGround({ config, db, log }: Given, opened: AsyncDisposableStack) {
   const bus = await createBus({ db, log })
   opened.defer(() => bus.close())
@@ -70,7 +73,7 @@ export async function composeGround({ config, db, log }: Given, opened: AsyncDis
       waitingOfCaller: config.quotaHeavyRequests,
     }),
     slowStatements,
-    /** Something for the index is committed. */
+    /** Raised when entries for the index are committed. */
     queued: createSignal(),
   }
 }

@@ -8,7 +8,7 @@ import type { Readers } from './readers.ts'
 
 export type Harvest = ReturnType<typeof composeHarvest>
 
-/** What harvesters get, with what keeps it up to date. */
+/** The records for harvesters, with the jobs that keep them up to date. */
 export function composeHarvest(
   { config, db, log }: Given,
   { seal, heavyRequests }: Ground,

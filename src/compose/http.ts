@@ -62,7 +62,7 @@ import type { Readers } from './readers.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { Workflow } from './workflow.ts'
 
-/** What is built on objects. */
+/** The parts that are built on objects. */
 type Built = Folders & Outlets & Harvest & Upkeep & { readonly exports: Exports }
 
 /** The HTTP interface of all capabilities, and the console, which is served on another port as well. */
@@ -120,7 +120,7 @@ export async function composeHttp(
     standstill,
     elsewhere: pageSurface(signIn.pages, api),
   })
-  // Requests see all changes that this process has heard of, without waiting for any of them later.
+  // Requests see all changes that this process has been notified of. The hook waits for them once, at the beginning of the request.
   http.addHook('onRequest', (_request, _reply, done) => {
     const changes = snapshots.whenCurrent()
     if (changes) changes.then(() => done(), done)

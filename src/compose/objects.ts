@@ -52,7 +52,7 @@ import type { Workflow } from './workflow.ts'
 
 export type Objects = Awaited<ReturnType<typeof composeObjects>>
 
-/** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as one may read it. */
+/** Objects: reading and saving, the index and search, transitions that run by themselves, and the log as callers may read it. */
 export async function composeObjects(
   { config, db, log, saveCallbacks = () => [] }: Given,
   { bus, memory, seal, jobs, pipelined, pages, heavyRequests, queued, snapshots }: Ground,
@@ -354,7 +354,7 @@ export async function composeObjects(
     ingest,
     uploadKeys: keys,
     metadataImport,
-    /** Purges what has been in the trash for long enough. */
+    /** Purges objects that have been in the trash for long enough. */
     emptyTrash: trashJanitor.run,
     eventJanitor,
     info: createObjectInfoService(objectDeps),

@@ -11,7 +11,7 @@ import type { Workflow } from './workflow.ts'
 
 export type Outlets = ReturnType<typeof composeOutlets>
 
-/** How objects leave: as documents, by links, and as records of what was published elsewhere. */
+/** The outputs of objects: documents, links, and records of publications elsewhere. */
 export function composeOutlets(
   { config, db }: Given,
   { heavyRequests }: Ground,

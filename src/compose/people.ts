@@ -24,7 +24,7 @@ import type { Readers } from './readers.ts'
 
 export type People = ReturnType<typeof composePeople>
 
-/** Who is there, and who may do what. */
+/** Users and groups, and their rights. */
 export function composePeople(
   { config, db, log, passwordCost, loginParts = [] }: Given,
   { bus, memory, seal, jobs, queued, snapshots }: Ground,
@@ -45,7 +45,7 @@ export function composePeople(
   })
   const conventionOf = clientConventions(config)
   const messages = createMessageService({ db, events, principals, conventionOf })
-  /** What a user or group that goes leaves behind: objects and pools. */
+  /** Replaces a deleted user or group as owner of objects and pools. */
   async function replacePerson(tx: Tx, kind: 'user' | 'group', from: number, to: number): Promise<void> {
     await replaceOwner(tx, kind, from, to, queued.raise)
     await pools.replacePerson(tx, kind, from, to)

@@ -8,7 +8,7 @@ import type { Workflow } from './workflow.ts'
 
 export type Plugins = Awaited<ReturnType<typeof composePlugins>>
 
-/** What is installed beside the service. */
+/** Plugins, which are installed beside the service. */
 export async function composePlugins(
   { config, db, log }: Given,
   { bus, queued }: Ground,
@@ -51,14 +51,14 @@ export async function composePlugins(
   files.useRecipes(plugins.recipes)
   return {
     plugins,
-    /** Programs call back to where this process listens. */
+    /** Programs of plugins call back to the address on which this process listens. */
     servedBy(server: { address(): AddressInfo | string | null }): void {
       address = () => server.address()
     },
   }
 }
 
-/** The address by which programs on this machine reach the service; null while it listens nowhere. */
+/** The address by which programs on this machine reach the service; null while it does not listen. */
 function ownAddress(address: AddressInfo | string | null): string | null {
   if (address === null || typeof address === 'string') return null
   const { address: host, family, port } = address

@@ -16,7 +16,7 @@ import type { Given, Ground } from './ground.ts'
 
 export type Readers = Awaited<ReturnType<typeof composeReaders>>
 
-/** What is small and asked for by everything, kept in memory; who may change it comes later. And the log of events. */
+/** Small data that all parts need, kept in memory; the services that change it come later. Also the log of events. */
 export async function composeReaders(
   { config, db, log, icu, searchIndex = createPostgresIndex }: Given,
   { bus, memory, seal, snapshots, jobs, pipelined, shares: portions }: Ground,
@@ -76,7 +76,7 @@ export async function composeReaders(
     keptPlugins: plugins,
     sharing,
     anyMarks: marksAnywhere({ pools, objecttypes }),
-    /** How masks are chosen and narrowed. */
+    /** Selection and filters of masks. */
     maskSettings: {
       objecttypeMasks: (id: number) => objecttypes.settings(id).standardMasks,
       maskFilters: (id: number) => objecttypes.settings(id).maskfilters,

@@ -12,7 +12,7 @@ import type { Workflow } from './workflow.ts'
 
 export type Upkeep = ReturnType<typeof composeUpkeep>
 
-/** What people have the service do to many objects, and to all that it keeps. */
+/** Operations of users on many objects, and on all stored data. */
 export function composeUpkeep(
   { config, db, log }: Given,
   { jobs }: Ground,
@@ -84,16 +84,16 @@ export function composeUpkeep(
   return {
     tasks,
     backups,
-    /** Removes backups of the schedule that are not to be kept. */
+    /** Removes scheduled backups that are not to be kept. */
     keepBackups: schedule.keep,
-    /** Begins the backup that is due at a time, and removes what is not to be kept. */
+    /** Starts the backup that is due at a time, and removes backups that are not to be kept. */
     scheduleBackups: schedule.run,
-    /** Tells administrators what lasts until somebody does something about it. */
+    /** Alerts administrators about conditions that last until somebody acts. */
     lookForAlarms: alarms.run,
   }
 }
 
-/** Where data of this process lie, on whatever disks. */
+/** The folders with data of this process, on any disk. */
 async function foldersOf({ config, db }: Pick<Given, 'config' | 'db'>): Promise<string[]> {
   const { dataDir, fileFolders, hotfolderPath } = config
   const locations = await backupLocations(db, { dataDir, folders: fileFolders })

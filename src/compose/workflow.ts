@@ -39,7 +39,7 @@ import type { Readers } from './readers.ts'
 
 export type Workflow = Awaited<ReturnType<typeof composeWorkflow>>
 
-/** The rights of those of the users who may act now. */
+/** The rights of the users who may act now. */
 async function rightsOfUsers(
   { rights, signIn }: Pick<People, 'rights' | 'signIn'>,
   from: Queryable,
@@ -50,7 +50,7 @@ async function rightsOfUsers(
   return callers
 }
 
-/** What administrators set up around objects: configuration, transitions, object types, pools, tags. */
+/** Settings of administrators for objects: configuration, transitions, object types, pools, tags. */
 export async function composeWorkflow(
   { config, db, log }: Given,
   { bus, memory, seal, jobs, snapshots, queued }: Ground,
@@ -182,7 +182,7 @@ export async function composeWorkflow(
   }
   const check = createShareCheck({ rights, datamodel, clock: () => new Date() })
   const later = shareChecks({ db, jobs, check })
-  // What an owner may pass on follows from groups, too.
+  // The rights that an owner may pass on also depend on groups.
   sharing.onOwners(() => {
     if (config.readOnly) return
     db.transaction((tx) => later.later(tx)).catch((error: unknown) =>
@@ -237,7 +237,7 @@ export async function composeWorkflow(
       }),
       async check(tx, { actor, before, config: after, changed: sections }) {
         await files.checkSettings(tx, after, sections)
-        // What its retention removes are backups.
+        // The retention of this section deletes backups.
         if (sections.has('backup_scheduler')) requireRight(actor, manageBackups)
         if (sections.has('publish')) await files.holdImages(tx, actor, heldLogos(before, after))
         await signIn.checkSettings(tx, actor, before, after)

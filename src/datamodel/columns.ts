@@ -4,7 +4,7 @@ import type { ColumnType } from './model.ts'
 const known = new Map<string, ColumnType>([...columnTypes.map((type) => [type, type] as const), ['files', 'eas']])
 const customType = /^custom:[a-z0-9][a-z0-9_.-]{0,200}$/i
 
-/** The type behind a type name of a snapshot; undefined when there is no such type. */
+/** The type of a type name in a snapshot; undefined when there is no such type. */
 export function columnTypeOf(typeName: string | undefined): ColumnType | undefined {
   if (typeName === undefined) return undefined
   return known.get(typeName) ?? (customType.test(typeName) ? 'custom' : undefined)

@@ -1,11 +1,10 @@
 /**
- * Types of values that plugins bring. A column has one by its name, `custom:<plugin>.<type>` or `custom:base.<plugin>.<type>`;
- * what it holds is any JSON. The *members* of a type are those parts of a value that can be searched, each like a column of a
- * type of its own.
+ * Types of values that plugins define. A column has one by its name, `custom:<plugin>.<type>` or `custom:base.<plugin>.<type>`; its
+ * values are any JSON. The *members* of a type are the searchable parts of a value, each like a column with a type of its own.
  */
 import { columnTypes } from './column-types.ts'
 
-/** What a member cannot be: parts of values link to nothing, and are no ranges. */
+/** Types that a member cannot have: parts of values have no links, files or ranges. */
 const notMembers = ['daterange', 'eas', 'link'] as const
 export type MemberType = Exclude<(typeof columnTypes)[number], (typeof notMembers)[number]>
 
@@ -14,12 +13,12 @@ export const memberTypes = columnTypes.filter((type): type is MemberType => !not
 export interface CustomMember {
   readonly name: string
   readonly type: MemberType
-  /** Its words complete what people type. */
+  /** Whether its words are offered as completions while people type. */
   readonly terms: boolean
 }
 
 export interface CustomType {
-  /** Days after which its updater is asked for a value again, where the value does not say. */
+  /** Days after which its updater is asked for a value again, if the value itself has no other period. */
   readonly expiresDays: number
   readonly members: readonly CustomMember[]
 }

@@ -10,7 +10,7 @@ import * as store from './store.ts'
 import { validateMasks } from './validate/masks.ts'
 import { checkSchemaSize, validateSchema } from './validate/schema.ts'
 
-/** The working copy as its readers see it: numbered after the current version. */
+/** The working copy as clients read it: its number is the one after the current version. */
 export interface HeadView {
   readonly schema: SchemaApi
   readonly masks: MaskSchemaApi
@@ -33,20 +33,20 @@ export function headView(head: store.StoredHead, current: number): HeadView {
   }
 }
 
-/** What a writer believes to overwrite. */
+/** The state that a writer intends to overwrite. */
 export interface Belief {
   /** The `If-Match` header, when there is one. */
   readonly ifMatch: string | undefined
-  /** It comes from elsewhere: the versions that it bears say nothing here. */
+  /** Whether the document comes from another instance: then its versions have no meaning here. */
   readonly overwrite: boolean
   readonly convention: VersionConvention
 }
 
 /**
- * Stores a posted snapshot as the working copy, normalised and valid; its masks lose what the snapshot has no more.
+ * Stores a posted snapshot as the working copy, normalised and valid; its masks lose parts that the snapshot no longer has.
  *
- * @throws {AppError} `VersionMismatch` when it does not bear the version of the working copy (by the client's convention),
- * or the working copy has changed since the state named by `ifMatch`; the errors of `validateSchema` and `validateMasks`.
+ * @throws {AppError} `VersionMismatch` when it does not have the version of the working copy (by the client's convention), or the
+ * working copy has changed since the state in `ifMatch`; the errors of `validateSchema` and `validateMasks`.
  */
 export function saveSchemaHead(db: Db, input: SchemaApi, belief: Belief): Promise<HeadView> {
   checkSchemaSize(input)
@@ -70,7 +70,7 @@ export function saveSchemaHead(db: Db, input: SchemaApi, belief: Belief): Promis
   })
 }
 
-/** Stores posted masks as the masks of the working copy. They must fit its snapshot, so that goes first. */
+/** Stores posted masks as the masks of the working copy. They must fit its snapshot, so the snapshot must be saved first. */
 export function saveMasksHead(db: Db, input: MaskSchemaApi, belief: Belief): Promise<HeadView> {
   const checked = cleanMasks(input)
   return db.transaction(async (tx) => {

@@ -2,7 +2,7 @@ import type { Localized } from './model.ts'
 import type { ColumnApi, LocaApi, MaskApi, SchemaApi, SchemaTableApi } from './schema.ts'
 
 /**
- * Localised names live in one table of keys (`/l10n/user/…`), so that a translator needs nothing but that. The keys:
+ * Localised names are in one table of keys (`/l10n/user/…`), so that a translator needs only this table. The keys:
  *
  *     schema.<table>.name                          the object type or nested table
  *     schema.<table>.column.<column>               a column
@@ -24,7 +24,7 @@ export function columnKey(tableName: string, column: ColumnApi): string {
   return `schema.${tableName}.column.${column.name ?? ''}`
 }
 
-/** The texts of a key by locale; empty texts and remarks (`_comment`) are none. */
+/** The texts of a key by locale, without empty texts and remarks (`_comment`). */
 export function localized(l10n: LocaApi, key: string): Localized {
   const entry = Object.hasOwn(l10n, key) ? l10n[key] : undefined
   if (!entry) return {}
@@ -32,8 +32,8 @@ export function localized(l10n: LocaApi, key: string): Localized {
 }
 
 /**
- * Name of a mask: by its id, else by the id of its table, else what the mask itself says (decisions.md, 31). Names of
- * masks are unique, so the two keys of one mask are never those of another.
+ * Name of a mask: by its id, else by the id of its table, else from the mask itself (decisions.md, 31). Names of masks are unique,
+ * so the two keys of one mask never belong to another.
  */
 export function maskLocalized(l10n: LocaApi, mask: MaskApi): Localized {
   for (const id of [mask.mask_id ?? 0, mask.table_id ?? 0]) {
@@ -43,13 +43,13 @@ export function maskLocalized(l10n: LocaApi, mask: MaskApi): Localized {
   return localized({ own: mask.name_localized ?? {} }, 'own')
 }
 
-/** What stands in place of the service's own texts of pages and mails, by key. */
+/** The texts that replace the service's own texts of pages and mails, by key. */
 export function pageTexts(l10n: LocaApi): Map<string, Localized> {
   const keys = Object.keys(l10n).filter((key) => key.startsWith('page.'))
   return new Map(keys.map((key) => [key, localized(l10n, key)]))
 }
 
-/** Name of a nested table: its own key, else what its owner calls it. */
+/** Name of a nested table: by its own key, else the name at its owner. */
 export function tableLocalized(l10n: LocaApi, table: SchemaTableApi): Localized {
   const own = localized(l10n, tableKey(table.name))
   const owner = table.owned_by?.other_table_name_hint
@@ -72,9 +72,8 @@ export function withLocalizedNames(schema: SchemaApi, l10n: LocaApi): SchemaApi 
 }
 
 /**
- * Takes the localised names out of a posted snapshot into the table of keys, where they live; locales that the
- * snapshot does not name stay as they are. A renamed table or column keeps its names: what stood under the old key
- * moves to the new one.
+ * Moves the localised names of a posted snapshot into the table of keys, which stores them; locales that are absent in the snapshot
+ * stay unchanged. A renamed table or column keeps its names: they are moved from the old key to the new one.
  */
 export function extractLocalizedNames(
   schema: SchemaApi,
@@ -101,7 +100,7 @@ export function extractLocalizedNames(
   return { schema: { ...schema, tables }, l10n: result }
 }
 
-/** Keys of everything in a snapshot, by what stays the same when a name changes. */
+/** Keys of everything in a snapshot, by ids, which stay the same when a name changes. */
 function keysOf(schema: SchemaApi): Map<string, string> {
   const keys = new Map<string, string>()
   for (const table of schema.tables) {

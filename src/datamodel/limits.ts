@@ -1,4 +1,6 @@
-/** How large a datamodel may be. Far above real ones; low enough that nothing here takes more than seconds. */
+/**
+ * The largest size of a datamodel. The limits are far above real ones, and low enough that no operation takes more than seconds.
+ */
 export const limits = {
   tables: 2000,
   /** Instructions of all `check_regexp`, compiled. */

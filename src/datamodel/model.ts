@@ -1,6 +1,6 @@
 /**
- * The committed datamodel as the rest of the service sees it: compiled once per version, immutable, everything
- * resolved to direct references so that a request never looks anything up by name.
+ * The committed datamodel for the rest of the service: compiled once per version, immutable, with direct references so that a
+ * request never looks anything up by name.
  *
  * Vocabulary. A *table* is either an object type (`kind: 'object'`) or a nested table (`kind: 'nested'`) owned by
  * another table. A *column* holds a value or a link. A *reverse* is the view of a link column of another table
@@ -33,7 +33,7 @@ export type OnDelete = 'restrict' | 'cascade' | 'setnull'
 
 export interface Constraints {
   readonly notNull: boolean
-  /** Compiled `check_regexp`; linear-time engine or bounded, never a catastrophic one. */
+  /** Compiled `check_regexp`, in a linear-time engine. */
   readonly regexp: { readonly source: string; readonly flags: string; readonly test: (text: string) => boolean } | null
   /** `check`: the expression text (`value > 0 and value < 10`, see check/compile.ts). */
   readonly check: string | null
@@ -61,7 +61,7 @@ export interface Column {
   /** Target of a link column. */
   readonly target: Table | null
   readonly onDelete: OnDelete
-  /** The link is shown and edited from the target as `_reverse_nested:{table}:{column}`. */
+  /** Whether the link is shown and edited from the target as `_reverse_nested:{table}:{column}`. */
   readonly reverseEdit: boolean
   readonly constraints: Constraints
   readonly customSettings: Readonly<Record<string, string>>
@@ -71,7 +71,10 @@ export interface Column {
 }
 
 export interface UniqueKey {
-  /** Stable across commits: smallest column id, or group name. Used in `object_unique.key`. */
+  /**
+   * Identifies the key across commits: its column ids, and whether the parent and the owner belong to it. Used in
+   * `object_unique.key`.
+   */
   readonly key: string
   readonly name: string
   readonly table: Table
@@ -83,8 +86,8 @@ export interface UniqueKey {
 }
 
 /**
- * A link that is kept in step on both sides: when the object A gets a link to B through `column`, B gets one to A
- * through `opposite`. `column.target` is the object type that holds `opposite`, and the other way round.
+ * A link that is maintained on both sides: when object A gets a link to B through `column`, B gets one to A through `opposite`.
+ * `column.target` is the object type with `opposite`, and vice versa.
  */
 export interface Bidirectional {
   readonly table: Table
@@ -135,7 +138,7 @@ export type FieldMode = 'edit' | 'show' | 'off'
 
 export interface FieldSearch {
   readonly fulltext: boolean
-  /** Of columns of files: the text of the preferred file is searched. */
+  /** For columns of files: whether the text of the preferred file is searched. */
   readonly expert: boolean
   readonly facet: boolean
   readonly nested: boolean
@@ -165,7 +168,7 @@ interface FieldBase {
   readonly mode: FieldMode
   readonly appendOnly: boolean
   readonly removeOnly: boolean
-  /** Shown where objects are listed. */
+  /** Whether it is shown in lists of objects. */
   readonly inTable: boolean
   readonly standard: FieldStandard | null
   readonly standardEas: number | null
@@ -178,7 +181,7 @@ interface FieldBase {
   readonly defaultValue: unknown
 }
 
-/** A value column, or a link column (with `linkMask` shaping the linked object). */
+/** A value column, or a link column (with `linkMask` for the linked object). */
 export interface ColumnField extends FieldBase {
   readonly kind: 'column'
   readonly column: Column
@@ -194,7 +197,7 @@ export interface NestedField extends FieldBase {
   readonly standardFirstOnly: boolean
 }
 
-/** Objects of another type (or children of a hierarchy) that point here and are managed through this mask. */
+/** Objects of another type (or children of a hierarchy) that link to this one and are managed through this mask. */
 export interface ReverseField extends FieldBase {
   readonly kind: 'reverse'
   /** The link column at the other table; null for children of a hierarchy (`_reverse_nested:{table}:_id_parent`). */
@@ -219,21 +222,21 @@ export interface Mask {
   readonly name: string
   readonly table: Table
   readonly isAllFields: boolean
-  /** A mask of its own inside another one (reverse fields): it has no id (0) and cannot be named by a request. */
+  /** Whether it is a mask inside another one (for reverse fields): it has no id (0), and requests cannot refer to it. */
   readonly isInline: boolean
   readonly isPreferred: boolean
   readonly fields: readonly MaskField[]
   readonly fieldByColumn: ReadonlyMap<string, ColumnField>
   readonly system: Readonly<Record<SystemFieldName, SystemFieldMode>>
   readonly requireComment: 'never' | 'always' | 'insert' | 'update' | 'delete'
-  /** What happens to reverse objects when the pool of the top object changes. */
+  /** The treatment of reverse objects when the pool of the top object changes. */
   readonly reversePoolChanged: 'always' | 'never' | 'ask'
   readonly nameLocalized: Localized
 }
 
 export interface Model {
   readonly version: number
-  /** Types of values that plugins bring, and how often these have changed. */
+  /** Types of values that plugins define, and the number of their changes. */
   readonly customTypes: CustomTypes
   readonly customRevision: number
   readonly committedAt: Date | null

@@ -8,12 +8,12 @@ export interface Pattern {
 }
 
 /**
- * Compiles a `check_regexp`. Patterns run in RE2's engine, whose time grows with the length of the text only: what is
- * catastrophic elsewhere (`^(a+)+$`) is harmless here. The price is RE2's syntax, which has no look-around and no
+ * Compiles a `check_regexp`. Patterns run in RE2's engine, whose time grows only with the length of the text: patterns that are
+ * catastrophic in other engines (`^(a+)+$`) are harmless here. The price is RE2's syntax, which has no look-around and no
  * back references; such patterns are refused. Flags: `i` ignore case, `m` `^` and `$` match at line ends, `s` `.`
  * matches line ends, `u` and `g` are accepted and change nothing. A pattern matches anywhere unless it is anchored.
  *
- * @returns the pattern, or the sentence that says why it cannot be used.
+ * @returns the pattern, or a sentence with the reason why it cannot be used.
  */
 export function compilePattern(
   source: string,

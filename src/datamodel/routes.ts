@@ -36,7 +36,7 @@ function versionOf(name: string): VersionName {
   return name === 'HEAD' || name === 'CURRENT' ? name : Number(name)
 }
 
-/** Bodies are cleaned before they are validated: null members mean "not said" (see clean.ts). */
+/** Bodies are cleaned before they are validated: null members mean "absent" (see clean.ts). */
 async function clean(request: { body: unknown }): Promise<void> {
   request.body = cleanBody(request.body)
 }

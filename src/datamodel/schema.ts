@@ -5,8 +5,8 @@ import { kept } from '../platform/http/query.ts'
  * Wire shapes of the datamodel (specification, "Datamodel snapshot"; fields of masks as in names/schemas.txt). The
  * same shapes are stored: `datamodel_version.schema` holds a normalised `SchemaApi`.
  *
- * Only the JSON types are checked here; what the values mean (unknown types, dangling references, …) is checked by
- * `validate.ts`, so that those errors have their own codes and name the place.
+ * Only the JSON types are checked here; `validate.ts` checks the meaning of the values (unknown types, dangling references, …), so
+ * that those errors have their own codes and paths.
  */
 
 const open = { additionalProperties: true }
@@ -139,7 +139,7 @@ export const SchemaApi = Type.Object(
   { ...open, title: 'Schema' },
 )
 
-/** What front ends do with a field or a mask; every caller may have the value through the mask and through search. */
+/** The use of a field or a mask by front ends; every caller may read the value through the mask and through search. */
 const shownBy = (what: string) => Type.Boolean(kept(`front ends: ${what}`))
 
 const Mode = Type.Optional(Type.Object({ mode: Type.Optional(Text) }, open))

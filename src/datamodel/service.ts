@@ -1,7 +1,7 @@
 /**
- * The datamodel: which object types there are, their columns, keys and masks. It is edited as a working copy (`HEAD`)
- * and committed as numbered versions; the latest one is `CURRENT` and what every other capability works with, compiled
- * into a `Model`. Version 0 is the empty datamodel of a new instance.
+ * The datamodel: the object types with their columns, keys and masks. It is edited as a working copy (`HEAD`) and committed as
+ * numbered versions. The latest version is `CURRENT`; every other capability works with it, compiled into a `Model`. Version 0 is
+ * the empty datamodel of a new instance.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { EventLog } from '../events/service.ts'
@@ -42,20 +42,20 @@ export interface DatamodelDeps {
   bus: Bus
   snapshots: Pick<Snapshots, 'open'>
   events: EventLog
-  /** What the keepers of objects do at a commit. */
+  /** The functions for objects that a commit needs. */
   hooks: CommitHooks
-  /** First data language of the instance: where text goes when a column becomes localised. */
+  /** First data language of the instance: language for existing texts when a column becomes localised. */
   dataLanguage: () => string
-  /** Which versions the client of a request sends. */
+  /** The version convention of the client. */
   conventionOf: ConventionOf
   clock?: () => Date
 }
 
 export type DatamodelService = Awaited<ReturnType<typeof createDatamodelService>>
 
-/** Messages of this topic mean: there is a new version. */
+/** Messages of this topic mean that there is a new version. */
 export const modelTopic = 'datamodel'
-/** What the routes of the datamodel need. */
+/** The rights that the routes of the datamodel require. */
 export const commitDatamodel: NeededRight = { name: 'system.datamodel', parameter: 'level', value: 'commit' }
 export const editDatamodel: NeededRight = {
   name: 'system.datamodel',
@@ -66,10 +66,10 @@ export const editDatamodel: NeededRight = {
 /** Compiled former versions kept for readers of history; one is small beside the current one. */
 const keptVersions = 8
 
-/** What a request says of the version of the working copy. */
+/** The statement of a request about the version of the working copy. */
 type Said = Omit<Belief, 'convention'>
 
-/** The current version; `model` is null where that is the known one, and `types` are where these are. */
+/** The current version. `model` is null if it is the known one; the same holds for `types`. */
 interface Stored {
   readonly version: number
   readonly model: Model | null
@@ -144,9 +144,9 @@ export async function createDatamodelService(deps: DatamodelDeps) {
     },
 
     /**
-     * Keeps commits out until `tx` ends and makes sure that `used` is still the current model. To be called by every
-     * transaction that writes objects, before it writes.
-     * @throws {AppError} `DatabaseLockError` (423) when a commit came between; sent again, the request succeeds.
+     * Blocks commits until `tx` ends, and checks that `used` is still the current model. To be called by every transaction that
+     * writes objects, before it writes.
+     * @throws {AppError} `DatabaseLockError` (423) when there was a commit in between; the request succeeds when it is sent again.
      */
     async assertCurrent(tx: Tx, used: Model): Promise<void> {
       const now = await store.lockModelShared(tx)
@@ -181,8 +181,8 @@ export async function createDatamodelService(deps: DatamodelDeps) {
     },
 
     /**
-     * Takes over the types of values that plugins bring, as part of the transaction that changes these. Gives the object types
-     * of which something else is to be indexed now.
+     * Stores the types of values that plugins define, as part of the transaction that changes these. Returns the object types whose
+     * index data changes.
      */
     async setCustomTypes(tx: Tx, types: CustomTypes): Promise<readonly number[]> {
       const before = await store.lockCustomTypes(tx)
@@ -199,14 +199,14 @@ export async function createDatamodelService(deps: DatamodelDeps) {
       return [...objecttypes.values()].filter((table) => hasCustomType(table, names)).map(({ id }) => id)
     },
 
-    /** Takes all versions and the working copy away, for a purge of the instance; keeps saves and commits out until `tx` ends. */
+    /** Deletes all versions and the working copy, for a purge of the instance; blocks saves and commits until `tx` ends. */
     async clear(tx: Tx): Promise<void> {
       await store.lockModelExclusive(tx)
       await store.replaceVersions(tx)
       await bus.publish(tx, modelTopic)
     },
 
-    /** Commits the working copy, or asks what must be known first. */
+    /** Commits the working copy, or returns the questions that must be answered first. */
     async commit(actor: Actor, answers: CommitAnswers): Promise<CommitResult> {
       requireRight(actor, commitDatamodel)
       return db.transaction(async (tx) => {
@@ -229,7 +229,7 @@ export async function createDatamodelService(deps: DatamodelDeps) {
   }
 }
 
-/** What is newer than what is known; reads may end in another order than they began. */
+/** The newest known state; reads may end in another order than they began. */
 function renew({ version, model, revision, types }: Stored, before: Model | null): Model {
   const known = before ?? compileModel(store.emptySnapshot())
   const newer = model && version > known.version ? model : known

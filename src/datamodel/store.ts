@@ -15,10 +15,10 @@ export interface StoredHead {
   l10nRevision: number
 }
 
-/** Parts of the working copy to write; what is absent stays. */
+/** Parts of the working copy to write; absent parts stay unchanged. */
 export type HeadChange = Partial<Pick<StoredHead, 'schema' | 'masks' | 'l10n'>>
 
-/** What an instance starts with: version 0, without any object type. */
+/** The state of a new instance: version 0, without any object type. */
 export function emptySnapshot(): Snapshot {
   return {
     version: 0,
@@ -48,7 +48,7 @@ export async function currentVersion(db: Queryable): Promise<number> {
   return rows[0]?.version ?? 0
 }
 
-/** A committed version; `null` when there is none of this number. Version 0 always exists. */
+/** A committed version; `null` when there is none with this number. Version 0 always exists. */
 export async function readVersion(db: Queryable, version: number): Promise<Snapshot | null> {
   if (version === 0) return emptySnapshot()
   if (version > 2_147_483_647) return null
@@ -115,8 +115,8 @@ export async function insertVersion(tx: Tx, snapshot: Snapshot, userId: number |
 }
 
 /**
- * The empty datamodel in place of all versions, as the next one: its number and ids go on counting, since others may keep
- * what they know by them. One that never was committed stays version 0.
+ * Replaces all versions by the empty datamodel, as the next version: its number and ids continue, because caches elsewhere may use
+ * them as keys. A datamodel without any commit stays version 0.
  */
 export async function replaceVersions(tx: Tx): Promise<void> {
   const before = await readVersion(tx, await currentVersion(tx))
@@ -143,7 +143,7 @@ export async function lockModelExclusive(tx: Tx): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1)', [modelLock])
 }
 
-/** Keeps commits out until the transaction ends; gives the version that is current until then. */
+/** Blocks commits until the transaction ends; returns the version that is current until then. */
 export async function lockModelShared(tx: Tx): Promise<{ readonly version: number; readonly revision: number }> {
   const { rows } = await tx.query<{ version: number; revision: number }>(
     'select version, revision from datamodel_lock_shared($1)',
@@ -158,7 +158,7 @@ interface StoredCustomTypes {
   readonly types: CustomTypes
 }
 
-/** The types of values that plugins bring. */
+/** The types of values that plugins define. */
 export async function readCustomTypes(db: Queryable): Promise<StoredCustomTypes> {
   const { rows } = await db.query<{ revision: number; types: [string, CustomType][] }>(
     'select revision, types from datamodel_custom_types',
@@ -169,7 +169,7 @@ export async function readCustomTypes(db: Queryable): Promise<StoredCustomTypes>
   return stored ? { ...stored, types: new Map(stored.types) } : { revision: 0, types: new Map() }
 }
 
-/** Lets those who change them take turns; who reads them or saves objects goes on. */
+/** Makes writers of the types wait for each other; readers and saves of objects go on. */
 export async function lockCustomTypes(tx: Tx): Promise<StoredCustomTypes> {
   await tx.query('lock table datamodel_custom_types in share row exclusive mode')
   return readCustomTypes(tx)
@@ -203,7 +203,7 @@ export async function syncObjecttypes(
   await tx.query(rows.map(({ id }) => `create sequence object_id_${Number(id)} as bigint;`).join('\n'))
 }
 
-/** What a column was when it was last in a committed version. */
+/** The properties of a column in the last committed version that had it. */
 export interface FormerColumn {
   columnId: number
   tableId: number

@@ -6,9 +6,9 @@ import { type CheckNode, type CheckValue, parseCheck } from './parse.ts'
  *     value >= 0 and value < 100          value in ('a', 'b')          lower(value) like 'inv-%'
  *     value is not null                   value % 2 = 0                length(value) between 3 and 20
  *
- * `value` is the stored value (of `date` and `datetime` its text, of `integer.2` the hundredths); `from` and `to` are
- * the ends of a `daterange`. Localised text satisfies a check when each of its texts does. As in SQL, what is unknown
- * because there is no value violates nothing.
+ * `value` is the stored value (its text for `date` and `datetime`, the hundredths for `integer.2`); `from` and `to` are the ends of
+ * a `daterange`. Localised text satisfies a check when each of its texts does. As in SQL, a result that is unknown because there is
+ * no value is no violation.
  */
 export function compileCheck(source: string): ((value: unknown) => boolean) | string {
   const parsed = parseCheck(source)
@@ -18,7 +18,7 @@ export function compileCheck(source: string): ((value: unknown) => boolean) | st
 
 type Environment = Readonly<Record<'value' | 'from' | 'to', CheckValue>>
 
-/** The values that a stored value stands for: one, or one per language. */
+/** The values to check of a stored value: one, or one per language. */
 function environments(value: unknown): Environment[] {
   const nothing = { value: null, from: null, to: null }
   if (value === null || value === undefined) return [nothing]

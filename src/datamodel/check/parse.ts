@@ -25,7 +25,7 @@ interface Word {
 
 class CheckSyntaxError extends Error {}
 
-/** @returns the tree, or the sentence that says what is wrong with the text. */
+/** @returns the tree, or a sentence with the error in the text. */
 export function parseCheck(source: string): CheckNode | string {
   if (source.length > maxLength) return `The check is longer than ${maxLength} characters.`
   try {

@@ -10,7 +10,7 @@ import { conversionOf } from './convert.ts'
 import type { Difference } from './diff.ts'
 import type { ColumnRule, CommitHooks, ConstraintChange, Conversion } from './hooks.ts'
 
-/** Refuses what would give stored content another meaning: ids that move, or that come back as something else. */
+/** Refuses changes that would give stored content another meaning: ids that move, or that are reused for another thing. */
 export async function refuseReusedIds(
   tx: Tx,
   before: Snapshot,
@@ -45,7 +45,7 @@ export async function refuseReusedIds(
   await refuseRevivedColumns(tx, before, difference)
 }
 
-/** A removed column may come back under its id, with its old values; not as a column of another type or table. */
+/** A removed column may be restored with its id and its old values, but not as a column of another type or table. */
 async function refuseRevivedColumns(tx: Tx, before: Snapshot, difference: Difference): Promise<void> {
   const old = difference.addedColumns.filter(
     ({ column }) => (column.column_id ?? 0) <= (before.schema.max_column_id ?? 0),
@@ -89,7 +89,7 @@ export async function refuseRemovedObjects(tx: Tx, hooks: CommitHooks, differenc
 /**
  * The conversions that a commit has to make.
  *
- * @throws {AppError} `TypeChangeUnsupported` for the first type change that would lose something.
+ * @throws {AppError} `TypeChangeUnsupported` for the first type change that would lose data.
  */
 export function conversionsOf(difference: Difference, before: Snapshot, model: Model, language: string): Conversion[] {
   const oldTargets = linkTargets(before.schema.tables)
@@ -161,7 +161,7 @@ function keysOf(model: Model): Map<string, UniqueKey> {
   return new Map(keys.map((key) => [key.key, key]))
 }
 
-/** Rules that stored objects may break now: new ones and changed ones, where there can be objects already. */
+/** Rules that stored objects may violate now: new and changed rules, where objects may exist already. */
 export function constraintChangesOf(before: Model, after: Model, keys: KeyChanges): ConstraintChange[] {
   const changes: ConstraintChange[] = []
   for (const table of after.tablesById.values()) {

@@ -20,9 +20,9 @@ import type { CommitHooks, Conversion } from './hooks.ts'
 import { constraintsTask, type ReindexMode, reindexTask } from './tasks.ts'
 
 export interface CommitAnswers {
-  /** What to do with the index; absent: not said. */
+  /** The treatment of the index; absent: not answered. */
   readonly reindex?: ReindexMode
-  /** `confirm=yes`: every question is answered, the index with `reindex` unless said otherwise. */
+  /** `confirm=yes`: every question is answered; the index is rebuilt (`reindex`) unless `reindex` has another value. */
   readonly confirm: boolean
 }
 
@@ -33,17 +33,17 @@ export type CommitResult =
 export interface CommitDeps {
   readonly hooks: CommitHooks
   readonly events: EventLog
-  /** Language under which text goes when a column becomes localised. */
+  /** Language for existing texts when a column becomes localised. */
   readonly dataLanguage: () => string
   readonly clock: () => Date
 }
 
 /**
- * Turns the working copy into the next version, as a difference to the current one. In one transaction: nobody sees
- * half of it, and when anything is refused nothing has happened.
+ * Makes the working copy the next version, as a difference to the current one. All in one transaction: no reader sees a part of it,
+ * and a refused commit has no effect.
  *
- * Order: no saves from here on → is the copy valid → ids → removed types are empty → types can change → what is there
- * to ask → write version, counters, values, keys, index queue, events.
+ * Order: block saves → check that the copy is valid → ids → removed types are empty → types can change → questions → write version,
+ * counters, values, keys, index queue, events.
  */
 export async function commitHead(
   tx: Tx,
@@ -90,7 +90,7 @@ async function currentSnapshot(tx: Tx): Promise<Snapshot> {
   return snapshot
 }
 
-/** Links that an earlier version had already: objects may still have their values. */
+/** Links that an earlier version had already: objects may still have values for them. */
 function revivedLinks({ addedColumns }: Difference, before: Snapshot, model: Model): readonly Column[] {
   return addedColumns.flatMap(({ column: { column_id: id = 0 } }) => {
     const column = model.columnsById.get(id)
@@ -109,7 +109,7 @@ function nextSnapshot(before: Snapshot, head: store.StoredHead, committedAt: Dat
   }
 }
 
-/** Types whose index entries change, and those that show them: entries hold the standard of linked objects. */
+/** Types whose index entries change, and types that link to them: entries contain the standard of linked objects. */
 function withLinking(model: Model, ids: readonly number[]): number[] {
   const all = new Set(ids)
   for (const id of ids) {
@@ -127,7 +127,7 @@ interface Questions {
   readonly reindexTables: readonly number[]
 }
 
-/** What the caller has not answered yet; nothing is asked about types without objects. */
+/** The questions that the caller has not answered yet; there are none about types without objects. */
 async function openQuestions(tx: Tx, questions: Questions): Promise<Task[]> {
   const { answers, deps, oldModel, model, keys, reindexTables } = questions
   if (answers.confirm) return []

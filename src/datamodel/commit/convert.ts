@@ -19,8 +19,8 @@ const texts = new Set<ColumnType>(['text', 'text_oneline', 'string'])
 const l10nTexts = new Set<ColumnType>(['text_l10n', 'text_l10n_oneline'])
 
 /**
- * How stored values of one type become values of another without losing anything; null when they do not in general.
- * The function gives `undefined` for the odd value that does not fit (a line break in one line, a number too large).
+ * The conversion of stored values to another type without loss; null when it is not possible in general. The function returns
+ * `undefined` for a single value that does not fit (a line break in one line, a number too large).
  *
  * | from | to |
  * |---|---|

@@ -9,7 +9,7 @@ export interface ColumnChange {
   readonly after: ColumnApi
 }
 
-/** What a commit changes, by ids: names play no part in it. */
+/** The changes of a commit, compared by ids: names are not used for it. */
 export interface Difference {
   readonly addedTables: readonly SchemaTableApi[]
   readonly removedTables: readonly SchemaTableApi[]
@@ -22,7 +22,7 @@ export interface Difference {
   readonly reindexObjecttypes: readonly number[]
 }
 
-/** Compares two normalised snapshots; both come out of the database, so that equal parts have equal JSON. */
+/** Compares two normalised snapshots; both are read from the database, so that equal parts have equal JSON. */
 export function differenceOf(before: Snapshot, after: Snapshot): Difference {
   const [old, next] = [viewOf(before), viewOf(after)]
   const addedTables = after.schema.tables.filter((table) => !old.tables.has(idOf(table)))
@@ -89,7 +89,7 @@ function family(id: number, view: View): SchemaTableApi[] {
   return [table, ...(view.owned.get(id) ?? []).flatMap((nested) => family(idOf(nested), view))]
 }
 
-/** All that a user of the object type can notice. */
+/** Everything that a user of the object type can notice. */
 function fingerprint(id: number, view: View): string {
   const { l10n } = view.snapshot
   const tables = family(id, view)
@@ -101,7 +101,7 @@ function fingerprint(id: number, view: View): string {
   return JSON.stringify([tables, masks, names, maskNames])
 }
 
-/** What index entries are made of: fields, their types and order, and what masks say about standard and search. */
+/** Everything that index entries depend on: fields, their types and order, and the settings of masks for standard and search. */
 function indexFingerprint(id: number, view: View): string {
   const tables = family(id, view).map((table) => [
     table.name,
@@ -141,7 +141,7 @@ function maskFields(mask: MaskApi, view: View): unknown[] {
     ])
 }
 
-/** Without what only front ends act on: a change of that is not in the index. The expert search is about the texts of files. */
+/** Without settings that only front ends use: they do not affect the index. The expert search concerns the texts of files. */
 function forIndex({ column_id, output, search }: FieldApi, view: View): unknown[] {
   const { detail: _d, text: _t, standard, ...shown } = output ?? {}
   const { design: _, ...title } = standard ?? {}

@@ -4,7 +4,7 @@ import type { ConstraintChange } from './hooks.ts'
 export const reindexModes = ['skip', 'reindex', 'reindex_block'] as const
 export type ReindexMode = (typeof reindexModes)[number]
 
-/** The question what to do with the index (SCHEMA-009). */
+/** The question about the index (SCHEMA-009). */
 export function reindexTask(counts: readonly { readonly name: string; readonly count: number }[]): Task {
   const total = counts.reduce((sum, { count }) => sum + count, 0)
   return {
@@ -29,7 +29,7 @@ export function reindexTask(counts: readonly { readonly name: string; readonly c
   }
 }
 
-/** The question whether rules shall hold although stored objects break them (DM-026). */
+/** The question whether rules apply although stored objects violate them (DM-026). */
 export function constraintsTask(
   broken: readonly { readonly change: ConstraintChange; readonly count: number }[],
 ): Task {

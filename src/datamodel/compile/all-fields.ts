@@ -5,9 +5,9 @@ import type { TableDraft } from './tables.ts'
 export const allFieldsName = '_all_fields'
 
 /**
- * The system mask `_all_fields`: every field of the object type, editable. Reverse objects are shaped the same way;
- * on their side a reverse is left out when it leads to an object type that is on the way already, so that the mask
- * ends. The link column behind a reverse is left out too: the position in the payload says its value.
+ * The system mask `_all_fields`: every field of the object type, editable. Reverse objects have masks of the same kind. In these, a
+ * reverse field is left out if it leads to an object type that is already on the path, so that the mask is finite. The link column
+ * of a reverse field is left out too, because its value follows from the position in the payload.
  */
 export function allFieldsMask(table: TableDraft): Mask {
   return maskOf(table, [table], null)
@@ -44,7 +44,7 @@ interface StandardColumns {
   readonly geo: Column | undefined
 }
 
-/** What stands for an object whose type has no mask: its first text, its first file, its first place. */
+/** The standard of objects whose type has no mask: their first text, their first file, their first place. */
 function standardColumns(table: Table): StandardColumns {
   const texts = new Set(['text_oneline', 'text_l10n_oneline', 'string', 'text', 'text_l10n'])
   return {

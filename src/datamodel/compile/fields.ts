@@ -11,7 +11,7 @@ import type {
 } from '../model.ts'
 import type { FieldApi, MaskApi } from '../schema.ts'
 
-/** What all kinds of mask fields have in common. */
+/** The members that all kinds of mask fields have. */
 export type FieldBase = Omit<MaskField, 'kind' | 'column' | 'linkMask' | 'table' | 'fields' | 'sort' | 'mask'>
 
 export const systemFieldNames = [
@@ -40,7 +40,7 @@ export const standardFormats = [
 
 export const defaultSearch: FieldSearch = { fulltext: true, expert: true, facet: false, nested: false }
 
-/** The settings of a field as stored, with what is absent filled in: editable, shown everywhere, searchable. */
+/** The settings of a stored field, with defaults for absent ones: editable, shown everywhere, searchable. */
 export function fieldBase(source: FieldApi): FieldBase {
   const { output, edit, search } = source
   return {
@@ -82,14 +82,14 @@ function isTrue(value: unknown): boolean {
   return value === true || value === 'true' || value === '1' || value === 'yes'
 }
 
-/** `custom_settings.default` is JSON text, since settings are text; other JSON is taken as it is. */
+/** `custom_settings.default` is JSON text, because settings are texts; a value that is not a text is used unchanged. */
 function defaultValueOf(source: FieldApi): unknown {
   const value = source.custom_settings?.default
   if (typeof value !== 'string') return value
   return value === '' ? undefined : JSON.parse(value)
 }
 
-/** `reverse_pool_changed_always` or `always`, and so on; `ask` when nothing is said. */
+/** `reverse_pool_changed_always` or `always`, and so on; `ask` when it is absent. */
 export function reversePoolMode(settings: MaskApi['custom_settings']): Mask['reversePoolChanged'] {
   const mode = String(settings?.reverse_pool_changed_mode ?? 'ask').replace(/^reverse_pool_changed_/, '')
   return mode === 'always' || mode === 'never' ? mode : 'ask'
@@ -111,7 +111,7 @@ export function systemFields(
   return Object.fromEntries(entries) as Record<SystemFieldName, SystemFieldMode>
 }
 
-/** System fields of a mask that says nothing about them, and of `_all_fields`: all that the object type has. */
+/** System fields of a mask without settings for them, and of `_all_fields`: all that the object type has. */
 export function defaultSystemFields(table: Table): Record<SystemFieldName, SystemFieldMode> {
   const edit: SystemFieldMode = { output: 'show', edit: 'edit' }
   const show: SystemFieldMode = { output: 'show', edit: 'show' }

@@ -51,7 +51,7 @@ function draftMask(source: MaskApi, compiled: CompiledTables, l10n: LocaApi): Ma
 interface Context {
   readonly compiled: CompiledTables
   readonly masksById: ReadonlyMap<number, Mask>
-  /** The outermost mask: what `SAME` and inline masks refer to. */
+  /** The outermost mask, which `SAME` and inline masks refer to. */
   readonly top: Mask
 }
 
@@ -60,7 +60,7 @@ function fillMask(draft: MaskDraft, source: MaskApi, context: Context): void {
   for (const field of draft.fields) if (field.kind === 'column') draft.fieldByColumn.set(field.column.name, field)
 }
 
-/** Fields in the order of the mask; what only shapes a form (`splitter`, `panel`, …) is no field. */
+/** Fields in the order of the mask; entries that only shape a form (`splitter`, `panel`, …) are no fields. */
 function compileFields(sources: readonly FieldApi[], table: Table, context: Context): MaskField[] {
   return sources.flatMap((source): MaskField[] => {
     switch (source.kind) {
@@ -118,7 +118,7 @@ function compileReverseField(source: FieldApi, table: Table, context: Context): 
   }
 }
 
-/** The mask of reverse objects: written into the field, or one of the other object type named by `mask_id`. */
+/** The mask of reverse objects: defined in the field, or a mask of the other object type with the id `mask_id`. */
 function inlineMask(source: FieldApi, table: Table, context: Context): Mask {
   if (!source.mask && typeof source.mask_id === 'number') {
     const named = context.masksById.get(source.mask_id)

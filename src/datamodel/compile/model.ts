@@ -13,7 +13,10 @@ export interface Snapshot {
   readonly l10n: LocaApi
 }
 
-/** The model of a version, without the types of plugins. Takes what `validate.ts` has accepted; throws a plain `Error` on anything else. */
+/**
+ * The model of a version, without the types of plugins. Accepts snapshots that `validate.ts` has accepted; throws a plain `Error`
+ * on any other.
+ */
 export function compileModel(snapshot: Snapshot): Model {
   const tables = compileTables(snapshot.schema, snapshot.l10n)
   const masksById = compileMasks(tables, snapshot.masks, snapshot.l10n)

@@ -7,7 +7,7 @@ import type { ColumnApi, LocaApi, SchemaApi, SchemaTableApi, UniqueKeyApi } from
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** A table while it is built: its lists fill up in several passes, since tables refer to each other in circles. */
+/** A table while it is built: its lists are filled in several passes, because tables refer to each other in circles. */
 export interface TableDraft extends Mutable<Omit<Table, 'masks' | 'columns' | 'nested' | 'reverses' | 'linkedFrom'>> {
   columns: Column[]
   nested: Table[]
@@ -23,7 +23,7 @@ export interface CompiledTables {
   readonly columnsById: Map<number, Column>
 }
 
-/** Tables, columns, keys and everything between them; masks are added by `masks.ts`. */
+/** Tables, columns, keys and their references; masks are added by `masks.ts`. */
 export function compileTables(schema: SchemaApi, l10n: LocaApi): CompiledTables {
   const tablesById = new Map(schema.tables.map((table) => [table.table_id ?? 0, draftTable(table, l10n)]))
   const columnsById = new Map<number, Column>()
@@ -101,7 +101,7 @@ function rootOf(table: Table): Table {
   return root
 }
 
-/** Nested tables stand in the order of their entries at the owner. */
+/** Puts nested tables in the order of their entries at the owner. */
 function orderNested(source: SchemaTableApi, tables: ReadonlyMap<number, TableDraft>): void {
   const owner = tableOf(tables, source.table_id)
   for (const column of source.columns ?? []) {
@@ -144,7 +144,7 @@ function compileColumn(
   }
 }
 
-/** `artwork`, or `artwork._nested:artwork__contributor` for a nested table: how search names its fields. */
+/** `artwork`, or `artwork._nested:artwork__contributor` for a nested table: the name in search. */
 function fullTableName(table: Table): string {
   return table.owner ? `${fullTableName(table.owner)}.${table.wireKey}` : table.name
 }
@@ -191,7 +191,7 @@ function compileUniqueKeys(source: SchemaTableApi, table: TableDraft): UniqueKey
   })
 }
 
-/** Says what the key is made of, so that a key keeps its stored values exactly as long as it means the same. */
+/** The parts of a key as an id, so that a key keeps its stored values exactly as long as it has the same parts. */
 function uniqueKeyId(ids: readonly number[], withParent: boolean, withUplink: boolean): string {
   return `${ids.join('.')}${withParent ? 'p' : ''}${withUplink ? 'u' : ''}`
 }

@@ -1,6 +1,6 @@
 import type { Column, Model, Table } from '../model.ts'
 
-/** With more object types than this only links are listed, so that the picture can still be read. */
+/** With more object types than this only links are listed, so that the picture stays readable. */
 const detailedUpTo = 30
 const shownColumns = 25
 
@@ -57,7 +57,7 @@ function columnRows(table: Table, detailed: boolean, depth: number): string[] {
   return rows
 }
 
-/** Links are never hidden by a long list: their arrows start there. */
+/** Puts links first, because arrows start at them: a long list must not hide them. */
 function orderLinksFirst(columns: readonly Column[]): Column[] {
   return [...columns].sort((a, b) => Number(b.type === 'link') - Number(a.type === 'link'))
 }

@@ -8,15 +8,15 @@ export type GraphFormat = 'svg' | 'png'
 
 /** Longest layout; datamodels of some hundred object types take seconds. */
 const timeout = 60_000
-/** A wider or higher picture is scaled down: viewers refuse larger ones, and memory is finite. */
+/** The largest width and height of a picture; larger ones are scaled down: viewers refuse them, and memory is finite. */
 const maxPixels = 8000
 const keptGraphs = 8
 
 export type GraphRenderer = ReturnType<typeof createGraphRenderer>
 
 /**
- * Draws graphs of object types, one at a time, and keeps the latest ones: a version never changes, so its graph is
- * drawn once. `key` names what is drawn.
+ * Draws graphs of object types, one at a time, and keeps the latest ones: a version never changes, so its graph is drawn once.
+ * `key` identifies the graph.
  */
 export function createGraphRenderer() {
   const drawn = new Map<string, Promise<string>>()
@@ -63,16 +63,16 @@ function layout(dot: string): Promise<string> {
 }
 
 /**
- * Boxes are measured for Helvetica, but drawn with whatever font the viewer has, which is often wider: text is drawn a
- * little smaller than it was measured.
+ * Boxes are measured for Helvetica, but drawn with the font of the viewer, which is often wider. So text is drawn slightly smaller
+ * than it was measured.
  */
 function withSmallerText(svg: string): string {
   return svg.replaceAll(/font-size="([\d.]+)"/g, (_, size: string) => `font-size="${(Number(size) * 0.87).toFixed(2)}"`)
 }
 
-/** Larger than the drawing, so that small letters stay sharp, unless that is too large. */
+/** Draws it larger, so that small letters stay sharp, unless the result would be too large. */
 async function toPng(svg: Buffer): Promise<Buffer> {
-  // For the few who ask for one: it takes megabytes to be there.
+  // Loaded only on request, because it takes megabytes of memory.
   const { default: sharp } = await import('sharp')
   const { width = 1, height = 1 } = await sharp(svg, { unlimited: true }).metadata()
   const scale = Math.min(1.5, maxPixels / Math.max(width, height))

@@ -6,7 +6,7 @@ import { MaskApi, type MaskSchemaApi } from '../schema.ts'
 const maskChecker = Compile(MaskApi)
 
 /**
- * Checks the JSON types of inline masks, which the schema of the route cannot say: a mask holds fields that hold
+ * Checks the JSON types of inline masks. The schema of the route cannot express them, because masks contain fields that contain
  * masks. Returns its argument.
  */
 export function cleanMasks(input: MaskSchemaApi): MaskSchemaApi {

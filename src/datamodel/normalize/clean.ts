@@ -4,9 +4,9 @@ import { badRequest } from '../../platform/errors.ts'
 const maxDepth = 100
 
 /**
- * A copy of a request body that is safe to walk and to store: members that are `null` are left out (they mean "not
- * said" everywhere in a datamodel), and what PostgreSQL or a reader could not cope with is refused by its place: NUL
- * and lone surrogates in text, numbers beyond the range of a double, endless nesting.
+ * A copy of a request body that is safe to walk and to store: members that are `null` are left out (everywhere in a datamodel they
+ * mean "absent"). Values that PostgreSQL or a reader cannot handle are refused with their path: NUL and lone surrogates in text,
+ * numbers beyond the range of a double, endless nesting.
  */
 export function cleanBody(body: unknown): unknown {
   return clean(body, '', 0)

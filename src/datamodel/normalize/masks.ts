@@ -1,8 +1,8 @@
 import type { FieldApi, MaskApi, MaskSchemaApi, SchemaApi, SchemaTableApi } from '../schema.ts'
 
 /**
- * The canonical form of a mask document for a normalised snapshot: masks have ids (a mask sent without one is the one
- * of that name in the working copy, or new), references have ids and hints. Idempotent.
+ * The canonical form of a mask document for a normalised snapshot: masks have ids (a mask without one gets the id of the mask with
+ * its name in the working copy, or a new one), references have ids and hints. Idempotent.
  */
 export function normalizeMasks(
   input: MaskSchemaApi,
@@ -106,8 +106,8 @@ function completeTableField(field: FieldApi, table: SchemaTableApi | undefined, 
 }
 
 /**
- * The masks without what a changed snapshot no longer has: masks of removed object types, fields of removed columns
- * and tables, sort keys. What is new in the snapshot is not added to masks: who sees it is for their author to say.
+ * The masks without parts that a changed snapshot no longer has: masks of removed object types, fields of removed columns and
+ * tables, sort keys. New parts of the snapshot are not added to masks: the author of a mask decides who sees them.
  */
 export function pruneMasks(masks: MaskSchemaApi, schema: SchemaApi): MaskSchemaApi {
   const index = indexSchema(schema)

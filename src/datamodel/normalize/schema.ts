@@ -1,19 +1,19 @@
 import type { BidirectionalApi, ColumnApi, ForeignKeyApi, SchemaApi, SchemaTableApi, UniqueKeyApi } from '../schema.ts'
 import { dropStale } from './stale.ts'
 
-/** What a posted snapshot is completed from. */
+/** The data that completes a posted snapshot. */
 export interface NormalizeBase {
-  /** The working copy as stored until now: tables and columns sent without an id are found there by their name. */
+  /** The stored working copy: tables and columns without an id are found there by their name. */
   readonly head: SchemaApi
   readonly version: number
   readonly basedOnVersion: number
 }
 
 /**
- * The canonical form of a snapshot: every table and column has its id (new ones above the highest ever used), every
- * reference its id and its name hint, flags and lists are there, and what follows from the rest is added: the entry of
- * a nested table at its owner, the reverse entry of a `reverse_edit` link, the foreign key of a link that names its
- * table. Idempotent. Leaves alone what does not make sense; `validate.ts` refuses that afterwards.
+ * The canonical form of a snapshot: every table and column has its id (new ones above the highest ever used), every reference its
+ * id and its name hint, flags and lists are present, and implied parts are added: the entry of a nested table at its owner, the
+ * reverse entry of a `reverse_edit` link, the foreign key of a link that contains its table. Idempotent. Invalid parts stay
+ * unchanged; `validate.ts` refuses them afterwards.
  */
 export function normalizeSchema(input: SchemaApi, base: NormalizeBase): SchemaApi {
   const names = identify(input, base.head)
@@ -40,7 +40,7 @@ export function normalizeSchema(input: SchemaApi, base: NormalizeBase): SchemaAp
   )
 }
 
-/** Which half of a pair is the reverse one follows from the pair: its second column. */
+/** Marks the reverse half of each pair: its second column. */
 function markReverseHalves(tables: readonly SchemaTableApi[]): void {
   const pairs = tables.flatMap((table) => table.bidirectional ?? [])
   const halves = pairs.map((pair) => pair.columns.flatMap(({ column_id: id }) => (id === undefined ? [] : [id])))
@@ -138,7 +138,7 @@ interface TableReference {
   other_table_name_hint?: string
 }
 
-/** A reference by id, or by name when there is no id; the hint always says the present name. */
+/** A reference by id, or by name if there is no id; the hint is always the current name. */
 function tableReference<T extends TableReference>(reference: T, names: Names): T {
   const byId = names.tableById.get(reference.other_table_id ?? 0)
   const found =
@@ -222,7 +222,7 @@ function completeForeignKey(
   }
 }
 
-/** A link column that says its table itself (`other_table_id` or the hint) gets the foreign key that is missing. */
+/** Adds the missing foreign key of a link column that contains its table itself (`other_table_id` or the hint). */
 function impliedForeignKeys(
   table: SchemaTableApi,
   columns: readonly ColumnApi[],
@@ -249,7 +249,7 @@ function impliedForeignKeys(
     })
 }
 
-/** The foreign key alone says where a link leads; a column that says the same once more is relieved of it. */
+/** Only the foreign key stores the target of a link; the same value in a column is removed. */
 function withoutOwnTarget(column: ColumnApi, keys: readonly ForeignKeyApi[]): ColumnApi {
   if (column.kind !== 'column' || column.other_table_id === undefined) return column
   const key = keys.find((candidate) => candidate.columns.some((r) => r.column_id === column.column_id))
@@ -328,7 +328,7 @@ function entry(column: ColumnApi): ColumnApi {
   }
 }
 
-/** Entries of nested and reverse tables have ids too; the same entry keeps the id it had in the working copy. */
+/** Entries of nested and reverse tables have ids too; the same entry keeps its id of the working copy. */
 function numberEntries(schema: SchemaApi, head: SchemaApi): SchemaApi {
   let max = schema.max_column_id ?? 0
   const taken = new Set(columnIds(schema))

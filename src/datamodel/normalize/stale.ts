@@ -1,9 +1,9 @@
 import type { ColumnApi, SchemaApi, SchemaTableApi } from '../schema.ts'
 
 /**
- * The tables without what only followed from something that the new snapshot has no more: the entry of a removed
- * nested table, the reverse entry of a removed or ordinary link, the foreign key of a removed column. Only what the
- * working copy had already goes by itself; what is new and refers to nothing stays, and is refused by the validation.
+ * The tables without parts that were implied by something that the new snapshot no longer has: the entry of a removed nested table,
+ * the reverse entry of a removed or ordinary link, the foreign key of a removed column. Only parts that the working copy already
+ * had are removed; a new part with a missing reference stays, and is refused by the validation.
  */
 export function dropStale(tables: readonly SchemaTableApi[], head: SchemaApi): SchemaTableApi[] {
   const byId = new Map(tables.map((table) => [table.table_id ?? 0, table]))
@@ -25,7 +25,7 @@ export function dropStale(tables: readonly SchemaTableApi[], head: SchemaApi): S
   })
 }
 
-/** Whether an entry still stands for something; value columns always do. */
+/** Whether an entry still refers to something; value columns always count as live. */
 function isLive(entry: ColumnApi, table: SchemaTableApi, tables: ReadonlyMap<number, SchemaTableApi>): boolean {
   const other = tables.get(entry.other_table_id ?? 0)
   if (entry.kind === 'link') return other?.owned_by?.other_table_id === table.table_id

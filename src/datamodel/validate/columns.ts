@@ -10,7 +10,7 @@ import { checkIdentifier, type DocumentPath, inconsistent, wrongPlace } from './
 export interface SchemaIndex {
   readonly tables: ReadonlyMap<number, SchemaTableApi>
   readonly columns: ReadonlyMap<number, { readonly table: SchemaTableApi; readonly column: ColumnApi }>
-  /** Of all `check_regexp` together. */
+  /** The budget of all `check_regexp` together. */
   readonly patterns: PatternBudget
 }
 
@@ -96,7 +96,7 @@ function validateLink(column: ColumnApi, table: SchemaTableApi, place: DocumentP
   }
 }
 
-/** `kind: link`: where a nested table stands among the columns of its owner. */
+/** `kind: link`: the position of a nested table among the columns of its owner. */
 function validateNestedEntry(column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   const nested = index.tables.get(column.other_table_id ?? 0)
   const parameters = { other_table_id: column.other_table_id ?? null }
@@ -106,7 +106,7 @@ function validateNestedEntry(column: ColumnApi, table: SchemaTableApi, place: Do
   }
 }
 
-/** `kind: reverse_link`: where the objects that link to this object type stand among its columns. */
+/** `kind: reverse_link`: the position of the objects that link to this object type among its columns. */
 function validateReverseEntry(column: ColumnApi, table: SchemaTableApi, place: DocumentPath, index: SchemaIndex): void {
   if (table.owned_by) throw inconsistent(place, 'a nested table has no reverse links')
   if (column.is_hierarchical) {
@@ -185,7 +185,7 @@ function validateRange(column: ColumnApi, type: ColumnType, place: DocumentPath)
   }
 }
 
-/** A bound as something that can be compared; dates in seconds. */
+/** A limit as a value that can be compared; dates in seconds. */
 function boundOf(bound: unknown, type: ColumnType, place: DocumentPath): number | bigint | null {
   if (bound === undefined || bound === null || bound === '') return null
   if (numberTypes.has(type)) {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../platform/catalogue.ts'
 import { AppError } from '../../platform/errors.ts'
 
-/** Where in the posted document something is wrong: the path, and the names that belong to it. */
+/** The place of an error in the posted document: the path, and the names that belong to it. */
 export interface DocumentPath {
   readonly path: string
   readonly table?: string
@@ -9,7 +9,7 @@ export interface DocumentPath {
   readonly mask?: string
 }
 
-/** The error of a wrong place: `parameters.path` is its place in the document (`tables[3].columns[2].type`). */
+/** The error for an invalid value: `parameters.path` is its place in the document (`tables[3].columns[2].type`). */
 export function wrongPlace(
   code: ErrorCode,
   place: DocumentPath,
@@ -25,7 +25,7 @@ export function inconsistent(place: DocumentPath, message: string, parameters: R
   return wrongPlace('SchemaInconsistent', place, message, parameters)
 }
 
-/** Names of object types, columns and masks; a leading underscore is the system's. */
+/** Names of object types, columns and masks; names with a leading underscore are reserved for the system. */
 const identifier = /^[a-z][a-z0-9_]*$/
 
 export function checkIdentifier(name: string | undefined, place: DocumentPath, maxLength: number): void {

@@ -40,7 +40,7 @@ export function validateKeys(table: SchemaTableApi, place: DocumentPath, index: 
   }
 }
 
-/** A column has one opposite: it is in one pair of the whole snapshot. The reverse half of one has to be in a pair. */
+/** A column has at most one opposite, so it is in one pair of the whole snapshot. A reverse half must be in a pair. */
 export function refuseTwinPairs(tables: readonly SchemaTableApi[]): void {
   const seen = new Map<number, string>()
   for (const [at, table] of tables.entries()) {
@@ -95,7 +95,7 @@ function validateUniqueKey(key: UniqueKey, table: SchemaTableApi, place: Documen
     throw inconsistent({ ...place, path: `${place.path}.columns` }, 'a unique key needs a column')
 }
 
-/** Two keys over the same columns would be one. Keys of a group count as one key. */
+/** Two keys over the same columns would have the same id. Keys of a group count as one key. */
 function refuseTwinKeys(table: SchemaTableApi, place: DocumentPath): void {
   const groups = new Map<string, { ids: Set<string>; at: number }>()
   for (const [at, key] of (table.unique_keys ?? []).entries()) {

@@ -6,7 +6,7 @@ import { type DocumentPath, inconsistent, wrongPlace } from './document-path.ts'
 export const editModes: ReadonlySet<string> = new Set(['edit', 'show', 'off'])
 const standardMasks = new Set(['preferred', 'standard', 'same'])
 
-/** What the fields of all masks of a document are checked against. */
+/** The data that the fields of all masks of a document are checked against. */
 export interface MaskContext {
   readonly tables: ReadonlyMap<number, SchemaTableApi>
   readonly masks: ReadonlyMap<number, MaskApi>
@@ -48,7 +48,7 @@ export function validateFields(
   }
 }
 
-/** @returns what the field stands for, so that it is not there twice; null for what only shapes a form. */
+/** @returns an identifier of the field's content, so that duplicates can be found; null for fields that only shape a form. */
 function validateField(
   field: FieldApi,
   table: SchemaTableApi,

@@ -9,7 +9,7 @@ const outputModes = new Set(['show', 'off', 'edit'])
 const poolModes = new Set(['always', 'never', 'ask'])
 
 /**
- * Refuses a normalised mask document that does not fit its snapshot, by the first wrong place.
+ * Refuses a normalised mask document that does not fit its snapshot. Reports the first invalid place.
  *
  * @throws {AppError} `SchemaDuplicateMaskName`, `InvalidIdentifier`, `InvalidMaskMode`, `LinkMaskNotFound`,
  * `InheritanceNotSupported`, `SchemaLoopingReverse`, `ObjecttypeMustHaveExtactlyOnePreferredMask` or
@@ -113,7 +113,7 @@ function checkPreferred(masks: MaskSchemaApi): void {
   }
 }
 
-/** Reverse fields that name a mask by its id may not lead back to a mask on the way: such a mask would not end. */
+/** Reverse fields that refer to a mask by its id may not lead back to a mask on the path: such a mask would be infinite. */
 function refuseLoops(masks: MaskSchemaApi): void {
   const next = new Map(masks.masks.map((mask) => [mask.mask_id ?? 0, reverseMaskIds(mask.fields ?? [])]))
   const state = new Map<number, 'open' | 'done'>()

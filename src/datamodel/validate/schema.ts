@@ -5,7 +5,7 @@ import { type SchemaIndex, validateColumn } from './columns.ts'
 import { checkIdentifier, type DocumentPath, inconsistent, wrongPlace } from './document-path.ts'
 import { refuseTwinPairs, validateKeys } from './keys.ts'
 
-/** Refuses what is too large to look at; runs before anything else does. */
+/** Refuses documents that are too large to be examined; runs before all other checks. */
 export function checkSchemaSize(schema: SchemaApi): void {
   if (schema.tables.length > limits.tables) {
     throw inconsistent({ path: 'tables' }, `there are more than ${limits.tables} tables`)
@@ -25,7 +25,7 @@ export function checkSchemaSize(schema: SchemaApi): void {
 }
 
 /**
- * Refuses a normalised snapshot with anything wrong in it, by the first wrong place.
+ * Refuses an invalid normalised snapshot. Reports the first invalid place.
  *
  * @throws {AppError} `SchemaDuplicateObjecttypeName`, `InvalidIdentifier`, `UnknownColumnType`, `SchemaLoopingReverse`
  * or `SchemaInconsistent`, each with `parameters.path`.
@@ -50,7 +50,7 @@ export function validateSchema(schema: SchemaApi): void {
   refuseLoopingReverses(schema, index)
 }
 
-/** Names and ids: what everything else relies on. */
+/** Names and ids, which all other checks rely on. */
 function indexTables(schema: SchemaApi): SchemaIndex {
   const tables = new Map<number, SchemaTableApi>()
   const names = new Map<string, number>()
@@ -121,8 +121,8 @@ function refuseOwnershipCycle(table: SchemaTableApi, place: DocumentPath, index:
 }
 
 /**
- * A `reverse_edit` link makes its target the master of the linking objects. Masters in a circle would own each other;
- * a type that owns objects of its own kind is a hierarchy.
+ * A `reverse_edit` link makes its target the owner of the linking objects. Owners in a circle would own each other; a type that
+ * owns objects of its own type is a hierarchy.
  */
 function refuseLoopingReverses(schema: SchemaApi, index: SchemaIndex): void {
   const owned = new Map<number, { to: number; place: DocumentPath }[]>()

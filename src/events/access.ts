@@ -1,5 +1,5 @@
 import type { NeededRight } from '../platform/http/system-right.ts'
 
-/** Reading the whole log; without it a caller is told what it may see. */
+/** The right to read the whole log. Without it a caller gets only the events that it may see. */
 export const readEvents: NeededRight = { name: 'system.api.event', parameter: 'get' }
 export const deleteEvents: NeededRight = { name: 'system.api.event', parameter: 'delete' }

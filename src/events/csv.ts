@@ -7,7 +7,7 @@ export interface CsvOptions {
   delimiter: string
   quote: string
   escape: string
-  /** One column for each key of `info` (`info.standard`) in place of one with its JSON. */
+  /** Whether there is one column for each key of `info` (`info.standard`), instead of one column with its JSON. */
   explode: boolean
   /** Joins the items of lists within exploded `info`; null: lists are written as JSON. */
   arrayConcat: string | null
@@ -35,12 +35,12 @@ const columns = [
   'user_generated_displayname',
 ] as const
 
-/** More than any spreadsheet user can read; what `info` holds is up to clients. */
+/** The highest number of columns of `info`. Nobody can read more in a spreadsheet, and clients decide about the keys. */
 const maxInfoColumns = 2000
 
 /**
- * The events as a stream of CSV. Cells that a spreadsheet would run as a formula are defused. `records` is called
- * twice to explode `info`: once for its columns, once for the rows.
+ * The events as a stream of CSV. Cells that a spreadsheet would run as a formula are escaped. To explode `info`, `records` is
+ * called twice: once for its columns, once for the rows.
  */
 export async function csvStream(records: Records, options: CsvOptions): Promise<Readable> {
   const { delimiter, quote } = options
@@ -80,7 +80,7 @@ async function feed(records: AsyncIterable<EventRecord>, out: Stringifier, optio
   }
 }
 
-/** Resolves also when the reader goes away, so that nobody waits forever. */
+/** Also resolves when the reader disconnects, so that the writer does not wait forever. */
 function drained(out: Stringifier): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -126,7 +126,7 @@ function toRow({ event, user }: EventRecord, options: CsvOptions): Record<string
   return row
 }
 
-/** Never ends in half a character. */
+/** Never cuts a character in half. */
 function cut(text: string, length: number): string {
   const head = text.slice(0, length)
   return head.isWellFormed() ? head : head.slice(0, -1)

@@ -1,6 +1,6 @@
 import { badRequest } from '../platform/errors.ts'
 
-/** The list filters as they come in the query string (specification, Event log); each a comma-separated list. */
+/** The list filters as the query string has them (specification, Event log); each is a comma-separated list. */
 export interface FilterQuery {
   id?: string
   pollable?: string
@@ -30,7 +30,7 @@ export interface EventFilter {
   systemObjectIds?: readonly number[]
   /** Inclusive. */
   from?: Date
-  /** Exclusive, so that adjoining windows share no event. */
+  /** Exclusive, so that adjacent windows share no event. */
   to?: Date
 }
 
@@ -53,10 +53,10 @@ export const sortFields = [
 ] as const
 export type SortField = (typeof sortFields)[number]
 
-/** A list this long in a query string is a mistake, and each range is a condition of its own. */
+/** A longer list in a query string is a mistake, and each range is a condition of its own. */
 const maxRanges = 500
 
-/** @throws {AppError} `ServerGeneric` with the parameter's name for anything that cannot be read (EVAPI-029). */
+/** @throws {AppError} `ServerGeneric` with the parameter's name for a value that cannot be parsed (EVAPI-029). */
 export function parseFilter(query: FilterQuery): EventFilter {
   return {
     ids: list(query.id, 'id', idRange),
@@ -133,7 +133,7 @@ function idRange(item: string, fail: Fail): IdRange {
 
 const isoTimestamp = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+ -]\d\d:?\d\d)?)?$/
 
-/** ISO 8601; without a time the start of the day, without a zone UTC. A `+` that arrives as a blank is understood. */
+/** ISO 8601; without a time: the start of the day; without a zone: UTC. A `+` that arrives as a blank is accepted. */
 function timestamp(query: string | undefined, name: string): Date | undefined {
   if (query === undefined || query === '') return undefined
   const parts = isoTimestamp.exec(query)

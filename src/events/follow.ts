@@ -2,7 +2,7 @@ import type { Cause } from '../platform/cause.ts'
 import type { Queryable } from '../platform/postgres/db.ts'
 import { pollHorizon } from './store.ts'
 
-/** An entry of the log for those who act on it. */
+/** An entry of the log for rules that react to it. */
 export interface FollowedEvent {
   readonly id: number
   readonly type: string
@@ -10,13 +10,13 @@ export interface FollowedEvent {
   readonly systemObjectId: number | null
   readonly objectVersion: number | null
   readonly info: Record<string, unknown> | null
-  /** Rules that have led to it; null: none. */
+  /** The rules that have caused it; null: none. */
   readonly cause: Cause | null
 }
 
 /**
- * Entries of the given types after `from`, ascending, none skipped. `upTo` is where to go on: everything up to it has
- * been looked at. Those that start nothing are left out.
+ * Entries of the given types after `from`, ascending, none skipped. `upTo` is the position to continue from: everything up to it
+ * has been read. Entries that start nothing are left out.
  */
 export async function followEvents(
   db: Queryable,
@@ -36,8 +36,8 @@ export async function followEvents(
 }
 
 /**
- * Rules that have led to the objects as they are, for what the service does with them later on its own: those of the last
- * entry that tells of a save. Objects that somebody has saved himself are left out.
+ * The rules that have caused the current state of the objects, for later automatic work on them: the cause of the last logged save.
+ * Objects that a user has saved directly are left out.
  */
 export async function causesOfObjects(
   db: Queryable,

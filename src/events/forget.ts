@@ -1,19 +1,19 @@
 import type { Queryable } from '../platform/postgres/db.ts'
 
-/** Somebody whose name is not to stand in the log any more. */
+/** A person whose name must be removed from the log. */
 export interface ForgottenPerson {
   readonly userId: number
-  /** What they are called now, in place of what they were called. */
+  /** The current name, which replaces former names. */
   readonly displayname: string
-  /** Absent: it stays as it was logged; null: there is none any more. */
+  /** Absent: it stays as it was logged; null: it is removed. */
   readonly login?: string | null
-  /** Fields that are not to be found in what was copied into events (`user.<field>`). */
+  /** Fields that must be removed from copies in events (`user.<field>`). */
   readonly fields: readonly string[]
 }
 
 /**
- * Takes a person out of what was logged: as the one who acted, and as the one whom something was about. That they acted, and
- * when, stays. Reads the whole log, so it is for a job.
+ * Removes a person from logged events: as the actor, and as the subject. The fact and the time of their actions stay. Reads the
+ * whole log, so it must run in a job.
  */
 export async function forgetPerson(from: Queryable, person: ForgottenPerson): Promise<void> {
   const { userId, displayname, login, fields } = person

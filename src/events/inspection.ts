@@ -1,8 +1,8 @@
 import type { Queryable } from '../platform/postgres/db.ts'
 
 /**
- * The latest event of some types, or null. `about`: only one whose `info` has this text under one of the names, as the
- * custom type that an updater has worked for.
+ * The latest event of some types, or null. `about`: only an event whose `info` has this text under one of the names, such as the
+ * custom type that an updater has processed.
  */
 export async function latestEventId(
   from: Queryable,

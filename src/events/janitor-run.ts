@@ -1,17 +1,17 @@
 import type { NewEvent } from './log.ts'
 
-/** What a janitor tells besides, such as the `system_object_ids` of what it purged. */
+/** Further data of a janitor's event, such as the `system_object_ids` of purged objects. */
 type More = Readonly<Record<string, unknown>>
 
 /** The events of a run of a janitor, or of a batch of it (specification, event types `JANITOR` and `JANITOR_ERROR`). */
 export interface JanitorRun {
-  /** `count` things are done, one line of `log` for each, or for what they have in common. */
+  /** The event for `count` processed things, with one line of `log` for each, or one line for all of them. */
   done(count: number, log: readonly string[], more?: More): NewEvent
-  /** `count` things were done before. */
+  /** The event for a failure; `count` things were processed before it. */
   failed(error: Error, count: number, log: readonly string[], more?: More): NewEvent
 }
 
-/** Begins a run: what it took is counted from here. `now` in milliseconds. */
+/** Starts a run: its duration is measured from here. `now` in milliseconds. */
 export function janitorRun(type: string, batchSize: number, now: () => number = Date.now): JanitorRun {
   const begun = now()
   const told = (count: number, log: readonly string[], more: More) => ({

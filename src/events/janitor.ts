@@ -1,6 +1,7 @@
 /**
- * Takes events out of the log when they are as old as the base configuration says for their group, and addresses out of
- * events that stay. Each goes through the log once, by id, and remembers how far it is: a run looks at what has come of age.
+ * Deletes events from the log when they reach the age that the base configuration has for their group, and removes addresses from
+ * older events that stay. Each janitor goes through the log once, by id, and stores its position: a run reads only events that have
+ * reached the age.
  */
 import type { Logger } from 'pino'
 import type { Db, Tx } from '../platform/postgres/db.ts'
@@ -15,11 +16,11 @@ export interface EventJanitorOptions {
   readonly log: Pick<Logger, 'error'>
   readonly settings: () => {
     readonly active: boolean
-    /** Days; null: they stay. */
+    /** Days; null: no removal. */
     readonly event_remote_addr_expire_days: number | null
     readonly events: Readonly<Record<`expire_days_${EventGroup}`, number | null>>
   }
-  /** Nothing is changed at this time. */
+  /** While it returns true, nothing is changed. */
   readonly paused: () => boolean
 }
 
@@ -27,33 +28,33 @@ export interface DueWork {
   readonly type: string
   readonly days: number
   readonly count: number
-  /** There are more than that. */
+  /** Whether there are more. */
   readonly capped: boolean
 }
 
 export interface EventJanitor extends Periodic {
-  /** What the next runs would do, and how much of it there is now. */
+  /** The number of events that the next runs would change now. */
   due(): Promise<DueWork[]>
 }
 
 /** Milliseconds between two runs (decision 81). */
 const tenMinutes = 600_000
-/** Events that one transaction looks at. */
+/** The number of events that one transaction reads. */
 const batch = 5000
-/** Batches of one janitor in a run: the rest has its turn in the next one. */
+/** Batches of one janitor in a run; the rest is done in the next one. */
 const mostBatches = 40
 const mostCounted = 10_000
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock that the run holds; `strg` and a number of our own. */
 const lock = 0x73747267_000fn
 
-/** Something that comes of age. */
+/** A kind of data that expires. */
 interface Aging {
   readonly name: string
   readonly days: number
-  /** Of an event `e`: it concerns it. `$1` is a list of types. */
+  /** SQL: whether it applies to an event `e`. `$1` is a list of types. */
   readonly condition: string
   readonly types: readonly string[]
-  /** What is done with those of `gone (id)`. */
+  /** SQL: the change of the events in `gone (id)`. */
   readonly change: string
 }
 
@@ -66,7 +67,7 @@ function agingOf({
   const groups = eventGroups.flatMap((group): Aging[] => {
     const days = events[`expire_days_${group}`]
     if (days === null) return []
-    // Types that plugins declare have no place in the catalogue.
+    // Types that plugins declare are not in the catalogue.
     const types = builtIn.filter(([, one]) => group === 'PLUGIN' || one.group === group).map(([name]) => name)
     const condition = group === 'PLUGIN' ? 'e.type <> all($1::text[])' : 'e.type = any($1::text[])'
     const change = 'delete from event e using gone where e.id = gone.id'
@@ -78,7 +79,7 @@ function agingOf({
   return [...groups, { name: 'event_remote_addr', days: addressDays, condition, types: [], change }]
 }
 
-/** Events behind the place, up to the first one of its kind that is too young. */
+/** Events after the stored position, up to the first matching one that is too young. */
 const due = (condition: string): string => `
   place as (select coalesce((select up_to from event_janitor where name = $2), 0) as up_to),
   page as materialized (

@@ -8,10 +8,10 @@ import { type EventGroup, type EventType, type EventTypeDefinition, eventTypes }
 
 export type { EventGroup, EventType } from './types.ts'
 
-/** Who did it, as far as the log asks. */
+/** The actor of an event, with the members that the log needs. */
 export type EventActor = Pick<Actor, 'userId' | 'displayname' | 'reference' | 'remoteAddr'>
 
-/** An event to be logged. The actor is given always; whether it is stored is decided here (EVENT-002). */
+/** An event to be logged. The caller always passes the actor; the log decides whether to store it (EVENT-002). */
 export interface NewEvent {
   type: EventType
   actor: EventActor | null
@@ -26,9 +26,9 @@ export interface NewEvent {
   /** Only for objects of other instances; otherwise rendered from `systemObjectId`. */
   globalObjectId?: string
   info?: object
-  /** Those who poll get it, although its type is none of theirs: the instance wants it. */
+  /** Set if pollers get it although its type is not pollable: by a setting of the instance. */
   pollable?: true
-  /** Why it happened; that of whoever logs it when not said. */
+  /** The rules that caused it; if absent, those of the running operation. */
   cause?: Cause
 }
 
@@ -44,22 +44,22 @@ export interface EventLogOptions {
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** An event whose type is resolved: built in, or declared by a plugin. */
+/** An event with its type resolved: built in, or declared by a plugin. */
 export interface ResolvedEvent extends Omit<NewEvent, 'type'> {
   type: string
   definition: EventTypeDefinition
-  /** Set by imports of old logs (`skip_constraints`): replaces what the log would write itself. */
+  /** Set by imports of old logs (`skip_constraints`): replaces the values of the log itself. */
   at?: Date
   user?: { id: number; displayname: string; reference: string | null } | null
   remoteAddr?: string
-  /** It is said by somebody who cannot know it: it starts nothing. */
+  /** Set if its sender cannot know that it happened: it starts nothing. */
   inert?: boolean
 }
 
 export function createEventLog(options: EventLogOptions = {}) {
   const clock = options.clock ?? (() => new Date())
 
-  /** Copied fields by user id, for the actors of user-logged events only: others must not leave traces of a person. */
+  /** Copied fields by user id, for the actors of user-logged events only: other events must not contain data of a person. */
   async function copiedFields(tx: Queryable, events: readonly ResolvedEvent[]) {
     const fields = options.copyToEvent?.() ?? []
     if (fields.length === 0 || !options.userFields) return null

@@ -5,7 +5,7 @@ import { assertStorable } from '../platform/values/text.ts'
 import type { ResolvedEvent } from './log.ts'
 import { builtInType, type EventTypeDefinition, openGroups } from './types.ts'
 
-/** Who an imported event says has acted; resolved by the directory when only a reference is given. */
+/** The actor of an imported event; the directory resolves it when it has only a reference. */
 export interface PostedUser {
   id?: number
   reference?: string
@@ -26,8 +26,8 @@ export interface PostRules {
 }
 
 /**
- * Turns what a client posts into an event (EVAPI-003 to 007). `place` names it in errors: `event`, `events[3]`.
- * @throws {AppError} `EventTypeNotAllowed`, or `ServerGeneric` that names the field.
+ * Parses a posted event (EVAPI-003 to 007). `place` is used in errors: `event`, `events[3]`.
+ * @throws {AppError} `EventTypeNotAllowed`, or `ServerGeneric` with the name of the field.
  */
 export function parsePosted(input: unknown, place: string, rules: PostRules): ParsedEvent {
   const envelope = asRecord(input, place)

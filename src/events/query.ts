@@ -1,7 +1,7 @@
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { EventFilter, SortField, SortKey } from './filter.ts'
 
-/** A filter with the directory look-ups done: which users belong to the groups and user types asked for. */
+/** A filter with its look-ups done: the users of the requested groups and user types. */
 export interface ResolvedFilter extends EventFilter {
   /** Users of the groups of `groupIds`. */
   groupUserIds?: readonly number[]
@@ -17,7 +17,7 @@ const sortColumns: Record<SortField, string> = {
   system_object_id: 'system_object_id',
   object_version: 'object_version',
   timestamp: 'at',
-  // As people sort names, not by code points.
+  // In the order in which people sort names, not by code points.
   user_generated_displayname: 'user_displayname collate "und-x-icu"',
 }
 
@@ -81,7 +81,7 @@ export async function pageOfIds(
   return rows[0]?.ids ?? ''
 }
 
-/** Deletes what matches, the oldest first when `limit` (0 = all) does not reach. Returns the number deleted. */
+/** Deletes matching events, at most `limit` (0: all), the oldest first. Returns the number deleted. */
 export async function deleteMatching(tx: Queryable, filter: ResolvedFilter, limit: number): Promise<number> {
   const { sql, values } = condition(filter)
   if (limit === 0) return (await tx.query(`delete from event ${sql}`, values)).rowCount

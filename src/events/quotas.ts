@@ -5,7 +5,7 @@ import type { Queryable } from '../platform/postgres/db.ts'
 import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 import { createYielder, yieldIfDue } from '../platform/process/cooperative-yield.ts'
 
-/** How much clients may write into the log. */
+/** The limits of what clients may write into the log. */
 export interface PostQuotas {
   /** Bytes of one event. */
   readonly eventBytes: number
@@ -15,8 +15,8 @@ export interface PostQuotas {
 }
 
 /**
- * The log keeps what clients write until somebody deletes it, so it has a limit: of each event, and of what a caller writes
- * within an hour. Whoever imports old logs is root, and is not counted.
+ * The log keeps posted events until they are deleted, so they have limits: the size of each event, and the number and size of a
+ * caller's events within an hour. Imports of old logs run as root, which has no limits.
  * @throws {AppError} `PayloadTooLarge`, `QuotaExceeded`
  */
 export async function admitPosted(

@@ -1,7 +1,7 @@
 import type { EventRecord } from './schema.ts'
 import type { StoredEvent } from './store.ts'
 
-/** The wire form of an event (EVT-001..004). Fields without a value are left out; `info` is always there. */
+/** The wire form of an event (EVT-001..004). Fields without a value are left out; `info` is always present. */
 export function renderEvent(event: StoredEvent, databaseName: string): EventRecord {
   const globalId = event.global_object_id ?? globalObjectId(event, databaseName)
   const record: EventRecord = {
@@ -46,7 +46,7 @@ function given<K extends string, V>(key: K, value: V | null): { [P in K]?: V } {
   return value === null ? {} : ({ [key]: value } as { [P in K]?: V })
 }
 
-/** What a poller without `system.api.event[get]` sees: what changed, but neither who did it nor from which address. */
+/** The view of a poller without `system.api.event[get]`: what changed, but neither the actor nor the address. */
 export function redacted(event: StoredEvent, withInfo: boolean): StoredEvent {
   return {
     ...event,

@@ -131,7 +131,7 @@ export function registerEventRoutes(app: HttpApp, events: EventService): void {
 }
 
 function registerWrites(app: HttpApp, events: EventService): void {
-  /** Starts the write; `background` answers before it is done and reports nothing (EVAPI-002). */
+  /** Starts the write. With `background` the answer does not wait for it, and errors are not reported (EVAPI-002). */
   async function write(
     actor: Actor,
     inputs: readonly unknown[],
@@ -217,7 +217,7 @@ function sendJson(reply: FastifyReply, page: EventPage, pretty: boolean): Fastif
   return reply.header('Content-Type', 'application/json; charset=utf-8').send(stream)
 }
 
-/** Written piece by piece, since an unlimited list may be larger than the memory. */
+/** Written piece by piece, because an unlimited list may be larger than the memory. */
 async function* jsonText({ count, limit, offset, records }: EventPage, pretty: boolean): AsyncIterable<string> {
   const [line, space] = pretty ? ['\n', ' '] : ['', '']
   const indent = (level: number): string => (pretty ? `\n${'  '.repeat(level)}` : '')

@@ -120,7 +120,7 @@ export const WriteQuery = Type.Object(
   open,
 )
 
-/** Checked by the service, which names the field that is wrong and reports nothing with `background`. */
+/** The service checks the content. Its errors contain the name of the invalid field; with `background` they are not reported. */
 export const PostedEvent = Type.Object(
   {},
   {

@@ -2,7 +2,7 @@
  * The event log: every logged action is one row, written in the transaction of the change itself. A *type* belongs to
  * a *group*; *user-logged* types may carry the acting user, *pollable* ones are returned by poll and stream.
  *
- * `createEventLog` is what the other capabilities write with; `createEventService` is what the endpoints read with.
+ * Other capabilities write with `createEventLog`; the endpoints read with `createEventService`.
  */
 import type { Actor } from '../platform/actor.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
@@ -42,7 +42,10 @@ export { createEventStreams } from './stream/service.ts'
 export { type EventGroup, type EventType, eventGroups, eventTypes } from './types.ts'
 export type { Seen } from './visibility.ts'
 
-/** What the event log must know of users; `auth` stands later in the import order, so the composition root gives it. */
+/**
+ * The functions about users that the event log needs. `people` comes later in the import order, so the composition root passes them
+ * in.
+ */
 export interface EventUsers {
   ofGroups(groupIds: readonly number[]): Promise<readonly number[]>
   ofTypes(types: readonly string[]): Promise<readonly number[]>
@@ -69,7 +72,7 @@ export interface Page {
 
 export interface EventPage extends Page {
   count: number
-  /** Starts to read at each call; an event deleted meanwhile is missing. */
+  /** Starts to read at each call; an event that was deleted meanwhile is missing. */
   records: () => AsyncIterable<EventRecord>
 }
 
@@ -92,7 +95,7 @@ export function createEventService(deps: EventServiceDeps) {
   }
 
   async function* recordsOf(actor: Actor, ids: string, deadline: Deadline): AsyncIterable<EventRecord> {
-    // Whoever reads on does that when the client has taken something, which is no longer in the request's own hands.
+    // The client's reading triggers the next chunk, outside of the request's own context.
     const read = (some: readonly number[]) =>
       withinDeadline(deadline, async () => shownToReader(actor, await store.eventsById(db, some)))
     for (const some of chunksOf(ids)) {
@@ -105,15 +108,15 @@ export function createEventService(deps: EventServiceDeps) {
     }
   }
 
-  /** As readers of the log see events: none is left out. */
+  /** The events in the view of readers of the log: none is left out. */
   async function shownToReader(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
     const visibility = await visibilityOf(deps.seen, events)(actor)
     return events.map((event) => forReader(event, visibility(event)))
   }
 
   /**
-   * What a client says is no proof that it happened: it starts nothing where the client cannot know of it, since it may not
-   * see what it is about, or names it in a way that nobody looks up. The answer is the same.
+   * An event that a client posts is no proof that it happened. It starts nothing if the client cannot know of it: because it may
+   * not see the subject, or because it refers to the subject in a way that is not looked up. The answer is the same.
    */
   async function weighed(actor: Actor, events: readonly ResolvedEvent[]): Promise<ResolvedEvent[]> {
     if (actor.isRoot) return [...events]
@@ -131,14 +134,14 @@ export function createEventService(deps: EventServiceDeps) {
     })
   }
 
-  /** As everybody sees pollable events; some may be left out. */
+  /** The pollable events in the view of the actor; some may be left out. */
   async function shown(actor: Actor, events: readonly store.StoredEvent[]): Promise<store.StoredEvent[]> {
     if (readsLog(actor)) return shownToReader(actor, events)
     const visibility = await visibilityOf(deps.seen, events)(actor)
     return events.flatMap((event) => forPoller(event, visibility(event)) ?? [])
   }
 
-  /** A page for a poller: what it may not see does not count, so that it never waits behind it. */
+  /** A page for a poller. Events that it may not see do not count, so that it never gets stuck behind them. */
   async function polled(actor: Actor, from: number, size: number): Promise<readonly store.StoredEvent[]> {
     const horizon = await store.pollHorizon(db)
     const step = readsLog(actor) ? size : largestPoll
@@ -189,7 +192,7 @@ export function createEventService(deps: EventServiceDeps) {
       return { ...page, count, records: () => recordsOf(actor, ids, deadline) }
     },
 
-    /** For searches: who may read the log finds all events, and not by what is said of things that the caller may not see. */
+    /** For searches: readers of the log find all events, but not by data of records that they may not see. */
     records: {
       access(actor: Actor) {
         requireRight(actor, readEvents)
@@ -201,23 +204,23 @@ export function createEventService(deps: EventServiceDeps) {
       },
     },
 
-    /** Deletes what matches, at most `limit` (0 = all), the oldest first. No filter: the whole log (EVAPI-034). */
+    /** Deletes matching events, at most `limit` (0: all), the oldest first. Without a filter: the whole log (EVAPI-034). */
     async removeMatching(actor: Actor, filter: EventFilter, limit: number): Promise<number> {
       requireRight(actor, deleteEvents)
       return deleteMatching(db, await resolveFilter(filter), limit)
     },
 
-    /** May the caller use `skip_constraints`? Asked before anything else, also for background writes. */
+    /** Checks the right to use `skip_constraints`, before all other checks, also for background writes. */
     requireSkipConstraints(actor: Actor): void {
       if (!actor.isRoot) {
         throw badRequest('skip_constraints needs system.root.', { param: 'skip_constraints' })
       }
     },
 
-    /** Before events that a client sends are written, now or in the background. @throws {AppError} when they are too much. */
+    /** Runs before posted events are written, now or in the background. @throws {AppError} when they exceed the quotas. */
     admit: (actor: Actor, inputs: readonly unknown[]): Promise<void> => admitPosted(db, deps.quotas, actor, inputs),
 
-    /** Writes events that clients send, all or none; returns them as stored, in order. */
+    /** Writes posted events, all or none; returns them as stored, in order. */
     async write(
       actor: Actor,
       inputs: readonly unknown[],
@@ -235,12 +238,12 @@ export function createEventService(deps: EventServiceDeps) {
   }
 }
 
-/** Whether its `object_id` is that of an object of the datamodel. */
+/** Whether its `object_id` refers to an object of the datamodel. */
 function isOfObjects({ basetype, objecttype }: ResolvedEvent): boolean {
   return objecttype !== undefined || basetype === undefined || basetype === 'object'
 }
 
-/** Ids out of comma-separated text, in chunks. */
+/** Splits comma-separated text into ids, in chunks. */
 function* chunksOf(ids: string): Iterable<number[]> {
   let some: number[] = []
   for (let start = 0; start < ids.length; ) {
@@ -256,7 +259,7 @@ function* chunksOf(ids: string): Iterable<number[]> {
   if (some.length > 0) yield some
 }
 
-/** Imported events keep the user they name: old logs may speak of users that are gone, so an id is taken as it is. */
+/** Imported events keep their user: old logs may contain deleted users, so an id is stored unchecked. */
 async function withUsers(parsed: readonly ParsedEvent[], users: EventUsers): Promise<ResolvedEvent[]> {
   const references = new Set(
     parsed.flatMap(({ user }) => (user && user.id === undefined ? (user.reference ?? []) : [])),

@@ -20,9 +20,9 @@ export interface EventRow {
   system_object_id?: number
   global_object_id?: string
   info?: object
-  /** Rules that have led to it. */
+  /** The rules that caused it. */
   cause?: Cause
-  /** It is kept, and starts nothing. */
+  /** Whether it is stored but starts nothing. */
   inert?: boolean
 }
 
@@ -52,11 +52,11 @@ const columns =
 
 /*
  * Ids are drawn before the transaction commits, so a poller that has seen id 10 could miss an id 9 that commits later.
- * Comparing transaction ids with the snapshot's xmin does not help: the transaction that draws 9 may have started to
- * write after the one that draws 10. So each writer first announces a lower bound of the ids that it is about to draw:
- * a shared advisory lock whose key holds the sequence's last value, released by the end of its transaction. Pollers
- * read up to the smallest bound announced (`pollHorizon`). Writers never wait for each other, and transactions that
- * write no events delay nobody. The high 16 bits of the key tell these locks from others ('EV').
+ * Comparing transaction ids with the snapshot's xmin does not help: the transaction that draws 9 may have started to write after
+ * the one that draws 10. So each writer first announces a lower bound of the ids that it is about to draw: a shared advisory lock
+ * whose key contains the sequence's last value, released by the end of its transaction. Pollers read up to the smallest announced
+ * bound (`pollHorizon`). Writers never wait for each other, and transactions without events delay no reader. The high 16 bits of
+ * the key distinguish these locks from others ('EV').
  */
 const lockSpace = 0x4556
 
@@ -75,13 +75,13 @@ from announced, json_to_recordset($1) as e (type text, pollable boolean, at time
   inert boolean)
 returning id`
 
-/** As JSON shows a zero byte and half a surrogate pair. */
+/** The JSON form of a zero byte and of half a surrogate pair. */
 const unstorable = /\\u(0000|d[89a-f])/i
 
-/** Writes all rows with one statement; the ids come in the order of the rows. */
+/** Writes all rows with one statement; the ids are in the order of the rows. */
 export async function insertEvents(tx: Queryable, rows: readonly EventRow[]): Promise<number[]> {
   const sent = await jsonYielding(rows, (row) => row, createYielder())
-  // Messages of refusals show what was refused; that it cannot be stored is no reason not to log it.
+  // Messages of refusals contain the refused value; they are logged even if this value cannot be stored.
   const list = unstorable.test(sent)
     ? await jsonYielding(rows, (row) => ({ ...row, info: storable(row.info) }), createYielder())
     : sent
@@ -90,8 +90,8 @@ export async function insertEvents(tx: Queryable, rows: readonly EventRow[]): Pr
 }
 
 /**
- * The highest event id up to which everything has committed or never will. The statement's snapshot is older than its
- * look at the locks: who holds no lock by then draws ids above everything that the snapshot shows.
+ * The highest event id up to which everything has committed or never will. The statement's snapshot is older than its reading of
+ * the locks: a writer that holds no lock by then draws ids above everything that the snapshot shows.
  */
 export async function pollHorizon(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ horizon: number }>(
@@ -107,7 +107,10 @@ export async function pollHorizon(db: Queryable): Promise<number> {
   return rows[0]?.horizon ?? 0
 }
 
-/** Pollable events after `from`, ascending. Needs a snapshot younger than the horizon: never one statement with it. */
+/**
+ * Pollable events after `from`, ascending. The snapshot must be younger than the horizon, so the two are never read by the same
+ * statement.
+ */
 export async function pollableEvents(
   db: Queryable,
   from: number,

@@ -1,6 +1,6 @@
 /**
- * The catalogue of event types (specification, Events). Groups, and the types that the specification does not name, are
- * those that clients of this interface know (decision 18); docs/events.md is checked against this table by a test.
+ * The catalogue of event types (specification, Events). The groups, and the types that are not in the specification, are those that
+ * clients of this interface know (decision 18); a test checks docs/events.md against this table.
  */
 
 export const eventGroups = [
@@ -20,17 +20,17 @@ export type EventGroup = (typeof eventGroups)[number]
 
 export interface EventTypeDefinition {
   readonly group: EventGroup
-  /** Carries the acting user when the group is enabled in `user_in_event_group` (EVENT-002). */
+  /** Whether it has the acting user when the group is enabled in `user_in_event_group` (EVENT-002). */
   readonly userLogged: boolean
   /** Returned by the poll endpoint and the stream (EVENT-005). */
   readonly pollable: boolean
-  /** Carries the user whatever `user_in_event_group` says: login events (EVENT-003). */
+  /** Whether it has the user regardless of `user_in_event_group`: login events (EVENT-003). */
   readonly alwaysUser: boolean
-  /** Keys of `info` that events of this type may hold; what a front end or a plugin sends is stored as sent. */
+  /** Keys of `info` in events of this type. The `info` of front ends and plugins is stored as sent. */
   readonly info: readonly string[]
   /**
-   * Whether this service or a front end writes events of this type. The others are known to clients, and an old log that
-   * is imported may hold them.
+   * Whether this service or a front end writes events of this type. Other types are known to clients, and may occur in an imported
+   * old log.
    */
   readonly written: boolean
 }
@@ -48,7 +48,7 @@ function type(group: EventGroup, flags: Flags, info = ''): EventTypeDefinition {
   }
 }
 
-/** A type whose cause does not happen here. */
+/** A type whose cause does not occur in this service. */
 function unwritten(...definition: Parameters<typeof type>): EventTypeDefinition {
   return { ...type(...definition), written: false }
 }
@@ -181,7 +181,7 @@ export const eventTypes = {
   TASK: type('TASK', 'UL', task),
   TASK_ERROR: type('TASK', 'UL', `${task} error`),
 
-  // EXPORT: carry the user like the other groups of `user_in_event_group`
+  // EXPORT: these have the user like the other groups of `user_in_event_group`
   EXPORT_START: type('EXPORT', 'UL', 'state lastRunAt'),
   EXPORT_FINISH: type('EXPORT', 'UL', exported),
   EXPORT_FINISH_EMPTY: type('EXPORT', 'UL', exported),

@@ -5,11 +5,11 @@ import { redacted } from './render.ts'
 import type { StoredEvent } from './store.ts'
 
 /**
- * Which of the things that events are about callers may see; given by the capabilities that keep them. Each reads what
- * it must know of the things once; what it returns is then asked for any number of callers.
+ * The subjects of events that callers may see. The capabilities that store them provide the functions. Each reads the necessary
+ * data of the subjects once; the returned function can then be called for any number of callers.
  */
 export interface Seen {
-  /** With whether the title may be seen, too. */
+  /** The value: whether the title may be seen, too. */
   objects(systemObjectIds: readonly number[]): Promise<ForCaller<ReadonlyMap<number, boolean>>>
   pools(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
   users(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
@@ -20,27 +20,26 @@ export interface Seen {
   tasks(ids: readonly number[]): Promise<ForCaller<ReadonlySet<number>>>
 }
 
-/** Asks the database for nothing. */
+/** Runs without the database. */
 export type ForCaller<T> = (actor: Actor) => Promise<T> | T
 
-/** What an event is about. */
+/** The subject of an event. */
 export type Subject = Pick<StoredEvent, 'system_object_id' | 'basetype' | 'object_id'>
 
-/** How much of an event may be told: nothing, that it was, or all that it says of its subject. */
+/** The visible part of an event: nothing, only its existence, or also the data of its subject. */
 export type EventVisibility = 'none' | 'subject' | 'all'
 
 const records = ['pool', 'user', 'group', 'message', 'collection', 'export', 'task'] as const
 
-/** In SQL, of an event `t`: it is about nothing that some may see and others not. */
+/** SQL condition for an event `t`: its subject has no readers of its own, so it is visible to everybody. */
 export const aboutNothingHidden = (t: string): string =>
   `${t}.system_object_id is null and coalesce(${t}.basetype, '') <> all('{${records.join()}}')`
 
 /**
- * What callers may know of the subject of each event. Objects, pools, collections, users and groups are told to those who may
- * see them, messages to those whom they are for, exports and tasks to those whose they are, all else (the datamodel, tags, the
- * configuration, the index) to everybody.
- * Purged objects, deleted pools and collections can be seen by nobody but root. What is needed is read when it is asked for first, for
- * all callers together.
+ * The visibility of the subject of each event for a caller. Objects, pools, collections, users and groups are visible to callers
+ * who may see them, messages to their recipients, exports and tasks to their owners, and all other subjects (the datamodel, tags,
+ * the configuration, the index) to everybody. Only root sees purged objects, deleted pools and deleted collections. The data is
+ * read at the first use, for all callers together.
  */
 export function visibilityOf(
   seen: Seen,
@@ -79,17 +78,17 @@ export function visibilityOf(
   }
 }
 
-/** Who may read the log sees all that happened and who did it, but not what is said of things that it may not see. */
+/** Readers of the log see every event with its actor, but not the data of subjects that they may not see. */
 export function forReader(event: StoredEvent, visibility: EventVisibility): StoredEvent {
   return visibility === 'all' ? event : { ...event, info: null }
 }
 
-/** Everybody else sees nothing of events on what they may not see, and of the others not who did it. */
+/** Other callers do not see events about subjects that they may not see, and never see the actor of an event. */
 export function forPoller(event: StoredEvent, visibility: EventVisibility): StoredEvent | null {
   return visibility === 'none' ? null : redacted(event, visibility === 'all')
 }
 
-/** Whether the caller is told of the log as its readers are. */
+/** Whether the caller has the view of readers of the log. */
 export function readsLog(actor: Actor): boolean {
   return hasRight(actor, readEvents)
 }

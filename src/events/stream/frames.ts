@@ -4,7 +4,7 @@ import type { StoredEvent } from '../store.ts'
 import { type EventVisibility, forPoller, forReader, readsLog, type Seen, visibilityOf } from '../visibility.ts'
 
 export interface Frames {
-  /** What the caller may know of the events after an id. */
+  /** The events after an id, as far as the caller may know them. */
   for(actor: Actor, after: number): Promise<readonly Frame[]>
 }
 
@@ -13,7 +13,7 @@ export interface Frame {
   readonly frame: Buffer
 }
 
-/** The events as frames: written once for all who see the same of them, and asked once for all who are the same. */
+/** The events as frames: serialised once for each distinct view, and filtered once for callers with the same rights. */
 export function createFrames(seen: Seen, events: readonly StoredEvent[], databaseName: string): Frames {
   const visibilities = visibilityOf(seen, events)
   const written = new Map<string, Buffer>()
@@ -42,7 +42,7 @@ export function createFrames(seen: Seen, events: readonly StoredEvent[], databas
   return {
     async for(actor, after) {
       if (events.length === 0) return []
-      // In another network a user may be in other groups.
+      // In another network a user may have other groups.
       const key = `${actor.userId} ${actor.isRoot} ${readsLog(actor)} ${actor.groupIds.join()}`
       const shown = byCaller.get(key) ?? shownTo(actor)
       byCaller.set(key, shown)

@@ -1,6 +1,6 @@
 import type { WebSocket } from '@fastify/websocket'
 
-/** Why a stream is ended by us, with the code of RFC 6455 that the client is told. */
+/** The reasons why the service ends a stream, with the code of RFC 6455 that the client gets. */
 const endings = {
   InvalidToken: 1008,
   ServiceUnavailable: 1001,
@@ -10,24 +10,24 @@ const endings = {
 
 export type Ending = keyof typeof endings
 
-/** Milliseconds that a client has to answer the closing frame. */
+/** Milliseconds that a client has for answering the closing frame. */
 const farewell = 500
 
-/** One open connection: frames go out, what comes in is dropped. */
+/** One open connection: frames are sent, received messages are dropped. */
 export interface Listener {
-  /** The access token that it was opened with, as its key, and the address that it came from. */
+  /** The key of the access token that opened it, and the address of the client. */
   readonly caller: HeldToken
-  /** Whose share it counts for. */
+  /** The caller whose share it counts for. */
   readonly who: string
-  /** Everything up to this event has been offered to it. */
+  /** All events up to this one have been offered to it. */
   position: number
-  /** It reads from the log by itself until it has come as far as the others. */
+  /** Whether it reads from the log by itself, until it has reached the position of the others. */
   catchingUp: boolean
   readonly open: boolean
-  /** Bytes that it has not taken. */
+  /** Bytes that are not sent yet. */
   readonly waiting: number
   send(frame: Buffer): void
-  /** Asks whether somebody is there; ends the connection of one that has not answered the last time. */
+  /** Sends a ping; ends the connection if the last one was not answered. */
   probe(): void
   end(why: Ending): void
 }
@@ -37,7 +37,7 @@ export interface HeldToken {
   readonly remoteAddr: string
 }
 
-/** `closed` is told once, when the connection has ended for whatever reason. */
+/** `closed` is called once, when the connection has ended for any reason. */
 export function createListener(
   socket: WebSocket,
   { caller, who, from }: { readonly caller: HeldToken; readonly who: string; readonly from: number },
@@ -45,7 +45,7 @@ export function createListener(
 ): Listener {
   let answered = true
   let open = true
-  // What clients send is dropped: not even kept until somebody would read it.
+  // Messages of clients are dropped at once, instead of being buffered until they are read.
   socket.on('message', () => {})
   socket.on('pong', () => {
     answered = true

@@ -8,7 +8,7 @@ import { maxId } from '../schema.ts'
 import { createListener, type HeldToken } from './listener.ts'
 import type { EventStreams } from './service.ts'
 
-/** Bytes of a message that a client may send; it is dropped, a longer one ends the connection. */
+/** The longest message in bytes that a client may send. It is dropped; a longer one ends the connection. */
 const maxPayload = 65_536
 
 const StreamQuery = Type.Object(
@@ -26,16 +26,19 @@ const StreamQuery = Type.Object(
 
 export interface StreamRoutesOptions {
   readonly streams: EventStreams
-  /** What to keep of the request's token, to ask later who is behind it. */
+  /** The part of the request's token that is kept, to look up the caller later. */
   readonly held: (request: FastifyRequest) => HeldToken | null
 }
 
 /** The stream of events under `/api/v1/event/stream`. */
 export async function registerEventStream(app: HttpApp, { streams, held }: StreamRoutesOptions): Promise<void> {
-  /** Read before the connection becomes a stream: nothing is awaited between then and the first listeners on it. */
+  /**
+   * The start positions. They are read before the connection becomes a stream: between then and its first event listeners the code
+   * must not wait.
+   */
   const begins = new WeakMap<FastifyRequest, number>()
 
-  // In a scope of its own: it wraps all routes that it knows of.
+  // In a scope of its own, because the plugin wraps all routes of its scope.
   await app.register(async (root) => {
     const scope = root as unknown as HttpApp
     await scope.register(websocket, {
@@ -43,10 +46,10 @@ export async function registerEventStream(app: HttpApp, { streams, held }: Strea
       preClose: (done) => {
         streams.close().then(() => done(), done)
       },
-      // Connections break; whoever listened comes back.
+      // Connections break; clients reconnect.
       errorHandler: (_error, socket) => socket.terminate(),
     })
-    // A refusal is an answer on a connection that HTTP has let go of: nobody would read from it again.
+    // A refusal is an answer on a connection that HTTP no longer reads from, so it must be closed.
     scope.addHook('onResponse', async ({ raw }) => {
       if (raw.headers.upgrade !== undefined) raw.socket.destroySoon()
     })

@@ -1,6 +1,6 @@
 /**
- * The stream: every pollable event, in the order of the ids, to each *listener* that may know of it. One *follower* per
- * process reads the log for all listeners that have come as far as it has; who resumes further back catches up alone.
+ * The stream: every pollable event, in the order of the ids, to each *listener* that may know of it. One *follower* per process
+ * reads the log for all listeners at its position. A listener that resumes further back catches up alone.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -20,13 +20,13 @@ export interface StreamOptions {
   readonly log: Logger
   readonly databaseName: string
   readonly seen: Seen
-  /** The callers behind tokens that are still good, by key; in one statement for all that are not known at the moment. */
+  /** The callers of tokens that are still valid, by key; one statement for all that are not cached. */
   readonly callers: (held: readonly HeldToken[]) => Promise<ReadonlyMap<HeldToken, Actor>>
-  /** Streams at a time. */
+  /** The highest number of open streams. */
   readonly most: number
-  /** Streams of one caller. */
+  /** The highest number of streams of one caller. */
   readonly mostOfCaller: number
-  /** Bytes that may wait for all of them. */
+  /** The highest number of unsent bytes of all streams together. */
   readonly maxBytes: number
   /** Milliseconds in which a listener must have taken half of the budget. */
   readonly patience: number
@@ -34,14 +34,14 @@ export interface StreamOptions {
 
 export type EventStreams = ReturnType<typeof createEventStreams>
 
-/** Events that are read at a time. */
+/** Events that are read at once. */
 const pageSize = 500
 const smallestPage = 10
-/** Bytes that may wait for a listener where there is room. */
+/** The highest number of unsent bytes of a listener, if there is room. */
 const mostOfListener = 1_000_000
-/** Milliseconds between two looks at the log. */
+/** Milliseconds between two checks of the log. */
 const interval = 250
-/** Looks at the log between two questions whether somebody is still there: half a minute. */
+/** The number of checks of the log between two pings: half a minute. */
 const looksBetweenProbes = 120
 
 export function createEventStreams(options: StreamOptions) {
@@ -50,11 +50,13 @@ export function createEventStreams(options: StreamOptions) {
   const shares = createStreamShares(options)
   const catching = createRequestLimiter({ concurrency: 2, waiting: Number.POSITIVE_INFINITY, patience: 2 ** 31 - 1 })
   const stop = new AbortController()
-  /** Everything up to here was offered to all who are not catching up; null: nobody listens. */
+  /** All events up to here were offered to all listeners that are not catching up; null: there are no listeners. */
   let position: number | null = null
   let following: Promise<void> | null = null
 
-  /** Bytes that may wait for one listener: its part of all. A frame that is longer goes when nothing waits. */
+  /**
+   * The highest number of unsent bytes of one listener: its part of the total. A longer frame is sent when nothing else is unsent.
+   */
   const budget = (): number => Math.min(mostOfListener, options.maxBytes / listeners.size)
 
   /** Pollable events of a part of the log; the page ends at `upTo`. */
@@ -63,7 +65,7 @@ export function createEventStreams(options: StreamOptions) {
     return { events, upTo: events.length < size ? to : (events.at(-1)?.id ?? to) }
   }
 
-  /** Sends until the budget is used up; where it is, the listener reads on by itself. Returns how many were sent. */
+  /** Sends frames until the budget is used up; then the listener reads on by itself. Returns how many were sent. */
   function offer(listener: Listener, frames: readonly Frame[], upTo: number): number {
     const most = budget()
     for (const [sent, { id, frame }] of frames.entries()) {
@@ -75,7 +77,7 @@ export function createEventStreams(options: StreamOptions) {
     return frames.length
   }
 
-  /** Ends those whose token is no longer good. */
+  /** Ends listeners whose token is no longer valid. */
   async function present(some: readonly Listener[]): Promise<Map<Listener, Actor>> {
     const actors = await callers(some.map(({ caller }) => caller))
     const there = new Map<Listener, Actor>()
@@ -87,7 +89,7 @@ export function createEventStreams(options: StreamOptions) {
     return there
   }
 
-  /** One look at the log for all; says whether there is more at once. */
+  /** Reads the log once for all; returns whether there may be more. */
   async function look(): Promise<boolean> {
     const horizon = await pollHorizon(db)
     const there = await present([...listeners].filter(({ open }) => open))
@@ -107,12 +109,12 @@ export function createEventStreams(options: StreamOptions) {
     return upTo < horizon
   }
 
-  /** Lets those who are behind read by themselves: who resumes, and who came up while the others were served. */
+  /** Starts the catching up of listeners that are behind: because they resume, or because they were added meanwhile. */
   function sendOn(): void {
     for (const listener of listeners) if (position !== null && listener.position < position) follow(listener)
   }
 
-  /** Reads for one listener alone until it has come as far as the others. */
+  /** Reads for one listener alone until it has reached the position of the others. */
   async function catchUp(listener: Listener): Promise<void> {
     let size = pageSize
     while (listener.open && position !== null && listener.position < position) {
@@ -123,7 +125,7 @@ export function createEventStreams(options: StreamOptions) {
         const { events, upTo } = await read(listener.position, position, size)
         const frames = await createFrames(seen, events, databaseName).for(actor, listener.position)
         const sent = offer(listener, frames, upTo)
-        // Of large events no more are read than fit.
+        // If events are large, the next page is no larger than what was sent.
         size = sent < frames.length ? Math.max(smallestPage, sent) : Math.min(pageSize, 2 * size)
       })
     }
@@ -145,7 +147,7 @@ export function createEventStreams(options: StreamOptions) {
     catchUp(listener)
       .catch((error: unknown) => {
         if (stop.signal.aborted) return
-        // It goes on where it was when it comes back.
+        // When the client reconnects, it resumes at its position.
         log.warn({ err: error }, 'a stream of events cannot catch up')
         listener.end('ServiceUnavailable')
       })
@@ -173,7 +175,7 @@ export function createEventStreams(options: StreamOptions) {
     /** @throws {AppError} `QuotaExceeded` or `ServiceUnavailable` when there is no room for one more of this caller. */
     admit: (who: string): void => void shares.roomFor(who),
 
-    /** Where a stream that begins now begins: it brings all that is not decided yet. */
+    /** The start position of a new stream. The stream contains all events that are not committed yet. */
     now: () => pollHorizon(db),
 
     add(listener: Listener): void {

@@ -3,9 +3,9 @@ import { quotaExceeded } from '../../platform/limits/callers.ts'
 import type { Listener } from './listener.ts'
 
 export interface StreamSharesOptions {
-  /** Streams at a time. */
+  /** The highest number of open streams. */
   readonly most: number
-  /** Streams of one caller. */
+  /** The highest number of streams of one caller. */
   readonly mostOfCaller: number
 }
 
@@ -15,14 +15,14 @@ type Holder = Pick<Listener, 'who' | 'end'>
 const comeBackAfter = 30
 
 /**
- * Who has how many streams. A caller has at most a share; and when all places are taken, whoever has most of them gives
- * their latest one to somebody who has fewer. So everybody finds a place as long as there are more places than callers.
+ * Counts the streams of each caller. A caller has at most its share. When all places are taken, the caller with the most streams
+ * loses its latest one to a caller that has fewer. So every caller gets a place as long as there are more places than callers.
  */
 export function createStreamShares({ most, mostOfCaller }: StreamSharesOptions) {
   const streams = new Map<string, Set<Holder>>()
   let taken = 0
 
-  /** What is to end for one more stream of this caller; null: nothing. @throws {AppError} when there is no room. */
+  /** The stream to end for a new one of this caller; null: none. @throws {AppError} when there is no room. */
   function roomFor(who: string): Holder | null {
     const own = streams.get(who)?.size ?? 0
     if (own >= mostOfCaller) throw quotaExceeded('svc.quotas.streams', mostOfCaller, comeBackAfter)
@@ -30,7 +30,7 @@ export function createStreamShares({ most, mostOfCaller }: StreamSharesOptions) 
     const [first] = streams.values()
     let largest = first
     for (const each of streams.values()) if (each.size > (largest?.size ?? 0)) largest = each
-    // Else the two would take the place from each other for ever.
+    // Otherwise the two callers would take the place from each other forever.
     if (!largest || largest.size <= own + 1) throw new AppError('ServiceUnavailable', { reason: 'too many streams' })
     return [...largest].at(-1) ?? null
   }
@@ -45,7 +45,7 @@ export function createStreamShares({ most, mostOfCaller }: StreamSharesOptions) 
   return {
     roomFor,
 
-    /** False: there is no room by now. */
+    /** Returns false if there is no room any more. */
     add(stream: Holder): boolean {
       try {
         const former = roomFor(stream.who)

@@ -23,42 +23,45 @@ import { systemMeasures } from './system/measures.ts'
 
 export interface App {
   readonly http: HttpApp
-  /** For the backend port: the console, and as whom it reads there. */
+  /** For the backend port: the console, and the actor with whose rights it reads there. */
   readonly console: { readonly console: Console; readonly actor: () => Promise<Actor> }
-  /** What the service tells of itself beside requests. */
+  /** The metrics of the service beside requests. */
   readonly measures: readonly Measure[]
-  /** What searches find, for whoever goes through all of it (search/walk.ts). */
+  /** Searches over all matches, for code that goes through all of them (search/walk.ts). */
   readonly search: Pick<SearchService, 'walk' | 'changes'>
   /** Objects as documents of other formats. */
   readonly formats: FormatService
-  /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
+  /**
+   * The password that the very first start generated because none is configured. It is to be printed until somebody has signed in
+   * with it.
+   */
   readonly newRootPassword: string | null
   /**
    * Resolves when no background work of this process is queued or running (index queue, jobs). With `hurry`, jobs that
    * wait for a later attempt run at once.
    */
   idle(options?: { hurry?: boolean }): Promise<void>
-  /** Takes away what goes by itself, as far as it may at that time; otherwise that is done each hour. */
+  /** Deletes expired data, as far as that is allowed at the time; otherwise periodic runs do this. */
   tidy(at?: Date): Promise<void>
   /** Stops background work; the HTTP server must be closed before. */
   close(): Promise<void>
 }
 
-/** A service on a migrated database. What it opens is closed by `close`, or at once when it cannot be built. */
+/** A service on a migrated database. The resources that it opens are closed by `close`, or at once when it cannot be built. */
 export async function buildApp(config: Config, given: Omit<Given, 'config'>): Promise<App> {
   const opened = new AsyncDisposableStack()
   try {
     return await composeApp({ ...given, config }, opened)
   } catch (error) {
-    // What went wrong says more than what then cannot be closed.
+    // The first error is more useful than a later failure to close something.
     await opened.disposeAsync().catch(() => {})
     throw error
   }
 }
 
 /**
- * The composition root: each part of src/compose is made of those before it, and none asks for what comes later. Closes
- * in the reverse order.
+ * The composition root: each part of src/compose is built from the parts before it, and none depends on a later one. Closes in the
+ * reverse order.
  */
 async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<App> {
   const ground = await composeGround(given, opened)
@@ -119,9 +122,9 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     formats: outlets.formats,
     newRootPassword,
     async idle(options) {
-      // The index queues jobs where captions show what was linked to.
+      // The index queues jobs where captions show data of linked objects.
       for (let waited = true; waited; waited = await jobs.idle(options)) {
-        // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.
+        // Runs that follow the log may queue jobs at any time, and jobs write to the log. So repeat until no new jobs were queued.
         for (let seen = -1, queued = 0; queued !== seen; ) {
           seen = queued
           await index.idle()
@@ -131,7 +134,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
         await indexer.idle()
       }
     },
-    // Files of purged objects belong to nobody any more.
+    // Files of purged objects have no owner any more.
     async tidy(at) {
       await search.cleanPoints()
       await plugins.plugins.manage.lookForUpdates(at)
@@ -149,7 +152,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   }
 }
 
-/** Seals what is stored with the present secret key, and says what cannot be read with the keys that are here. */
+/** Seals stored secrets with the current secret key, and reports secrets that no available key can read. */
 async function sealAnew(
   { db, log }: Given,
   { seal }: Ground,

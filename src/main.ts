@@ -27,10 +27,10 @@ Options
 Settings and their environment names: docs/configuration.md
 `
 
-/** Reads the command line, runs the command, answers the exit code. Failures are one line; their stack is for DEBUG. */
+/** Reads the command line, runs the command, returns the exit code. Failures are one line; their stack is shown with DEBUG. */
 async function main(): Promise<number> {
   const [first, ...others] = process.argv.slice(2)
-  // These have options of their own. Each command loads only what it needs.
+  // These commands have options of their own. Each loads only the code that it needs.
   if (first === 'import') return importFrom(others)
   if (first === 'demo') return demo(others)
   if (first === 'backup') return (await import('./maintenance/backup-commands.ts')).runBackup(others, ownConfig())
@@ -69,8 +69,8 @@ function expectNoMore(command: string, args: readonly string[]): void {
 }
 
 /**
- * Runs until SIGTERM, SIGINT or SIGHUP. A second signal, a second later or more, does not wait for requests and jobs any more,
- * but still stops PostgreSQL: nobody else would.
+ * Runs until SIGTERM, SIGINT or SIGHUP. After a second signal, a second later or more, it does not wait for requests and jobs any
+ * more, but still stops PostgreSQL, because no other process would.
  */
 async function start(config: Config): Promise<number> {
   const begun = Date.now()
@@ -119,11 +119,11 @@ async function importFrom(args: string[]): Promise<number> {
     input: process.stdin,
     async startService(onStep) {
       const [config, { startServer }] = [ownConfig(), await import('./server.ts')]
-      // The import talks to people; requests would drown that.
+      // The import writes to the terminal; log lines of requests would hide its messages.
       const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
       const service = await startServer({ ...config, logLevel }, onStep)
       const { newRootPassword } = service.app
-      // The import signs in with it, so nobody will show it again.
+      // The import signs in with it, so it will not be shown again.
       if (newRootPassword !== null) onStep(`created the user root with the password ${newRootPassword} (keep it)`)
       const password = newRootPassword ?? config.rootPassword
       return { url: service.url, password, stop: () => service.stop() }
@@ -138,8 +138,8 @@ async function demo(args: string[]): Promise<number> {
 }
 
 /**
- * Somebody asks once more. Whoever sends a signal to a whole group of processes (service managers do) reaches this one
- * twice, as the command that started it hands its own on: that is one request, and PostgreSQL is to be stopped.
+ * Waits for a second request to stop. If a signal is sent to a whole group of processes (as service managers do), this process gets
+ * it twice, because the command that started it also forwards it: that is one request, and PostgreSQL must be stopped.
  */
 async function impatience(): Promise<void> {
   const asked = Date.now()
@@ -153,7 +153,7 @@ let listening = false
 function nextSignal(): Promise<NodeJS.Signals> {
   if (!listening) {
     listening = true
-    // From now on: a signal that nobody listens to ends the process at once, and PostgreSQL would go on.
+    // From now on: a signal without a handler would end the process at once, and PostgreSQL would continue.
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, tell)
   }
   return new Promise((resolve) => waiting.add(resolve))
@@ -164,10 +164,10 @@ function tell(signal: NodeJS.Signals): void {
   waiting.clear()
 }
 
-/** The command that started this process (bin/strongroom.js) may be killed: nobody would stop this one after that. */
+/** The command that started this process (bin/strongroom.js) may be killed: then no other process would stop this one. */
 function endWithLauncher(): void {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // The channel alone is no reason to go on.
+  // The channel alone does not keep the process running.
   process.channel?.unref()
 }
 
@@ -175,7 +175,7 @@ endWithLauncher()
 main().then(
   (code) => process.exit(code),
   (error: Error) => {
-    // Node's text for unknown options goes on with advice on `--`.
+    // The message of Node for unknown options continues with advice about `--`.
     console.error(`strongroom: ${error.message.split('. To specify')[0]}`)
     if (process.env.DEBUG) console.error(error)
     process.exit(1)

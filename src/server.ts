@@ -24,7 +24,7 @@ export interface RunningService {
   readonly app: App
   /** Lets requests in flight finish, then stops everything that `startServer` started. */
   stop(): Promise<void>
-  /** Stops PostgreSQL as it is, without waiting for requests and jobs. The process is to end after it. */
+  /** Stops PostgreSQL at once, without waiting for requests and jobs. The process must end after it. */
   abandon(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface RunningService {
 class Closers {
   readonly #actions: (() => Promise<unknown>)[] = []
 
-  /** What was started first and is stopped last: PostgreSQL, where it is our own. */
+  /** The part that is started first and stopped last: PostgreSQL, if it is our own. */
   #last: () => Promise<unknown> = async () => {}
 
   add(action: () => Promise<unknown>): void {
@@ -57,7 +57,7 @@ class Closers {
 
 /**
  * Database, migrations, service, listening: the whole start. `onStep` gets one line for each step.
- * @throws {Error} whose message is one readable line; whatever was started is stopped again.
+ * @throws {Error} with a message of one readable line; the parts that were started are stopped again.
  */
 export async function startServer(config: Config, onStep: (step: string) => void): Promise<RunningService> {
   const closers = new Closers()
@@ -98,7 +98,7 @@ async function start(
     maxConnections: shareConnections(config.dbMaxConnections).pool,
     applicationName: 'strongroom',
     lockTimeout: config.lockTimeout,
-    // Not the error itself: it carries the whole connection.
+    // Not the error itself: it contains the whole connection.
     onError: (error) => log.warn({ reason: error.message }, 'the database layer reports a failure'),
   })
   closers.add(() => db.close())
@@ -132,7 +132,7 @@ async function checkDataFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true })
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
-    // Rights do not tell of folders such as /proc, where root may write and nobody can.
+    // Permissions do not reveal folders such as /proc, which root may write to and no process can.
     await rmdir(await mkdtemp(join(path, '.writable-')))
   } catch (cause) {
     throw new Error(`cannot use the data folder ${path} (SVC_DATA_DIR): ${(cause as Error).message}`, { cause })

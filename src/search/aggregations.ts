@@ -1,4 +1,4 @@
-/** Counts of an engine to the answers of `aggregations`: sorted, cut, and named as the caller may see it. */
+/** Turns the counts of an engine into the answers of `aggregations`: sorted, cut, and named as the caller may see them. */
 import type { Localized } from '../datamodel/model.ts'
 import type { ShownObject } from '../objects/service.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -27,13 +27,13 @@ export interface AggregationDeps {
     },
   ) => Promise<JsonAnswer>
   readonly databaseName: string
-  /** Which of the objects the actor may read. */
+  /** The objects that the actor may read. */
   readonly readable: (
     actor: Actor,
     systemObjectIds: readonly number[],
     deadline?: Deadline,
   ) => Promise<ReadonlySet<number>>
-  /** Objects as others show them, and all above them in hierarchies. */
+  /** Objects in the form in which others show them, and all objects above them in hierarchies. */
   readonly withAncestors: (
     actor: Actor,
     systemObjectIds: readonly number[],
@@ -73,7 +73,7 @@ async function answer(context: Context, request: AggregationRequest, outcome: Se
     const counts = outcome.ranges.get(request.name) ?? []
     return { type, field, ranges: request.ranges.map((range, index) => ({ ...range, count: counts[index] ?? 0 })) }
   }
-  // Of files where nothing that is searched has any.
+  // The aggregation is about files, and no searched field has any.
   if (plan.kind === 'ranges') return { type, field, count: 0, terms: [] }
   let counted = outcome.facets.get(request.name) ?? noCounts
   for (const { name } of request.more) counted = await addedUp(context, counted, outcome.facets.get(name) ?? noCounts)
@@ -111,7 +111,7 @@ async function measuredAnswer(context: Context, request: AggregationRequest): Pr
   return { type, field, precision: measure.precision, count, cells }
 }
 
-/** The counts of two columns together. */
+/** The sum of the counts of two columns. */
 async function addedUp({ q }: Context, one: FacetCounts, other: FacetCounts): Promise<FacetCounts> {
   const sums = new Map<number | string, number>()
   for (const facet of [one, other]) {
@@ -171,7 +171,7 @@ async function select(
   return { count: included.counts.length, entries: first.slice(offset) }
 }
 
-/** The values that pass, with their counts. */
+/** The values that fulfil a condition, with their counts. */
 async function only(
   { q, yielder }: Pick<Context, 'q' | 'yielder'>,
   facet: FacetCounts,
@@ -194,7 +194,7 @@ async function only(
   }
 }
 
-/** Whether a count can be among the first `wanted`: most values need no name and no place in the order. */
+/** Tells whether a count can be among the first `wanted` ones: most values need neither a name nor a position. */
 function amongFirst(counts: Int32Array, wanted: number, descending: boolean): (count: number) => boolean {
   if (wanted === 0) return () => false
   if (counts.length <= wanted) return () => true
@@ -204,7 +204,7 @@ function amongFirst(counts: Int32Array, wanted: number, descending: boolean): (c
     return (count) => (descending ? count >= threshold : count <= threshold)
   }
   const sign = descending ? 1 : -1
-  /** The best counts so far, worst one first. */
+  /** The best counts so far, the worst one first. */
   const best = new Int32Array(wanted).fill(-2_147_483_648)
   for (const count of counts) {
     const signed = count * sign
@@ -223,7 +223,7 @@ function amongFirst(counts: Int32Array, wanted: number, descending: boolean): (c
 async function linkedObjects(context: Context, request: AggregationRequest, counted: FacetCounts): Promise<unknown> {
   const { deps } = context
   const inParent = request.parent === null ? counted : await below(context, counted, request.parent)
-  // Names are only needed for all values when they decide.
+  // The names of all values are needed only if the order or the filter uses them.
   const named = request.sort === 'term' || request.include !== null
   const texts = named
     ? await textsOf(context.q, await readableOf(context, idsOf(inParent)))
@@ -242,7 +242,7 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
     if (!row) return { _system_object_id: id }
     const { objecttype } = row
     const global = `${id}@${deps.databaseName}`
-    // As a link to it is shown.
+    // In the form in which a link to it is shown.
     if (!row.readable)
       return { _objecttype: objecttype, _system_object_id: id, _global_object_id: global, _not_allowed: true }
     return {
@@ -269,7 +269,7 @@ async function linkedObjects(context: Context, request: AggregationRequest, coun
   }
 }
 
-/** Linked objects in the format that is asked for. */
+/** Linked objects in the requested format. */
 async function formatted(
   { deps, actor, languages, deadline }: Context,
   { format, language }: AggregationRequest,
@@ -304,7 +304,7 @@ function inLanguage(
   return Object.values(text ?? {})[0] ?? ''
 }
 
-/** Pools and tags: few, and known in memory. */
+/** Pools and tags: few, and in memory. */
 async function namedIds(
   context: Context,
   request: AggregationRequest,

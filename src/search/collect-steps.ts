@@ -1,4 +1,4 @@
-/** Objects that hits lead to by links, as far as the caller sees the links and may read the objects. */
+/** Follows links from hits to other objects, as far as the caller sees the links and may read the objects. */
 import { AppError } from '../platform/errors.ts'
 import { among, type CollectContext, readStored, whoShows } from './collect-stored.ts'
 import type { LinkStep } from './plan/field-paths.ts'
@@ -6,7 +6,7 @@ import type { LinkStep } from './plan/field-paths.ts'
 /** The reached objects by hit, in the order of the links. The same object may occur several times. */
 export type Reached = ReadonlyMap<number, readonly number[]>
 
-/** Objects that the hits of a page lead to by one name. */
+/** The highest number of objects that the hits of a page reach by one name. */
 const mostReached = 20_000
 
 export const stepsKey = (steps: readonly LinkStep[]): string =>
@@ -52,7 +52,7 @@ async function linksFrom(ids: readonly number[], { field }: LinkStep, context: C
   return new Map(ids.map((id) => [id, shown?.has(id) ? ((stored.get(id)?.values[0] ?? []) as number[]) : []]))
 }
 
-/** From the objects that link to these, where the caller sees the link. */
+/** The objects that link to the given ones, where the caller sees the link. */
 async function linksTo(ids: readonly number[], { field }: LinkStep, context: CollectContext): Promise<Reached> {
   const { rows } = await context.q.query<{ to: number; from: number }>(
     `select to_id as to, from_id as from from object_link where to_id = any($1::bigint[]) and column_id = $2

@@ -22,7 +22,7 @@ export interface CollectContext {
   ) => Promise<ReadonlyMap<number, ShownObject>>
 }
 
-/** Characters of all values together. */
+/** The highest number of characters of all values together. */
 const longestAnswer = 4_000_000
 
 interface Stored {
@@ -72,7 +72,7 @@ export async function whoShows(
   return new Map(await Promise.all(shown))
 }
 
-/** Which of the objects fulfil a condition, and may be read by the caller. */
+/** The objects that fulfil a condition and that the caller may read. */
 export async function among(
   ids: readonly number[],
   where: Clause,

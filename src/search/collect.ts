@@ -1,4 +1,4 @@
-/** Values of hits that a request asks for beside them (`fields`), as far as the caller sees them. */
+/** Values of hits that a request asks for in `fields`, as far as the caller sees them. */
 import type { Localized } from '../datamodel/model.ts'
 import type { ShownObject } from '../objects/service.ts'
 import { createSteps, stepsKey } from './collect-steps.ts'
@@ -32,7 +32,7 @@ export async function collectFields(
   return new Map([...values].map(([id, found]) => [id, inOrder(found)]))
 }
 
-/** Values of the objects themselves. */
+/** Values of the hits themselves. */
 async function collectOwn(
   requests: readonly FieldRequest[],
   ids: readonly number[],
@@ -65,7 +65,7 @@ async function collectOwn(
   )
 }
 
-/** Objects of which something is shown that they do not have by themselves. */
+/** Objects that must be read for values which the hits do not contain themselves. */
 function objectsIn(
   requests: readonly FieldRequest[],
   ids: readonly number[],

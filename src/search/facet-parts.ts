@@ -1,10 +1,10 @@
 import type { Queryable } from '../platform/postgres/db.ts'
 import type { FacetCounts } from './plan/plan.ts'
 
-/** Values that are read from the database at a time. */
+/** The number of values that are read from the database at once. */
 const together = 5000
 
-/** Values at the places from `from` on, before `to`. */
+/** Values at the positions from `from` on, before `to`. */
 export interface FacetPart {
   readonly from: number
   readonly to: number

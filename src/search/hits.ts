@@ -9,7 +9,7 @@ export interface HitOptions {
   readonly generateRights: boolean
   readonly allFields: boolean
   readonly includeFields: readonly string[]
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Validity of addresses of files in days; undefined: the default. */
   readonly fileDays: number | undefined
   readonly excludeFields: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** A pattern with `*` and `?`, escaped by a backslash, as `like` has it. */
+/** Converts a pattern with `*` and `?`, escaped by a backslash, to a pattern of `like`. */
 export function likeOf(pattern: string): string {
   return pattern.replace(/\\[\s\S]|[\s\S]/g, (piece) => {
     if (piece === '*') return '%'

@@ -54,7 +54,7 @@ function facetCounts(counts: readonly number[], value: (index: number) => number
   return { counts: Int32Array.from(counts), bytes: 0, value }
 }
 
-/** As dates are written. */
+/** A period in the notation of dates. */
 function periodText(value: number, unit: 'year' | 'month'): string {
   const year = unit === 'year' ? value : Math.floor(value / 12)
   const digits = String(Math.abs(year)).padStart(4, '0')

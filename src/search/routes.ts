@@ -259,10 +259,10 @@ function ignore(request: FastifyRequest, reply: FastifyReply, body: object, know
   noteIgnored(reply, ignored)
 }
 
-/** Notes in one header: it must pass every proxy. */
+/** The highest number of notes in one header: it must pass every proxy. */
 const mostNotes = 10
 
-/** JSON of ASCII characters alone. */
+/** JSON with only ASCII characters. */
 function notesHeader(notes: readonly object[]): string {
   return JSON.stringify(notes.slice(0, mostNotes)).replace(
     /[^\x20-\x7e]/g,

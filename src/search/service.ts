@@ -57,7 +57,7 @@ export { createIndexer, type Indexer } from './queue/indexer.ts'
 export { createReindexing } from './queue/reindex.ts'
 export type { WalkRequest } from './walk.ts'
 
-/** Milliseconds that a search works in the database before it goes on among the heavy ones. */
+/** Milliseconds that a search may work in the database before it continues among the heavy ones. */
 const longestQuick = 2000
 
 const noPictures: AlikeFiles = new Map()
@@ -76,7 +76,7 @@ export interface SearchServiceDeps extends AggregationDeps, MaskDeps {
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
   /** The snapshots of pools, types and settings. */
   readonly world: () => World
-  /** Versions of files that rights do not name: `image.small`. */
+  /** Versions of files that need no right of their own: `image.small`. */
   readonly freeVersions: () => readonly string[]
   readonly poolByReference: PoolByReference
   /** The collections that the actor may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
@@ -107,7 +107,7 @@ export function createSearchService(deps: SearchServiceDeps) {
   const { db, bus, engine } = deps
   const points = createPoints({ db, log: deps.log, engine, quotas: deps.pointQuotas })
   const records = createRecordSearch(deps)
-  /** Whether a block may be on: asked of the database only then. */
+  /** Whether a block may be active. Only then the database is asked. */
   let maybeBlocked = true
   let blocks = 0
   const unsubscribe = bus.subscribe(blockTopic, () => {
@@ -120,12 +120,12 @@ export function createSearchService(deps: SearchServiceDeps) {
     if ((await blocked()) && !actor.isRoot) throw new AppError('ReindexInProgress')
   }
 
-  /** Whether searches are kept back until a reindex is done. */
+  /** Whether searches are blocked until a reindex is done. */
   async function blocked(): Promise<boolean> {
     if (!maybeBlocked) return false
     const before = blocks
     const answer = await isBlocked(db)
-    // A block that was announced meanwhile has to be asked for again.
+    // If a block was announced meanwhile, the database must be asked again.
     if (!answer && before === blocks) maybeBlocked = false
     return answer
   }
@@ -366,7 +366,7 @@ export function createSearchService(deps: SearchServiceDeps) {
       },
     }),
 
-    /** Queues everything for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
+    /** Queues all objects for the index. @throws {AppError} `SystemRightRequired` without `system.root`. */
     async reindex(actor: Actor, options: { block: boolean }): Promise<void> {
       requireRight(actor, startReindex)
       const { version } = deps.datamodel.current()
@@ -380,7 +380,10 @@ export function createSearchService(deps: SearchServiceDeps) {
       return shownCheck(await readState(db), deps.checksIndex)
     },
 
-    /** Has the index checked from its beginning. @throws {AppError} `SystemRightRequired`, `ServerGeneric` where it is off */
+    /**
+     * Restarts the check of the index from its beginning.
+     * @throws {AppError} `SystemRightRequired`, `ServerGeneric` where it is off
+     */
     async beginIndexCheck(actor: Actor): Promise<void> {
       requireRight(actor, startReindex)
       if (!deps.checksIndex)
@@ -391,7 +394,7 @@ export function createSearchService(deps: SearchServiceDeps) {
     /** Ends the given points in time that belong to the actor. */
     endPoints: points.end,
 
-    /** Removes the points in time that have ended. */
+    /** Removes ended points in time. */
     cleanPoints: points.clean,
 
     async close(): Promise<void> {
@@ -434,7 +437,7 @@ function preferred(plan: SearchPlan, languages: readonly string[]): readonly str
   return [...wanted, ...plan.languages.filter((language) => !wanted.includes(language))]
 }
 
-/** To show the page is work enough, however easily it was found. */
+/** Whether rendering the page is much work, however quickly it was found. */
 function isLargePage({ limit }: SearchPlan, { format, mergeLinkedObjects = 'none' }: HitOptions): boolean {
   return format !== 'short' && limit > (mergeLinkedObjects === 'none' ? 300 : 50)
 }
@@ -457,7 +460,7 @@ function hitAdditions(
   }
 }
 
-/** The response with the objects, which are JSON already, at its end. */
+/** Writes the response with the objects, which are JSON already, at its end. */
 async function written(
   response: Omit<SearchResponse, 'objects'>,
   objects: JsonBody,

@@ -15,7 +15,7 @@ export type WalkRequest = Pick<
   'search' | 'objecttypes' | 'sort' | 'languages' | 'timezone' | 'include_deleted'
 >
 
-/** Ids that one statement brings: so many that sorting anew for each does not matter, few enough to forget about. */
+/** Ids that one statement returns: enough that sorting again for each does not matter, and few enough to hold in memory. */
 const stride = 10_000
 
 export interface WalkDeps {

@@ -14,11 +14,11 @@ const wordsOfAscii = /[a-z0-9&%$]+/g
 const wordsOfAny = /[\p{L}\p{Nd}\p{M}&%§$€\u2f00-\u2fdf\u{10000}-\u{10ffff}]+/gu
 const isAscii = /^[\x00-\x7f]*$/
 
-/** Marks that only vary a letter; vowel signs of other scripts are letters in their own right and stay. */
+/** Marks that only vary a letter. Vowel signs of other scripts are letters in their own right and are kept. */
 const marks =
   /(?:[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f]|\u0670|[\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f])+/g
 
-/** Letters that Unicode does not decompose although readers do. */
+/** Letters that Unicode does not decompose, although readers treat them as variants. */
 const special: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -38,7 +38,7 @@ const special: Readonly<Record<string, string>> = {
 }
 const specials = new RegExp(`[${Object.keys(special).join('')}]`, 'g')
 
-/** One form for all ways of writing: compatibility forms, case and diacritics are gone. */
+/** One form for all spellings: without compatibility forms, case and diacritics. */
 export function fold(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase()
   const folded = normalized(text, 'NFKD')
@@ -59,19 +59,19 @@ export function words(text: string): readonly string[] {
   return found
 }
 
-/** The words of a folded text with their places. */
+/** The words of a folded text with their positions. */
 export function wordsOfFolded(folded: string): { readonly at: number; readonly word: string }[] {
   return Array.from(folded.matchAll(wordsOfAny), ({ 0: word, index }) => ({ at: index, word }))
 }
 
-/** A whole value as one token; surrounding white space does not count. */
+/** A whole value as one token, without surrounding white space. */
 export function token(text: string): string {
   const folded = fold(text.trim())
   return folded.length > longestWord ? cut(folded) : folded
 }
 
 function cut(text: string): string {
-  // Not through the middle of a surrogate pair.
+  // Does not cut through a surrogate pair.
   return text
     .slice(0, longestWord)
     .toWellFormed()
@@ -87,8 +87,7 @@ export interface Pattern {
 export type PatternPart = { readonly wildcard: '*' | '?' } | { readonly literal: string }
 
 /**
- * Reads `*` and `?` as wildcards; a backslash takes the meaning from the next character. Split like a text into
- * words, or kept whole for a token.
+ * Reads `*` and `?` as wildcards; a backslash escapes the next character. Split into words like a text, or kept whole for a token.
  */
 export function patterns(text: string, as: 'words' | 'token'): Pattern[] {
   const result: Pattern[] = []

@@ -41,7 +41,7 @@ export function buildTable(locale: string): CollationTable {
   return { ...compact(weights, expansions, numberLead), fingerprint: fingerprint(classes) }
 }
 
-/** All single characters of the basic plane but ideographs and Hangul syllables, which sort by their code. */
+/** All single characters of the basic plane except ideographs and Hangul syllables, which sort by their code. */
 function alphabet(locale: string): string[] {
   const characters: string[] = []
   const ideographs = /^(zh|ja|ko|yue)\b/.test(locale)
@@ -82,7 +82,7 @@ function groupBy(sorted: readonly string[], same: (a: string, b: string) => bool
   return groups
 }
 
-/** Letters that get the short codes, besides Latin ones. */
+/** Letters that get the short codes, beside Latin ones. */
 function scriptOf(locale: string): RegExp {
   const language = locale.split('-', 1)[0] as string
   if (['ru', 'uk', 'bg', 'sr', 'mk', 'be', 'kk', 'ky', 'mn'].includes(language)) return /^[\u0430-\u045f]$/
@@ -125,7 +125,7 @@ function findExpansions(characters: readonly string[], base: Intl.Collator): Rea
     const wide = candidates[character] ?? character.normalize('NFKD').replace(/\p{M}/gu, '')
     if (wide.length > 1 && !wide.includes(character) && base.compare(character, wide) === 0) found.set(character, wide)
   }
-  // A doubled pair is written short: Hungarian `lly` sorts as `lyly`.
+  // A doubled pair is written in a short form: Hungarian `lly` sorts as `lyly`.
   for (const pair of characters) {
     if (pair.length !== 2) continue
     for (const first of new Set([pair[0] as string, (pair[0] as string).toUpperCase()])) {
@@ -148,13 +148,13 @@ function fingerprint(classes: readonly (readonly string[])[]): string {
 }
 
 export interface CollationTable {
-  /** Equal for languages that sort alike. */
+  /** Equal for languages with the same order. */
   readonly fingerprint: string
   /** Single characters by code: `present << 26 | number of bytes << 24 | bytes`. */
   readonly primary: Int32Array
   readonly accent: Uint8Array
   readonly letterCase: Uint8Array
-  /** Characters that sort as several, or begin a unit of several: by code. */
+  /** Characters that sort as several, or that begin a unit of several: by code. */
   readonly unusual: Uint8Array
   /** Units of several characters that sort as one. */
   readonly units: ReadonlyMap<string, Weight>

@@ -14,7 +14,7 @@ import { buildTable, type CollationTable, type Weight } from './collation-table.
 
 /** The number of letters by which a text is sorted. No real texts differ only after these. */
 const mostLetters = 65_536
-/** Bytes that one letter or number adds at most, with room to spare. */
+/** The highest number of bytes that one letter or number adds, with room to spare. */
 const mostAdded = 1024
 
 export interface SortKeyOptions {
@@ -35,7 +35,7 @@ export async function prepareCollations(languages: readonly string[]): Promise<v
   const missing = languages.filter((language) => !tables.has(language) && !pending.has(language))
   if (missing.length > 0) {
     const building = buildApart(missing.map(localeOf))
-      // Without a thread they are built at their first use.
+      // If the thread fails, the tables are built at their first use.
       .then((built) => {
         for (const [index, table] of built.entries()) adopt(missing[index] as string, table)
       })
@@ -48,7 +48,7 @@ export async function prepareCollations(languages: readonly string[]): Promise<v
   await Promise.all(languages.map((language) => pending.get(language)))
 }
 
-/** The thread does not keep a process from ending. */
+/** The thread does not prevent the process from ending. */
 function buildApart(locales: readonly string[]): Promise<readonly CollationTable[]> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(`./collation-worker${extname(import.meta.url)}`, import.meta.url), {
@@ -61,7 +61,7 @@ function buildApart(locales: readonly string[]): Promise<readonly CollationTable
   })
 }
 
-/** The collation of a language; languages that sort alike share one table. */
+/** The collation of a language; languages with the same order share one table. */
 export function collation(language: string): Collation {
   const table = tables.get(language) ?? adopt(language, buildTable(localeOf(language)))
   return { key: (text, options) => sortKey(table, text, options) }
@@ -72,13 +72,13 @@ function localeOf(language: string): string {
 }
 
 function adopt(language: string, own: CollationTable): CollationTable {
-  // Most languages sort as the root does.
+  // Most languages have the order of the root locale.
   const table = [...tables.values()].find((other) => other.fingerprint === own.fingerprint) ?? own
   tables.set(language, table)
   return table
 }
 
-// Keys are built here and copied out: one buffer for all, since nothing runs in between.
+// Keys are built here and copied out. One buffer is enough, because no other code runs in between.
 let primaryBytes = Buffer.alloc(4 * mostAdded)
 let accentBytes = Buffer.alloc(4 * mostAdded)
 let caseBytes = Buffer.alloc(4 * mostAdded)
@@ -118,7 +118,7 @@ function joinLevels({ primary, accentsUsed, casesUsed }: Levels): Buffer {
 interface Levels {
   primary: number
   accents: number
-  /** Length up to the last accent that says something. */
+  /** Length up to the last accent that is not the default. */
   accentsUsed: number
   cases: number
   casesUsed: number
@@ -136,7 +136,7 @@ function isDigit(text: string, at: number): boolean {
   return code >= 48 && code <= 57
 }
 
-/** A number: how many digits it has, then the digits; so shorter numbers come first. */
+/** A number: the number of its digits, then the digits; so shorter numbers come first. */
 function addNumber(table: CollationTable, level: Levels, text: string, start: number): number {
   let end = start
   while (end < text.length && isDigit(text, end)) end++
@@ -198,7 +198,7 @@ function addUnit(table: CollationTable, level: Levels, unit: string): boolean {
   return true
 }
 
-/** Accent of a letter that is written as part of another: behind all true accents. */
+/** Accent of a letter that is part of a ligature: sorts behind all true accents. */
 const expanded = 127
 
 function addWeight(level: Levels, weight: Weight): void {
@@ -207,7 +207,7 @@ function addWeight(level: Levels, weight: Weight): void {
 }
 
 function addMinor(level: Levels, accent: number, letterCase: number): void {
-  // 1 is the plain letter, so that the end of the level (0) comes before everything.
+  // 1 is the plain letter, so that the end of the level (0) sorts first.
   accentBytes[level.accents++] = Math.min(255, accent + 1)
   if (accent > 0) level.accentsUsed = level.accents
   caseBytes[level.cases++] = Math.min(255, letterCase + 1)

@@ -6,11 +6,11 @@ import { collation } from './collation.ts'
 
 /** The highest number of runs of digits in a text by which it can be sorted. */
 export const mostRuns = 10
-/** Bytes of a run: how many digits count, and eighteen of them. */
+/** Bytes of a run: the number of digits that count, and up to eighteen of them. */
 const runBytes = 10
 const runDigits = 18
 
-/** Number of runs, the runs, the key of the text; null: there are no digits. */
+/** The number of runs, the runs, and the key of the text; null: there are no digits. */
 export function digitKey(text: string, language: string): Buffer | null {
   const runs: string[] = []
   for (const [run] of text.matchAll(/[0-9]+/g)) {

@@ -10,7 +10,7 @@ export interface FoldedText {
   readonly ends: readonly number[]
 }
 
-/** Character by character, so that each is known to come from its own; marks of their own belong to the one before. */
+/** Folds character by character, so that the origin of each is known; combining marks belong to the character before. */
 export function foldedText(original: string): FoldedText {
   let text = ''
   const starts: number[] = []
@@ -29,15 +29,15 @@ export function foldedText(original: string): FoldedText {
   return { text, starts, ends }
 }
 
-/** A stretch of the original: [start, end). */
+/** A range of the original: [start, end). */
 export type Span = readonly [start: number, end: number]
 
-/** The stretch of the original that some folded characters come from. */
+/** The range of the original from which some folded characters come. */
 export function spanOf({ starts, ends }: FoldedText, from: number, length: number): Span {
   return [starts[from] as number, ends[from + length - 1] as number]
 }
 
-/** The words of a text, each with its place in the folded text. */
+/** The words of a text, each with its position in the folded text. */
 export function wordsIn({ text }: FoldedText): readonly { readonly at: number; readonly word: string }[] {
   return wordsOfFolded(text)
 }

@@ -6,8 +6,8 @@ import { withoutEnd } from '../../platform/values/text.ts'
  */
 
 /**
- * A number in decimal: sign, exponent, digits. Negative numbers have their digits turned round (9 for 0) and end with
- * `z`, so that longer ones come first. `1900` is `p403` + `19`.
+ * A number in decimal: sign, exponent, digits. Negative numbers have their digits inverted (9 for 0) and end with `z`, so that
+ * longer ones come first. `1900` is `p403` + `19`.
  */
 export function orderedNumber(value: number): string {
   if (value === 0) return 'o'
@@ -35,7 +35,7 @@ export function orderedMoment(seconds: bigint): string {
 
 const pad = (value: number): string => String(value).padStart(2, '0')
 
-/** Four digits at least; the letter before them says how many there are. */
+/** Four digits at least; the letter before them tells how many there are. */
 function orderedYear(year: bigint): string {
   const digits = (year < 0n ? -year : year).toString().padStart(4, '0')
   const length = String.fromCharCode(97 + digits.length)
@@ -65,7 +65,7 @@ function floorDiv(a: bigint, b: bigint): bigint {
   return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient
 }
 
-/** Stands for "since ever" and "for ever" where a range of dates is open. */
+/** The ends of an open range of dates: "since ever" and "for ever". */
 export const openStart = '-'
 export const openEnd = 'z'
 
@@ -94,10 +94,10 @@ export function momentTo(seconds: bigint): Bound {
   return { text: withoutDigits(text, '9'), inclusive: true, whole: true }
 }
 
-/** Without this digit at its end; the first two characters stay. */
+/** Removes this digit at the end; the first two characters stay. */
 const withoutDigits = (text: string, digit: string): string => text.slice(0, 2) + withoutEnd(text.slice(2), digit)
 
-/** Takes two-digit parts from the end as long as they have the given values, last one first. */
+/** Removes two-digit parts from the end as long as they have the given values, last one first. */
 function trimmed(text: string, parts: readonly string[]): string {
   let result = text
   for (const part of parts) {
@@ -132,7 +132,7 @@ const followers = {
   },
 }
 
-/** Whether a text may end here with others that go on; moments are all of one length. */
+/** Whether a text may end here while others continue; moments all have the same length. */
 const mayEnd = {
   number: (text: string): boolean => text === 'o' || /^p.{4}|z$/.test(text),
   moment: (): boolean => false,
@@ -186,7 +186,7 @@ export function rangePieces(
   return divide('', from?.text ?? null, to?.text ?? null).within
 }
 
-/** The pieces themselves, or all that begins so without the others. */
+/** The shorter list: the pieces themselves, or all texts with the beginning except the others. */
 function fewer(pieces: readonly Piece[], start: string, others: readonly Piece[]): readonly Piece[] {
   return sizeOf(pieces) <= 1 + sizeOf(others) ? pieces : [{ prefix: start, but: others }]
 }

@@ -43,7 +43,7 @@ export interface FileMarks {
 /** `_standard` as it is stored (objects/standard/compute.ts): slot to text per language. */
 export type StandardTexts = Readonly<Record<string, { readonly text?: Localized } | undefined>>
 
-/** One change of an object, as its history has it. */
+/** One change of an object, from its history. */
 export interface ObjectChange {
   /** Microseconds since 1970. */
   readonly at: number
@@ -52,7 +52,7 @@ export interface ObjectChange {
   readonly comment: string | null
 }
 
-/** An object that others link to, as they show it. */
+/** A linked object, in the form in which others show it. */
 export interface LinkTarget {
   readonly parents: readonly number[]
   readonly texts: Localized

@@ -1,4 +1,4 @@
-/** Stored values as the texts, moments and labels that are indexed of them. */
+/** Converts stored values to the texts, moments and labels that are indexed. */
 import type { Localized } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import { isExactNumber, readExact } from '../../platform/values/exact-json.ts'
@@ -42,7 +42,7 @@ export function orderedInterval(value: unknown): { start: string; end: string } 
 
 const analysed = new Map<string, readonly string[]>()
 
-/** The words of a text; short texts, which often come again, are analysed once. */
+/** The words of a text. The results for short texts, which often recur, are cached. */
 export function wordsOf(text: string): readonly string[] {
   if (text.length > 120) return words(text)
   const known = analysed.get(text)
@@ -52,7 +52,7 @@ export function wordsOf(text: string): readonly string[] {
   return result
 }
 
-/** Keeps a value; when there are many, all are forgotten, which costs less than to keep an order. */
+/** Caches a value. When there are many, all are dropped, which costs less than keeping an order of use. */
 function remember<K, V>(cache: Map<K, V>, key: K, value: V): void {
   if (cache.size >= 8000) cache.clear()
   cache.set(key, value)
@@ -77,7 +77,7 @@ function collect(value: unknown, texts: string[], depth: number): void {
   }
 }
 
-/** The name that a plugin's value is counted under; null when it has none. */
+/** The label under which a plugin's value is counted; null when it has none. */
 export function customLabel(value: unknown): string | null {
   const { conceptName, _standard } = readExact(value) as { conceptName?: unknown; _standard?: { text?: unknown } }
   const label = conceptName ?? _standard?.text

@@ -1,4 +1,4 @@
-/** The table of docs/search.md, made of the kinds. */
+/** Prints the table of docs/search.md from the kinds. */
 import { domains } from './kinds.ts'
 import type { Audience, RecordField, RecordKind } from './model.ts'
 

@@ -1,4 +1,4 @@
-/** Elements of a search request to conditions on records. */
+/** Compiles elements of a search request to conditions on records. */
 import { badRequest } from '../../platform/errors.ts'
 import { momentSql } from '../moment-sql.ts'
 import { saysSomething } from '../request/known.ts'
@@ -53,7 +53,7 @@ const all = (conditions: readonly string[]): string =>
 const any = (conditions: readonly string[]): string =>
   conditions.length === 0 ? 'false' : `(${conditions.join(' or ')})`
 
-/** About the datamodel and its objects. */
+/** Element types that concern the datamodel and its objects. */
 const ofObjects = ['changelog_range', 'nested', 'similar', 'geo_bounding_box', 'geo_shape']
 
 function elementCondition(element: Fields, place: string, context: ElementContext): string {
@@ -74,7 +74,7 @@ function elementCondition(element: Fields, place: string, context: ElementContex
   }
 }
 
-/** `fields`, or the one of `field`. */
+/** `fields`, or the single `field`. */
 function namesOf(element: Fields, place: string): readonly string[] {
   const field = optional(element, 'field', 'string', place)
   const names = element.fields ? stringsAt(element.fields, `${place}.fields`, 100) : []
@@ -153,7 +153,7 @@ function valuesCondition(
   }
 }
 
-/** From here on it is quicker to look at all records. */
+/** With more values than this, reading all records is quicker. */
 const mostLookedUp = 200
 
 /**

@@ -1,4 +1,4 @@
-/** `aggregations` of a search in records: the values of fields with their numbers, in one statement. */
+/** `aggregations` of a search in records: the values of fields with their counts, in one statement. */
 import { AppError } from '../../platform/errors.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { Parameters } from '../postgres/query/sql/sql.ts'
@@ -70,7 +70,7 @@ function facet(name: string, entry: Fields, { source, bind, languages }: FacetCo
   }
 }
 
-/** The values with their numbers, by the names of the aggregations. */
+/** The values with their counts, by the names of the aggregations. */
 export async function countFacets(
   q: Queryable,
   facets: readonly Facet[],

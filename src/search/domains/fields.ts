@@ -54,7 +54,7 @@ export function valueRows({ field: { kind, list, sql }, languages }: TextField, 
   return list ? `unnest(${sql}) as v (value)` : `(values (${sql})) as v (value)`
 }
 
-/** All texts of a field as one; null: it has none. */
+/** All texts of a field as one text; null: it has none. */
 export function wholeText({ field: { kind, list, sql }, languages }: TextField, bind: Bind): string {
   if (kind === 'l10n') {
     if (languages === null) return `jsonb_texts(${sql})`
@@ -63,7 +63,7 @@ export function wholeText({ field: { kind, list, sql }, languages }: TextField, 
   return list ? `array_to_string(${sql}, ' ')` : sql
 }
 
-/** The text of a localized field in the first of the languages in which there is one. */
+/** The text of a localized field in the first of the languages that has one. */
 export function preferredText(sql: string, languages: readonly string[], bind: Bind): string {
   return `(select value from jsonb_each_text(${sql})
     order by array_position(${bind(languages)}::text[], key) nulls last, key collate "C" limit 1)`

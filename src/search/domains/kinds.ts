@@ -1,4 +1,4 @@
-/** The kinds of records that are searched, as data. The table of docs/search.md is made of it. */
+/** The kinds of records that can be searched, as data. The table of docs/search.md is printed from it. */
 import type { Audience, DomainName, FieldKind, RecordField, RecordKind } from './model.ts'
 
 /** A field whose value is a column, or an expression of the row `t`. */
@@ -20,7 +20,7 @@ function owner(audience?: Audience): RecordField[] {
 
 const columns = (t: string, names: readonly string[]): string => names.map((name) => `${t}.${name}`).join(', ')
 
-/** Texts among the settings that no rule looks at. */
+/** Texts among the settings that no rule uses. */
 const profile = (kind: string, names: readonly string[], audience?: Audience): RecordField[] =>
   names.map((name) => field(`${kind}.${name}`, 'text', (t) => `(${t}.profile ->> '${name}')`, audience))
 
@@ -52,7 +52,7 @@ const pool: RecordKind = {
   ],
 }
 
-/** That of a top collection is made of its user. */
+/** The reference of a top collection is derived from its user. */
 const collectionReference = (t: string): string =>
   `coalesce(${t}.reference, (select coalesce('user:ref:' || o.reference, 'user:id:' || o.id) from "user" o where o.id = ${t}.user_id))`
 

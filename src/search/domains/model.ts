@@ -1,7 +1,7 @@
 /**
  * Vocabulary of searches in records. A *record kind* (kinds.ts) is data: the table, the fields and the standard order. A
- * *domain* is searched by one name of `type` and has the records of one kind, or of several. An *access* is how much of
- * them a caller may see.
+ * *domain* is a value of `type` and has the records of one kind, or of several. An *access* is the part of them that a caller may
+ * see.
  */
 import type { Actor } from '../../platform/actor.ts'
 
@@ -17,13 +17,13 @@ export type Audience = 'self' | 'managers'
 export type FieldKind = 'text' | 'l10n' | 'number' | 'id' | 'boolean' | 'date'
 
 export interface RecordField {
-  /** By its place in the record. */
+  /** The name, by its path in the record. */
   readonly name: string
   readonly kind: FieldKind
   /** Several values: an array in SQL. */
   readonly list?: true
   readonly audience?: Audience
-  /** The value, of the row `t`. */
+  /** SQL of the value, for the row `t`. */
   readonly sql: (t: string) => string
 }
 
@@ -32,9 +32,9 @@ export interface RecordKind {
   /** In SQL. */
   readonly table: string
   readonly fields: readonly RecordField[]
-  /** The field of the order without a wish. */
+  /** The order if the request has none. */
   readonly order: { readonly field: string; readonly descending: boolean }
-  /** Whether the row has the words anywhere, by the index of the table; null: the table is small. */
+  /** SQL: whether the row contains the words, by the index of the table; null: the table is small. */
   readonly words: ((t: string, words: string) => string) | null
   /** There may be millions of them: a search that no index can answer is refused. */
   readonly large?: true
@@ -46,13 +46,13 @@ export interface RecordKind {
 export interface RecordAccess {
   /** Condition of the row `t`. */
   readonly condition: string
-  /** Whether the fields for an audience are shown, of a row; absent: they are not. */
+  /** Whether the fields for an audience are shown, for all rows or by a condition on the row; absent: they are not. */
   readonly shown: Partial<Record<Audience, boolean | ((t: string) => string)>>
 }
 
 /** The functions that the owner of a kind of records provides for searches. */
 export interface RecordKeeper {
-  /** Its parameters are the first ones of the statement. */
+  /** The values that it binds are the first parameters of the statement. */
   readonly access: (actor: Actor, bind: Bind) => Promise<RecordAccess> | RecordAccess
   /** Records as their own endpoint renders them, in any order. Deleted records are left out. */
   readonly render: (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, unknown>>

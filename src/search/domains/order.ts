@@ -37,7 +37,7 @@ function key(entry: Fields, place: string, context: OrderContext): string {
   return keySql(name, descending, languages, context)
 }
 
-/** As people sort texts, not by code points. */
+/** In the order in which people sort texts, not by code points. */
 function keySql(
   name: string,
   descending: boolean,
@@ -46,7 +46,7 @@ function keySql(
 ): string {
   const { field, language } = resolveField(source, name)
   if (field.list) throw notAllowed(name, 'sort')
-  // It is never null: an index has it in this order.
+  // It is never null, so an index has it in this order.
   if (field.sql === source.id) return `${field.sql} ${descending ? 'desc' : 'asc'}`
   const first = language === null ? languages : [language, ...languages]
   const value = field.kind === 'l10n' ? preferredText(field.sql, first, bind) : field.sql

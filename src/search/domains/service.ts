@@ -98,7 +98,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
   }
 
   return {
-    /** Finds records that the actor may see. The answer is a `SearchResponse` with records in place of objects. */
+    /** Finds records that the actor may see. The answer is a `SearchResponse` with records instead of objects. */
     async search(
       actor: Actor,
       type: DomainName,
@@ -140,7 +140,7 @@ export function createRecordSearch({ db, heavyRequests, languages, keepers }: Re
   }
 }
 
-/** The domain that `type` names; null: objects. @throws {AppError} for another name */
+/** The domain with the name `type`; null: objects. @throws {AppError} for another name */
 export function domainOf(type: string | undefined): DomainName | null {
   if (type === undefined || type === '') return null
   const found = domainNames.find((name) => name === type)

@@ -7,7 +7,7 @@ export interface SourceField {
   readonly name: string
   readonly kind: FieldKind
   readonly list: boolean
-  /** The value, null where the caller is not shown it. */
+  /** SQL of the value; null if the caller may not see it. */
   readonly sql: string
 }
 
@@ -17,9 +17,9 @@ export interface Source {
   readonly basetype: string
   readonly id: string
   readonly fields: ReadonlyMap<string, SourceField>
-  /** The fields of the order without a wish. */
+  /** The order if the request has none. */
   readonly order: readonly { readonly field: string; readonly descending: boolean }[]
-  /** Whether a row has the words anywhere, by the index of the table; null: there is none. */
+  /** SQL: whether a row contains the words, by the index of the table; null: there is no such index. */
   readonly words: ((words: string) => string) | null
   /** Whether a search that no index can answer is refused. */
   readonly large: boolean

@@ -1,4 +1,4 @@
-/** Text elements to conditions on records. */
+/** Compiles text elements to conditions on records. */
 import { AppError } from '../../platform/errors.ts'
 import { type Pattern, patterns, words } from '../document/analyze.ts'
 import { likeOf } from '../like-pattern.ts'
@@ -27,7 +27,7 @@ export function textCondition(
   const phrase = (optional(element, 'phrase', 'boolean', place) ?? false) || isPhrase
   const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
   const targets = textFields(source, names, languages)
-  // People type a lone asterisk to see everything there is.
+  // People type a lone asterisk to see everything.
   if (text.trim() === '*' && names.length === 0 && mode !== 'token' && mode !== 'exact') return 'true'
   const sent = bind(text)
   const indexed = source.words ? `${source.words(`record_words(${sent}::text)`)} and ` : ''
@@ -53,12 +53,12 @@ function anyValue(targets: readonly TextField[], bind: Bind, condition: string):
   return each.length === 0 ? 'false' : `(${each.join(' or ')})`
 }
 
-/** Between the texts of two fields there are no words. */
+/** Joins the texts of all fields, separated, so that no word spans two of them. */
 function together(targets: readonly TextField[], bind: Bind): string {
   return targets.length === 0 ? `''` : `concat_ws(' ', ${targets.map((each) => wholeText(each, bind)).join(', ')})`
 }
 
-/** Each word of the text with its wildcards in any of the fields; as a phrase one after the other in one value. */
+/** Each word of the text with its wildcards in any of the fields; for a phrase, all words in sequence in one value. */
 function wildcards(
   text: string,
   {
@@ -80,7 +80,7 @@ function wildcards(
   return `(${found.map((pattern) => `${whole} ~ ${bind(` ${regularExpression(pattern)} `)}`).join(' and ')})`
 }
 
-/** PostgreSQL runs it as an automaton: there is nothing in it that would have to go back. */
+/** The pattern without backtracking: PostgreSQL runs it as an automaton. */
 function regularExpression({ parts }: Pattern): string {
   return parts
     .map((part) => {

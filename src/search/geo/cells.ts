@@ -4,7 +4,7 @@
  */
 import { perDegree, type Rectangle } from './rectangles.ts'
 
-/** Steps of a point: cells of half a metre. */
+/** The number of steps of a point: cells of half a metre. */
 const deepest = 26
 
 const width = 360 * perDegree
@@ -22,7 +22,7 @@ export function cellsOf(rectangle: Rectangle): readonly string[] {
   return cells
 }
 
-/** The last column and the last row hold their far edge too. */
+/** The last column and the last row also include their far edge. */
 const column = (x: number, depth: number): number =>
   Math.min(2 ** depth - 1, Math.floor(((x + width / 2) / width) * 2 ** depth))
 const row = (y: number, depth: number): number =>

@@ -1,10 +1,10 @@
-/** Geohashes: bits of longitude and latitude in turns, five of them a letter. */
+/** Geohashes: alternating bits of longitude and latitude, five of them per letter. */
 import { perDegree, type Rectangle } from './rectangles.ts'
 
 const letters = '0123456789bcdefghjkmnpqrstuvwxyz'
 export const longestHash = 12
 
-/** The cell of a geohash; null: it is none. */
+/** The cell of a geohash; null: the text is none. */
 export function cellOfHash(hash: string): Rectangle | null {
   if (hash.length === 0 || hash.length > longestHash) return null
   let [west, east, south, north] = [-180, 180, -90, 90]

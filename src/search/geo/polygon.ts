@@ -7,7 +7,7 @@ export interface Corner {
 }
 
 export interface Ring {
-  /** Longitudes and latitudes in ten-millionths of a degree; longitudes may go on beyond 180 degrees. */
+  /** Longitudes and latitudes in ten-millionths of a degree; longitudes may continue beyond 180 degrees. */
   readonly points: readonly (readonly [number, number])[]
   /** The bounding box of the polygon, within the usual longitudes. */
   readonly around: readonly Rectangle[]
@@ -19,7 +19,7 @@ export const mostCorners = 1000
 const turn = 360 * perDegree
 const pole = 90 * perDegree
 
-/** null: edges of it cross each other. */
+/** null: its edges cross each other. */
 export function ringOf(corners: readonly Corner[]): Ring | null {
   const points: [number, number][] = []
   for (const { lat, lon } of corners) {

@@ -1,6 +1,6 @@
 /**
- * Geometries as search knows them: a point is a point, everything else the rectangle around it. Coordinates are integers
- * of ten-millionths of a degree, so that all that compare them agree.
+ * Geometries in the form for search: a point stays a point, any other geometry becomes the rectangle around it. Coordinates are
+ * integers of ten-millionths of a degree, so that all comparisons agree.
  */
 
 /** Edges in ten-millionths of a degree; west is never behind east. */
@@ -68,7 +68,7 @@ function around(positions: readonly Position[]): readonly Rectangle[] {
 
 export const toUnits = (degrees: number): number => Math.round(Number(degrees) * perDegree)
 
-/** The same longitude, less than half a turn away from the one before it. */
+/** The same longitude, shifted to less than half a turn away from the one before it. */
 export function nearest(x: number, before: number): number {
   return x + Math.round((before - x) / (2 * halfTurn)) * 2 * halfTurn
 }

@@ -4,7 +4,7 @@ import { type FoldedText, type Span, spanOf, wordsIn } from '../document/marks.t
 import type { SearchField } from '../plan/fields.ts'
 import type { Clause, TextClause, TextTarget } from '../plan/plan.ts'
 
-/** One word, or several side by side: each fits a word of the text. */
+/** One word, or several adjacent ones: each function matches a word of the text. */
 type Unit = readonly ((word: string) => boolean)[]
 
 /** The words and values to be marked in the texts of some fields. */
@@ -15,7 +15,7 @@ export interface Marker {
   readonly whole: (value: string) => boolean
 }
 
-/** Words of a request are bounded; so many clauses at most are marked. */
+/** The highest number of clauses whose matches are marked. The words of a request are limited already. */
 const mostMarkers = 50
 
 /** Markers for all searched texts, except for texts that must not match, and texts that other objects match. */
@@ -61,7 +61,7 @@ export function isAbout({ targets }: Marker, field: SearchField, language: strin
   )
 }
 
-/** Stretches of a text that are marked: they ascend and share nothing. */
+/** Ranges of a text to be marked, in ascending order and without overlaps. */
 export function spansIn(text: FoldedText, field: SearchField, markers: readonly Marker[]): readonly Span[] {
   const found = wordsIn(text)
   const isMarked = new Uint8Array(found.length)
@@ -81,7 +81,7 @@ function markUnit(found: ReturnType<typeof wordsIn>, unit: Unit, isMarked: Uint8
 
 type Step = string | { readonly wildcard: '*' | '?' }
 
-/** `*` and `?` without going back further than to the last star. */
+/** Matches `*` and `?`, backtracking no further than to the last star. */
 function patternFits({ parts }: Pattern): (text: string) => boolean {
   const steps = parts.flatMap((part): Step[] => ('literal' in part ? [...part.literal] : [part]))
   return (text) => {

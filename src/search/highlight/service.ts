@@ -22,7 +22,7 @@ export interface HighlightContext {
 
 /** The length of a returned text in characters, and the number of characters before the first match. */
 const fragment = { length: 300, before: 60 }
-/** Texts of one field of a hit. */
+/** The highest number of texts of one field of a hit. */
 const mostTexts = 5
 
 const kinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n']

@@ -2,15 +2,15 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { SearchField } from '../plan/fields.ts'
 
-/** A column, of localized ones in a language. */
+/** A column; for a localized one, together with a language. */
 export interface Place {
   readonly field: SearchField
   readonly language: string | null
 }
 
-/** Characters of one text in which something is looked for. */
+/** The number of characters of one text that are searched for matches. */
 const longestText = 10_000
-/** Values of one column of an object. */
+/** The highest number of values of one column of an object. */
 const mostValues = 50
 /** The total number of characters that are read. Later texts are not examined. */
 const longestTexts = 500_000
@@ -22,7 +22,7 @@ export interface StoredText {
   readonly text: string
 }
 
-/** In the order of the ids and the places, then of the rows. Long texts are cut before they are sent. */
+/** Texts in the order of the ids and the places, then of the rows. Long texts are cut before they are sent. */
 export async function readTexts(
   q: Queryable,
   ids: readonly number[],

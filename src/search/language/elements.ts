@@ -1,4 +1,4 @@
-/** The syntax of a query to the elements of a search request. */
+/** Converts the syntax of a query to the elements of a search request. */
 import type { FieldCatalogue } from '../plan/fields.ts'
 import { type Named, notAllowed } from '../request/names.ts'
 import { resolvePath } from '../request/paths.ts'
@@ -24,7 +24,7 @@ export function elementsOf(query: Expression | null, context: Context): readonly
 const must = (element: Element, bool: 'must' | 'must_not' | 'should'): Element =>
   bool === 'must' ? element : { ...element, bool }
 
-/** Elements of a list that say the same. */
+/** A list of elements that means the same. */
 function listOf(given: Expression, context: Context): readonly Element[] {
   const each = withoutGroups(given)
   if (each.kind === 'or') return each.of.flatMap((part) => parts(part, 'or')).map((part) => alternative(part, context))
@@ -48,7 +48,7 @@ function parts(each: Expression, kind: 'and' | 'or'): readonly Expression[] {
 
 interface Conjunct {
   readonly element: Element
-  /** One bound of a range, which its neighbour may complete. */
+  /** Whether it is one bound of a range, which its neighbour may complete. */
   readonly open: boolean
 }
 
@@ -61,7 +61,7 @@ function conjunct(given: Expression, context: Context): readonly Conjunct[] {
   return [{ element, open: given.kind === 'compare' && element.type === 'range' && !('bool' in element) }]
 }
 
-/** Two bounds beside each other are one range: of several values of a field, one has to be within both. */
+/** Two adjacent bounds are one range: one value of the field must be within both. */
 function withRanges(conjuncts: readonly Conjunct[]): readonly Element[] {
   const elements: Element[] = []
   for (let index = 0; index < conjuncts.length; index++) {

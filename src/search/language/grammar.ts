@@ -1,6 +1,6 @@
 /**
- * The grammar of the query language, and the parser that is made of it when it is first asked for. No rule reads a text a
- * second time that may hold other conditions, so the time it takes grows with the length of the query alone.
+ * The grammar of the query language, and its parser, which is built at the first use. No rule reads a text again that may contain
+ * other conditions, so the parsing time depends only on the length of the query.
  */
 import peggy from 'peggy'
 import type { Expression } from './syntax.ts'
@@ -66,7 +66,7 @@ export interface Misfit {
 
 let parser: peggy.Parser | null = null
 
-/** The syntax of a query (null: of nothing), or where it is wrong. */
+/** The syntax of a query (null: an empty one), or the position of the error. */
 export function readQuery(text: string): { readonly query: Expression | null } | Misfit {
   parser ??= peggy.generate(grammar)
   try {

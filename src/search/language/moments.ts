@@ -123,7 +123,7 @@ function addMonths(at: Date, count: number): void {
   at.setUTCDate(Math.min(day, last.getUTCDate()))
 }
 
-/** Without a zone: it is that of the request. */
+/** Without a zone, so the zone of the request applies. */
 function written(at: Date, width: Width): string | null {
   if (Number.isNaN(at.getTime())) return null
   const year = at.getUTCFullYear()

@@ -14,7 +14,7 @@ export const queryLimits = {
   name: 1000,
 } as const
 
-/** null: a query of nothing, which everything matches. @throws {AppError} `QueryParse` */
+/** null: an empty query, which everything matches. @throws {AppError} `QueryParse` */
 export function parseQuery(text: string): Expression | null {
   if (text.length > queryLimits.length) {
     throw queryError(text, queryLimits.length, [`at most ${queryLimits.length} characters`])

@@ -1,6 +1,6 @@
 /**
- * Queries as texts: in the query language, or as people type them in a search bar. Each becomes a search request that the
- * search takes as it is, and the elements of a request become a query again.
+ * Queries as texts: in the query language, or as people type them in a search bar. Each becomes a search request that the search
+ * accepts unchanged. The elements of a request can also be converted back to a query.
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'

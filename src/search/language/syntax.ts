@@ -5,7 +5,7 @@ export interface CornerPoint {
   readonly lon: number
 }
 
-/** `at`: characters before it. */
+/** `at`: the number of characters before the value. */
 export type Value =
   | { readonly kind: 'text'; readonly text: string; readonly at: number }
   | { readonly kind: 'number'; readonly number: number; readonly at: number }

@@ -1,4 +1,4 @@
-/** Texts with wildcards, which a backslash takes the meaning from. */
+/** Texts with wildcards, which a backslash escapes. */
 
 export function escaped(text: string): string {
   return text.replace(/[\\*?]/g, '\\$&')

@@ -1,4 +1,4 @@
-/** The text of a search bar in pieces. */
+/** Splits the text of a search bar into tokens. */
 import type { Note } from './syntax.ts'
 
 export type Token =

@@ -83,7 +83,7 @@ function createReader(notes: Note[]) {
     to.operator = isFirst ? null : { is, at }
   }
 
-  /** Operators that nothing follows. */
+  /** Notes operators without a following operand. */
   function noteUnused(group: Group): void {
     for (const each of [group.operator, group.not]) {
       if (each) note(each.at, 'Nothing follows this operator, so it is left out.')
@@ -142,7 +142,7 @@ function listOf({ alternatives }: Group): readonly Element[] {
   })
 }
 
-/** Words beside each other are looked for as one text: each of them anywhere. */
+/** Adjacent words become one text element: each of them may occur anywhere. */
 function together(list: readonly Element[]): readonly Element[] {
   const result: Element[] = []
   for (const element of list) {
@@ -159,7 +159,7 @@ const isPlain = (element: Element): boolean =>
 
 type Term = Extract<Token, { kind: 'term' }>
 
-/** null: it is left out, which a note says. */
+/** null: the term is left out, and a note reports this. */
 function createTerms(notes: Note[]): (token: Term) => Element | null {
   let count = 0
   let withWildcards = 0

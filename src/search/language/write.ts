@@ -1,4 +1,4 @@
-/** Elements of a search request to the query that says the same: the way back from `elementsOf`. */
+/** Converts elements of a search request to a query with the same meaning: the inverse of `elementsOf`. */
 import type { FieldCatalogue } from '../plan/fields.ts'
 import { resolvePath } from '../request/paths.ts'
 import { deepest, type Fields, fieldsAt, listAt, wrong } from '../request/read.ts'
@@ -106,7 +106,7 @@ function textQuery(element: Fields, place: string, fields: FieldCatalogue): stri
   throw unsayable(`${place}.mode`, `this text in the mode ${String(mode).slice(0, 100)}`)
 }
 
-/** Whether the star at the end is behind a backslash that counts. */
+/** Whether the star at the end is escaped by a backslash. */
 function endsEscaped(text: string): boolean {
   let before = text.length - 1
   while (text[before - 1] === '\\') before--

@@ -1,6 +1,6 @@
 /**
- * Ways through links to fields of other objects: `work.creator.person.name`, and from the other side of a link that is edited
- * there, `work._reverse_nested:loan:work.loan.borrower`. The masks decide how far: a step that none of them shows is none.
+ * Paths through links to fields of other objects: `work.creator.person.name`, and from the target of a link that is edited there,
+ * `work._reverse_nested:loan:work.loan.borrower`. The masks limit the paths: a step that no mask shows does not exist.
  */
 import type { Column, MaskField, Table } from '../../datamodel/model.ts'
 import { showingMasks } from '../../objects/service.ts'
@@ -21,7 +21,7 @@ export interface NamedStep {
   readonly rest: string
 }
 
-/** Steps of one name. */
+/** The highest number of steps of one name. */
 export const mostSteps = 8
 
 /** The highest number of dots after a link. Names with more of them are not examined further. */
@@ -43,12 +43,12 @@ export function firstStep(fields: FieldCatalogue, written: string): NamedStep | 
   return null
 }
 
-/** All texts of an object are named without its type. */
+/** The name for all texts of an object has no type. */
 function ofTarget(rest: string, target: Table): string {
   return rest === `${target.name}._fulltext` ? '_fulltext' : rest
 }
 
-/** `_reverse_nested:loan:work.loan.borrower`; the type may be left out behind the column. */
+/** `_reverse_nested:loan:work.loan.borrower`; the type after the column is optional. */
 function reverseStep(fields: FieldCatalogue, type: string, rest: string): NamedStep | null {
   const end = rest.indexOf('.')
   if (end < 0) return null
@@ -70,7 +70,7 @@ function tableOf(fields: FieldCatalogue, name: string): Table | null {
 
 const reverses = new WeakMap<Table, ReadonlyMap<string, Column>>()
 
-/** Columns of other object types that masks show from this side, by their names there. */
+/** Columns of other object types that masks of this type show as reverse fields, by their names there. */
 function reverseColumns(table: Table): ReadonlyMap<string, Column> {
   const known = reverses.get(table)
   if (known) return known

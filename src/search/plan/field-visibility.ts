@@ -25,7 +25,7 @@ export type Titles =
 export interface FieldVisibility {
   /** Unique for each field visibility. Results that are cached for one caller are never given to a caller who sees less. */
   readonly key: string
-  /** Nothing is hidden. */
+  /** Whether nothing is hidden. */
   readonly whole: boolean
   column(field: SearchField): Visibility
   rows(nested: NestedFields): Visibility

@@ -40,15 +40,15 @@ export interface SearchField {
   readonly column: Column
   readonly name: string
   readonly kind: FieldKind
-  /** Names the column in lexemes. */
+  /** The name of the column in lexemes. */
   readonly code: string
   /** Nested tables on the way to the column, outermost first; empty for a column of the object type itself. */
   readonly path: readonly Table[]
-  /** The words are part of `_fulltext`. */
+  /** Whether the words are part of `_fulltext`. */
   readonly fulltext: boolean
   /** Name of the group of its words in `_fulltext`; null: the object type has no groups. */
   readonly group: string | null
-  /** Values are counted for facets while indexing. */
+  /** Whether values are prepared for facets while indexing. */
   readonly facet: boolean
   /** Whether words of the column are offered as completions while people type. */
   readonly terms: boolean
@@ -76,7 +76,7 @@ export interface NestedFields {
   readonly table: Table
   /** `artwork._nested:artwork__contributor` */
   readonly name: string
-  /** Rows are indexed on their own, so that several conditions can be asked of one row. */
+  /** Whether rows are indexed on their own, so that several conditions can be required of the same row. */
   readonly rows: boolean
   readonly fields: readonly SearchField[]
   readonly nested: readonly NestedFields[]
@@ -255,12 +255,12 @@ function tableFields(
       path,
       fulltext: settings.fulltext.has(column),
       group: settings.groups.get(column) ?? null,
-      // Links always are: their cost is small, and every hierarchy wants its tree.
+      // Links always are: their cost is small, and every hierarchy needs its tree.
       facet: kind === 'link' || settings.facet.has(column),
       listed: settings.listed.has(column),
       weight:
         kind === 'link' ? ('D' as const) : slot === 1 ? ('A' as const) : slot === 2 ? ('B' as const) : ('C' as const),
-      // Of values of a plugin's type the members do.
+      // For values of a plugin's type, only the members do.
       terms: !types.has(customTypeName(column.typeName)),
       part: null,
     }
@@ -295,7 +295,7 @@ function fileFields({ column, path, code }: SearchField, settings: Settings): Se
   })
 }
 
-/** Members of the values of a type: looked for like columns, counted where the column is. */
+/** Members of the values of a type: searched like columns, counted if the column is. */
 function memberFields({ column, path, code, facet }: SearchField, types: CustomTypes): SearchField[] {
   const members = types.get(customTypeName(column.typeName))?.members ?? []
   return members.map((member) => {
@@ -335,7 +335,7 @@ function nestedFields(
   const inner = [...path, table]
   const fields = tableFields(table, inner, settings, all, types)
   const nested = table.nested.map((each) => nestedFields(each, inner, settings, all, types))
-  // With one column there is nothing to pair, but a row of dates must keep its beginning and its end together.
+  // A single column needs no pairing of conditions, but a row of dates must keep its beginning and its end together.
   const rows =
     settings.nested.has(table) ||
     fields.filter(({ part }) => !part).length > 1 ||

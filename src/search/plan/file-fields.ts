@@ -7,7 +7,7 @@ import type { FileForIndex } from '../../files/service.ts'
 export interface FileFieldKind {
   readonly name: string
   readonly kind: 'text' | 'number' | 'date'
-  /** Values are counted; others are too many to be counted. */
+  /** Whether values are counted. Other fields have too many distinct values. */
   readonly facet: boolean
   readonly sorted: boolean
   /** `original`: data of the original file. A caller who may see only a rendition cannot search it. */
@@ -109,7 +109,7 @@ function fulltextOf({ text, tags }: FileForIndex): string[] {
   return [...tags.filter(({ group }) => !dull.has(group)).map(textOf), text]
 }
 
-/** Groups without anything that people look for. */
+/** Groups of metadata that people do not search for. */
 const dull = new Set([
   'File',
   'Composite',

@@ -30,15 +30,15 @@ export interface TermStats {
 }
 
 export type Measured =
-  /** Years, or twelve for each year and one for each month. */
+  /** Years, or months as numbers with twelve for each year. */
   | { readonly kind: 'counts'; readonly counts: readonly { readonly value: number; readonly count: number }[] }
   | { readonly kind: 'stats'; readonly terms: readonly TermStats[] }
   | {
       readonly kind: 'cells'
       readonly cells: readonly { readonly x: number; readonly y: number; readonly count: number }[]
     }
-  /** West may be behind east, which is over the date line. */
+  /** West may be greater than east, if the bounds cross the date line. */
   | { readonly kind: 'bounds'; readonly bounds: Rectangle | null; readonly count: number }
 
-/** Different values of one measure, at most. */
+/** The highest number of different values of one measure. */
 export const mostCells = 65_536

@@ -1,6 +1,6 @@
 /**
- * A search as engines see it: names are resolved, shapes checked, rights included. A request is compiled into a plan
- * once (src/search/request); an engine turns the plan into its own language (src/search/postgres).
+ * A search in the form for engines: names are resolved, shapes checked, rights included. A request is compiled into a plan once
+ * (src/search/request); an engine translates the plan into its own language (src/search/postgres).
  */
 import type { Model } from '../../datamodel/model.ts'
 import type { Deadline } from '../../platform/limits/deadline.ts'
@@ -58,7 +58,7 @@ export interface NumberBound {
   readonly inclusive: boolean
 }
 
-/** Changes of objects; all conditions hold for one change. */
+/** A condition on the history of objects; all parts must hold for the same change. */
 export interface ChangeClause {
   readonly is: 'changed'
   readonly range: MomentRange
@@ -79,11 +79,11 @@ export type Clause =
       readonly field: SearchField
       readonly languages: readonly string[] | null
       readonly values: readonly (string | number | boolean)[]
-      /** Links: objects below these count too. */
+      /** For links: whether objects below these count too. */
       readonly below: boolean
     }
   | { readonly is: 'empty'; readonly field: SearchField }
-  /** A stored text is as the pattern says, from its beginning to its end; case counts. `*`, `?`, and a backslash before them. */
+  /** A stored text matches the pattern, from its beginning to its end, with case. `*`, `?`, and a backslash that escapes them. */
   | {
       readonly is: 'pattern'
       readonly of: readonly { readonly field: SearchField; readonly languages: readonly string[] | null }[]
@@ -131,7 +131,7 @@ export type Clause =
   | { readonly is: 'below'; readonly objecttype: number | null; readonly ids: readonly number[] }
   /** Conditions that hold in one row of a nested table. */
   | { readonly is: 'row'; readonly nested: NestedFields; readonly of: Clause }
-  /** Links to an object that another search finds. */
+  /** A link to an object that another search finds. */
   | { readonly is: 'linked'; readonly field: SearchField; readonly of: SearchScope }
   /**
    * Another search finds objects; `by` links from these to further objects (null: the found objects themselves). The clause matches
@@ -162,7 +162,7 @@ export interface SearchScope {
 export interface ScoreTerm {
   readonly clause: Clause
   readonly boost: number
-  /** Every hit matches the clause. */
+  /** Whether every hit matches the clause. */
   readonly certain: boolean
 }
 
@@ -177,22 +177,22 @@ export type SortField =
       /** By the titles from the top of the hierarchy down. */
       readonly path?: boolean
     }
-  /** By the title of the object above; `path`: by the titles of all above, from the top down. */
+  /** By the title of the parent; `path`: by the titles of all ancestors, from the top down. */
   | { readonly by: 'parent'; readonly languages: readonly string[]; readonly path: boolean }
   | {
       readonly by: 'field'
       readonly field: SearchField
       readonly languages: readonly string[]
       readonly end: boolean
-      /** Links: by the titles from the top of the hierarchy of the target down. */
+      /** For links: by the titles from the top of the hierarchy of the target down. */
       readonly path?: boolean
-      /** Dates. */
+      /** For dates. */
       readonly width?: PeriodUnit
-      /** Texts: digits are letters, or the run of digits that decides, counted from 1. */
+      /** For texts: digits sort as letters, or the number of the run of digits that decides, counted from 1. */
       readonly digits?: 'letters' | number
-      /** Of the same kind: the first of them that an object has a value in counts. */
+      /** Alternatives of the same kind: the first one in which an object has a value counts. */
       readonly others?: readonly SearchField[]
-      /** The value of the object that these links lead to, along the first link of each. */
+      /** The value of the object behind these links, along the first link of each. */
       readonly steps?: readonly LinkStep[]
     }
 
@@ -205,12 +205,12 @@ export type FacetField =
   | {
       readonly kind: 'field'
       readonly field: SearchField
-      /** Values of the objects that these links lead to. */
+      /** Values of the objects behind these links. */
       readonly steps?: readonly LinkStep[]
     }
   | { readonly kind: 'objecttype' | 'pool' | 'tags' | 'owner' }
   | { readonly kind: 'collections'; readonly seen: SeenCollections }
-  /** By the targets of publish records. */
+  /** By the platforms of publish records. */
   | { readonly kind: 'collectors' }
 
 export interface FacetPlan {
@@ -219,7 +219,7 @@ export interface FacetPlan {
   readonly field: FacetField
 }
 
-/** Objects within each of several ranges. */
+/** The number of objects within each of several ranges. */
 export interface RangesPlan {
   readonly kind: 'ranges'
   readonly name: string
@@ -244,20 +244,20 @@ export interface SearchPlan {
   readonly offset: number
   readonly limit: number
   readonly aggregations: readonly AggregationPlan[]
-  /** State of the index when the request came (`SearchEngine.momentSql`); null: the engine asks. */
+  /** State of the index at the beginning of the request (`SearchEngine.momentSql`); null: the engine reads it. */
   readonly moment: number | null
 }
 
 export interface Hit {
   readonly id: number
   readonly score: number | null
-  /** Values of the sort keys, as `after` of a later plan takes them. */
+  /** Values of the sort keys, in the form for `after` of a later plan. */
   readonly sort: readonly unknown[]
 }
 
 /**
  * Values of a facet (system object ids, ids of pools, tags or object types, labels), each with its number of matches.
- * There may be tens of thousands, of which an answer shows ten.
+ * There may be tens of thousands, while an answer shows ten.
  */
 export interface FacetCounts {
   readonly counts: Int32Array
@@ -282,13 +282,13 @@ export interface SearchOutcome {
   readonly ranges: ReadonlyMap<string, readonly number[]>
 }
 
-/** Which changes: moments in microseconds since 1970, both ends included. */
+/** A window of changes: moments in microseconds since 1970, both ends included. */
 export interface ChangesWindow {
-  /** null: all objects that are found, since nothing was seen before. */
+  /** null: all matching objects, for a follower that has seen nothing yet. */
   readonly since: number | null
-  /** null: all that the index knows of. */
+  /** null: up to the current state of the index. */
   readonly until: number | null
-  /** Behind the last one of another page. */
+  /** The last change of the previous page. */
   readonly after: ChangePosition | null
   readonly limit: number
 }
@@ -332,7 +332,7 @@ export interface SearchEngine {
   search(plan: SearchPlan, deadline: Deadline): Promise<SearchOutcome>
   /** Only the page, of any size. Nothing is counted or cached. */
   page(plan: SearchPlan, deadline: Deadline): Promise<readonly Hit[]>
-  /** Something of all that is found. */
+  /** A measurement of all matches. */
   measure(plan: SearchPlan, measure: Measure, deadline: Deadline): Promise<Measured>
   /** By field: the given objects whose value of the field the caller sees. */
   shows(
@@ -341,7 +341,7 @@ export interface SearchEngine {
     fields: readonly SearchField[],
     deadline: Deadline,
   ): Promise<ReadonlyMap<SearchField, ReadonlySet<number>>>
-  /** Terms that the search finds something with in the place of a placeholder. */
+  /** Terms with which the search finds some object, when they replace the placeholder. */
   terms(plan: SearchPlan, query: TermQuery, deadline: Deadline): Promise<FoundTerms>
   /** The number of objects found with each of some terms, without the terms that there was no time for. */
   counts(
@@ -350,7 +350,7 @@ export interface SearchEngine {
     terms: readonly FoundTerm[],
     deadline: Deadline,
   ): Promise<ReadonlyMap<string, number>>
-  /** Stores all matches in their order; answers their number. null: there are more than `most`, and none is stored. */
+  /** Stores all matches in their order; returns their number. null: there are more than `most`, and none is stored. */
   collect(plan: SearchPlan, into: HitCollection, deadline: Deadline): Promise<number | null>
   /** The changes of the objects of a scope. */
   changes(plan: SearchPlan, window: ChangesWindow, deadline: Deadline): Promise<ChangesPage>

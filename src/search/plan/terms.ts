@@ -1,6 +1,6 @@
-/** Many texts, each in the same place of a search, and how many objects each of these searches finds. */
+/** Searches for many terms: the same search with each of them in one place, and the number of objects that each finds. */
 
-/** Which terms of a dictionary; all texts are folded. `like`: a pattern of PostgreSQL's. */
+/** A filter for terms of a dictionary; all texts are folded. `like`: a pattern of PostgreSQL. */
 export type TermMatch =
   | { readonly is: 'exact' | 'beginning'; readonly text: string }
   | { readonly is: 'like'; readonly pattern: string; readonly without: string | null }
@@ -14,18 +14,18 @@ export type TermSource =
   | { readonly is: 'listed'; readonly terms: readonly string[] }
 
 export interface TermQuery {
-  /** Stands for the term in a text or a value of the plan. */
+  /** The placeholder of the term in a text or a value of the plan. */
   readonly placeholder: string
   readonly source: TermSource
-  /** Terms that find something, at most. */
+  /** The highest number of terms that find some object. */
   readonly most: number
-  /** Milliseconds after which no further term is looked at. */
+  /** Milliseconds after which no further term is tried. */
   readonly within: number
 }
 
 export interface FoundTerm {
   readonly term: string
-  /** So many objects have it, or had it when it was looked at last, or more: to compare terms by. */
+  /** The approximate number of objects with it: now, at the last count, or an upper estimate. For comparison of terms. */
   readonly about: number
 }
 

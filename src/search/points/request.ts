@@ -1,4 +1,4 @@
-/** `point_in_time` of a request, and which search it belongs to. */
+/** `point_in_time` of a request, and the identity of its search. */
 import { createHash } from 'node:crypto'
 import { badRequest } from '../../platform/errors.ts'
 import { canonicalJson } from '../../platform/values/canonical-json.ts'
@@ -6,9 +6,9 @@ import { saysSomething } from '../request/known.ts'
 import { type Fields, fieldsAt, optional, wrong } from '../request/read.ts'
 
 export interface PointRequest {
-  /** null: one is opened. */
+  /** null: a new one is opened. */
   readonly id: string | null
-  /** As it was sent; null: as before, or `standardKeepAlive`. */
+  /** As it was sent; null: unchanged, or `standardKeepAlive`. */
   readonly keepAlive: KeepAlive | null
 }
 
@@ -21,7 +21,7 @@ export const standardKeepAlive: KeepAlive = { text: '1m', seconds: 60 }
 const longestKeepAlive = 3600
 const secondsOf = { s: 1, m: 60, h: 3600 } as const
 
-/** null: the request does not ask for one. @throws {AppError} naming the place. */
+/** null: the request has none. @throws {AppError} with the path. */
 export function pointRequest(request: Fields): PointRequest | null {
   const { point_in_time: point } = request
   if (point === undefined || point === null) return null
@@ -44,13 +44,13 @@ function keepAliveOf(text: string): KeepAlive {
   throw wrong('point_in_time.keep_alive', 'from 1s to 1h, such as 30s, 5m or 1h')
 }
 
-/** Seconds as they are answered. */
+/** Seconds in the form for answers. */
 export function keepAliveText(seconds: number): string {
   if (seconds % 3600 === 0) return `${seconds / 3600}h`
   return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
 }
 
-/** Which objects, and in which order: all that is the same on each page. */
+/** The members that decide about the objects and their order. They must be the same for each page. */
 const ofTheSearch = ['type', 'objecttypes', 'search', 'sort', 'languages', 'timezone', 'include_deleted'] as const
 
 export function digestOfSearch(request: Fields): string {

@@ -18,10 +18,10 @@ import { digestOfSearch, keepAliveText, type PointRequest, standardKeepAlive } f
 import * as store from './store.ts'
 
 export interface PointQuotas {
-  /** Points of one caller, and of all. */
+  /** The highest number of points of one caller (`own`), and of all callers. */
   readonly own: number
   readonly all: number
-  /** Hits of one. */
+  /** The highest number of hits of one point. */
   readonly hits: number
 }
 
@@ -32,7 +32,7 @@ export interface PointDeps {
   readonly quotas: PointQuotas
 }
 
-/** A point in time as it is answered. */
+/** A point in time in the form for answers. */
 export interface ShownPoint {
   readonly id: string
   readonly keep_alive: string
@@ -44,7 +44,7 @@ export interface PointPage {
 }
 
 const minute = 60_000
-/** Points that have ended and are removed with one statement: each has at most some thousand rows. */
+/** Ended points that are removed with one statement: each has at most some thousand rows. */
 const removedAtOnce = 5
 /** Seconds for which the hits are collected at most, independent of the time limit of requests. */
 const collectedWithin = { least: 600, most: 86_400 }
@@ -79,7 +79,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
   async function collect(id: string, plan: SearchPlan, deadline: Deadline): Promise<number> {
     const hits = await engine.collect(plan, { id, most: quotas.hits, partLength: store.partLength }, deadline)
     if (hits === null) throw tooManyHits(quotas.hits)
-    // It would be gone only if this had taken longer than a request may.
+    // It can be gone only if this took longer than a request may.
     if (!(await store.beginPoint(db.within(deadline), id, hits))) throw unknownPoint(id)
     return hits
   }
@@ -92,7 +92,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
     const ids = await store.readHits(q, id, offset, plan.limit)
     if (ids.length === 0) return []
     const where = { is: 'id', ids } as const
-    // A page that is not full is no reason to make an index for its order.
+    // The limit makes the page look incomplete, so that no index is created for its order.
     const limit = ids.length + 1
     const there = await engine.page(
       { ...plan, scope: { ...plan.scope, where }, after: null, offset: 0, limit, aggregations: [] },
@@ -115,13 +115,13 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
   }
 
   return {
-    /** Room for a point of the caller: before any work. It is opened by `open`. @throws {AppError} `QuotaExceeded` */
+    /** Reserves a point of the caller before any work; `open` opens it. @throws {AppError} `QuotaExceeded` */
     async reserve(actor: Actor, { keepAlive }: PointRequest, request: Fields, deadline: Deadline): Promise<ShownPoint> {
       const { text, seconds } = keepAlive ?? standardKeepAlive
       return { id: await reserve(actor, request, seconds, deadline), keep_alive: text }
     },
 
-    /** Collects the hits of a search, and answers its page. A failure leaves no point. */
+    /** Collects the hits of a search, and returns its page. A failure leaves no point. */
     async open(point: ShownPoint, plan: SearchPlan, deadline: Deadline): Promise<PointPage> {
       const [count, { facets, ranges }] = await Promise.all([
         collect(point.id, plan, deadline),
@@ -131,7 +131,7 @@ export function createPoints({ db, log, engine, quotas }: PointDeps) {
       return { point, outcome: { count, hits, facets, ranges } }
     },
 
-    /** Gives the room back of a point that was not opened. */
+    /** Frees the reservation of a point that was not opened. */
     abandon: (point: ShownPoint): Promise<void> => store.deletePoint(db, point.id),
 
     /** A page of an open point in time. @throws {AppError} `ServerGeneric` with the reason of the refusal. */

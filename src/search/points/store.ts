@@ -1,16 +1,16 @@
-/** Points in time as they are stored: who has them, until when, and their hits in parts. */
+/** Points in time as they are stored: their owner, their end, and their hits in parts. */
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
 /** Ids in one part. */
 export const partLength = 1000
 
-/** Lets one after the other be counted and opened; `strg` and a number of our own. */
+/** Makes openings take turns, so that the count is exact; `strg` and a number of our own. */
 const lock = 0x73747267_0750n
 
 export interface OpenPoints {
   readonly own: number
   readonly all: number
-  /** Seconds until the first of them ends by itself. */
+  /** Seconds until the first of them ends. */
   readonly ownEnds: number
   readonly allEnd: number
 }
@@ -35,7 +35,7 @@ export interface NewPoint {
   readonly caller: string
   readonly search: string
   readonly keepAlive: number
-  /** Seconds in which its hits are collected, or it goes. */
+  /** Seconds in which its hits must be collected; after that it is removed. */
   readonly within: number
 }
 
@@ -48,7 +48,7 @@ export async function insertPoint(tx: Tx, point: NewPoint): Promise<void> {
   )
 }
 
-/** Its life begins when its hits are there. */
+/** Its lifetime begins when its hits are stored. */
 export async function beginPoint(db: Queryable, id: string, hits: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `update search_point set hits = $2, ends_at = now() + make_interval(secs => keep_alive) where id = $1`,
@@ -61,11 +61,11 @@ export async function beginPoint(db: Queryable, id: string, hits: number): Promi
 export interface UsedPoint {
   readonly hits: number
   readonly keepAlive: number
-  /** It belongs to this search. */
+  /** Whether it belongs to this search. */
   readonly same: boolean
 }
 
-/** Lets the life of a point begin anew when it belongs to the search; null: the user has no such point, or it has ended. */
+/** Restarts the lifetime of a point that belongs to the search; null: the user has no such point, or it has ended. */
 export async function usePoint(
   db: Queryable,
   id: string,
@@ -103,7 +103,7 @@ export async function readHits(db: Queryable, id: string, offset: number, limit:
   return rows.flatMap(({ ids }) => ids).slice(start, start + limit)
 }
 
-/** Which hit of a point an object is, counted from 0; null: it is none. */
+/** The position of an object among the hits of a point, counted from 0; null: it is no hit. */
 export async function positionOf(db: Queryable, id: string, systemObjectId: number): Promise<number | null> {
   const { rows } = await db.query<{ position: number }>(
     `select part * ${partLength} + array_position(ids, $2) - 1 as position from search_point_part

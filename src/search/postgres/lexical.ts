@@ -19,7 +19,7 @@ const inTransaction = `select ${Object.keys(lexicalSettings)
   .map((name, index) => `set_config('${name}', $${index + 1}, true)`)
   .join(', ')}`
 
-/** A transaction that is planned like that. */
+/** A transaction with these settings. */
 export function lexically<T>(db: Db, read: (tx: Queryable) => Promise<T>): Promise<T> {
   return db.transaction(async (tx) => {
     await tx.query(inTransaction, Object.values(lexicalSettings))

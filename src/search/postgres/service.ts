@@ -1,4 +1,4 @@
-/** The index and the engine that searches it, in PostgreSQL. Another one is handed in by the composition in its place. */
+/** The index and its search engine, in PostgreSQL. The composition can pass in another implementation. */
 import type { Logger } from 'pino'
 import type { Jobs } from '../../jobs/service.ts'
 import type { Shares } from '../../platform/memory/shares.ts'
@@ -14,13 +14,13 @@ import { createPostgresEngine, type EngineShares } from './query/engine.ts'
 import { createSortIndexes, registerSortIndexes } from './query/order/sort-indexes.ts'
 import { createSlotCache } from './slots.ts'
 
-/** An index and who searches it. */
+/** An index and its search engine. */
 export interface SearchIndex {
   readonly target: IndexTarget
   readonly engine: SearchEngine
-  /** Indexes of words that can be built anew; absent: it has none. */
+  /** Indexes of words that can be rebuilt; absent: there are none. */
   readonly words?: Pick<Renewal, 'begin' | 'read'>
-  /** Resolves when all that searches have set going is done, or queued. */
+  /** Resolves when all background work of searches is done, or queued. */
   idle(): Promise<void>
   /** Forgets data outside of caches (`createByteCache`), because the database was replaced by another one. */
   forget(): void
@@ -39,7 +39,7 @@ export interface SearchIndexOptions {
   /** Connections for searches for words. */
   readonly connections: number
   readonly memory: ColumnShares & EngineShares & Pick<Shares, 'accessSets'>
-  /** Matches from which on a result is large, as the engine has it when not said. */
+  /** The number of matches from which on a result is large; absent: the default of the engine. */
   readonly largeResult?: number
 }
 

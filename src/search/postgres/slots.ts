@@ -1,6 +1,6 @@
 /**
- * Places of facets and sort keys in the arrays of a search document. A place is given once and stays: documents
- * written under an older datamodel keep their meaning until they are indexed again.
+ * Places of facets and sort keys in the arrays of a search document. A place is assigned once and never changes: documents written
+ * under an older datamodel keep their meaning until they are indexed again.
  */
 import type { Model, Table } from '../../datamodel/model.ts'
 import { outsideDeadlines } from '../../platform/limits/deadline.ts'
@@ -21,13 +21,13 @@ export interface Slots {
   digitKey(field: SearchField, language?: string): KeySlot | undefined
   /** Place of the rectangles of geometries. */
   geoKey(field: SearchField): KeySlot | undefined
-  /** Place of the first object that a link column points to, among the sort keys. */
+  /** Place of the first target of a link column, among the sort keys. */
   linked(field: SearchField): KeySlot | undefined
   /** Place of the sort key of `_standard`. */
   standardKey(language: string): KeySlot | undefined
 }
 
-/** Positive: in `sort_keys`, which is at hand with the document; negative: in `far_keys`, which may be out of line. */
+/** Positive: in `sort_keys`, which is stored with the document; negative: in `far_keys`, which may be stored out of line. */
 export type KeySlot = number
 
 /** A sort key as SQL. */
@@ -35,10 +35,10 @@ export function keySql(place: KeySlot, alias: string): string {
   return place > 0 ? `${alias}.sort_keys[${place}]` : `${alias}.far_keys[${-place}]`
 }
 
-/** Taken while places are given. */
+/** Held while places are assigned. */
 const slotLock = 7_310_040
 
-/** `f`acet, `s`ort key at hand, or sort key that is `l`ess often used. */
+/** `f`acet, `s`ort key stored with the document, or sort key that is used `l`ess often. */
 type SlotKind = 'f' | 's' | 'l'
 
 interface SlotRow {
@@ -56,7 +56,7 @@ function keyName(field: SearchField, language?: string): string {
   return language === undefined ? field.code : `${field.code}@${language}`
 }
 
-/** Numbers, dates and truth values of objects themselves are short: ranges and orders find them at hand. */
+/** Numbers, dates and booleans of objects themselves are short: their keys are stored with the document, for ranges and orders. */
 function keyKind({ listed, kind, path, part }: SearchField): 's' | 'l' {
   const isShort = ['number', 'date', 'boolean'].includes(kind) && path.length === 0 && part === null
   return listed || isShort ? 's' : 'l'
@@ -93,7 +93,7 @@ async function loadSlots(db: Db, model: Model, languages: readonly string[]): Pr
 }
 
 export interface SlotCache {
-  /** The places under a model and the database languages. */
+  /** The places of a model and the database languages. */
   of(model: Model, languages: readonly string[]): Promise<Slots>
   forget(): void
 }
@@ -121,7 +121,7 @@ export function createSlotCache(db: Db): SlotCache {
 
 type FindSlot = (objecttype: number, kind: SlotKind, field: string) => number | undefined
 
-/** Resolves all places once: indexing asks for them for every value. */
+/** Resolves all places once, because indexing needs them for every value. */
 function compileSlots(model: Model, languages: readonly string[], find: FindSlot): Slots {
   const facets = new Map<SearchField, number | undefined>()
   const keys = new Map<SearchField, KeySlot | undefined>()
@@ -167,7 +167,7 @@ function compileSlots(model: Model, languages: readonly string[], find: FindSlot
 
 const idOf = ({ objecttype, kind, field }: Omit<SlotRow, 'slot'>): string => `${objecttype} ${kind} ${field}`
 
-/** Each new one behind the last one of its object type and kind; the caller holds the lock. */
+/** Adds each new place after the last one of its object type and kind; the caller holds the lock. */
 async function addSlots(tx: Queryable, rows: readonly Omit<SlotRow, 'slot'>[]): Promise<void> {
   if (rows.length === 0) return
   await tx.query(
@@ -194,7 +194,7 @@ async function readSlots(db: Queryable): Promise<Map<string, number>> {
 
 function wanted(model: Model, languages: readonly string[]): Omit<SlotRow, 'slot'>[] {
   const rows: Omit<SlotRow, 'slot'>[] = []
-  // The places before `firstOwnKey` are all that is there for languages.
+  // Languages can only use the places before `firstOwnKey`.
   for (const language of languages.slice(0, firstOwnKey - 1)) {
     rows.push({ objecttype: 0, kind: 's', field: standardName(language) })
   }

@@ -7,16 +7,16 @@ import { isPresent } from '../../platform/postgres/bus.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { inIndexTransaction } from './transaction.ts'
 
-/** Milliseconds for which a newer process may be unseen, since its connection is being replaced. */
+/** Milliseconds for which a newer process may be invisible while its connection is being replaced. */
 const longestAbsence = 6000
 
-/** Under which a process shows itself to the others. */
+/** The name under which a process announces itself to the others. */
 export const presenceOf = (builder: string): string => `index ${builder}`
 
 export type Claim =
-  /** Documents are built as before, or from now on as this process does; then all were queued. */
+  /** Documents are built as before, or from now on in the way of this process (`queued`: then all were queued). */
   | { readonly kind: 'ours'; readonly queued: boolean }
-  /** A newer process indexes; or it has just gone, which is certain after `again` milliseconds. */
+  /** A newer process indexes. Or it has just disappeared, which is certain after `again` milliseconds. */
   | { readonly kind: 'theirs'; readonly again: number | null }
 
 export function createAnalysis(builder: string, now: () => number) {

@@ -22,7 +22,7 @@ export interface BatchDeps {
   readonly target: IndexTarget
   readonly poolPath: (id: number) => readonly number[]
   readonly now: () => number
-  /** Keeps commits of the datamodel out until the transaction ends; fails when the model is not the current one. */
+  /** Blocks commits of the datamodel until the transaction ends; fails when the model is not the current one. */
   readonly assertCurrent: (tx: Tx, model: Model) => Promise<void>
   /**
    * Brings stored standards up to date with linked objects and with the masks (objects capability). Returns the ids of objects that
@@ -46,11 +46,11 @@ export type RefreshStandards = (
 ) => Promise<readonly number[]>
 
 export interface BatchResult {
-  /** Of the index after the batch. */
+  /** The generation of the index after the batch. */
   readonly generation: number
-  /** The entries that are out of the queue; others are to be tried again. */
+  /** The entries that are done; others must be tried again. */
   readonly done: readonly store.QueueEntry[]
-  /** Others show something of these objects, and are to be queued (`spreadOn`). */
+  /** Whether other objects show data of these ones, and must be queued (`spreadOn`). */
   readonly spreading: boolean
 }
 
@@ -121,7 +121,7 @@ async function leaveOut(
     await store.finishQueue(connection.db, entries)
     return [failures, next] as const
   })
-  // Said once: it is tried again and again.
+  // Logged once, although it is tried again and again.
   if (attempts === 1) {
     deps.log.error({ err: error, systemObjectId: id }, 'an object cannot be indexed')
     await deps.onFailure(id, text)
@@ -145,7 +145,7 @@ async function indexEntries(
   const ids = distinct(entries)
   const sources = await readSources(deps, db, settings, entries, ids)
   const batch = await make(deps, db, settings, sources, ids)
-  // Objects that show something of a changed one are queued behind the batch.
+  // Objects that show data of a changed one are queued after the batch.
   if (batch.changed.length > 0) deps.changes.note(batch.changed)
   const generation = await inIndexTransaction(db, async () => {
     await deps.assertCurrent({ ...db, afterCommit: () => {} }, settings.model)

@@ -4,7 +4,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 export interface Drift {
   /** Objects without document. */
   readonly missing: readonly number[]
-  /** Documents of objects that are not there. */
+  /** Documents of objects that no longer exist. */
   readonly surplus: readonly number[]
   /** Documents that differ from the document that would be built of their object now. */
   readonly different: readonly number[]
@@ -12,7 +12,7 @@ export interface Drift {
 
 export interface CheckRound {
   readonly beganAt: Date
-  /** null: it is under way. */
+  /** null: the round has not ended. */
   readonly endedAt: Date | null
   readonly checked: number
   readonly missing: number
@@ -27,7 +27,10 @@ export interface CheckState extends CheckRound {
     | null
 }
 
-/** Begins a step, unless another one began a moment ago; a new round when the last one ended long ago. null: it is not time. */
+/**
+ * Starts a step, unless another one started a moment ago; starts a new round when the last one ended long ago. null: it is too
+ * early.
+ */
 export async function claimStep(
   db: Queryable,
   { pause, every }: { readonly pause: number; readonly every: number },
@@ -49,7 +52,7 @@ export async function claimStep(
 const roundSql = `jsonb_build_object('began_at', began_at, 'ended_at', ended_at, 'checked', checked, 'missing', missing,
   'surplus', surplus, 'different', different)`
 
-/** Starts another round at the next step. */
+/** Starts another round with the next step. */
 export async function beginRound(db: Queryable): Promise<void> {
   await db.query(
     `update search_check set last = case when ended_at is null then last else ${roundSql} end, position = 0, checked = 0,
@@ -95,7 +98,7 @@ export async function readFailing(db: Queryable, ids: readonly number[]): Promis
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Whether something has been saved that is not indexed yet: other documents may show something of it. */
+/** Whether an object was saved and is not indexed yet: other documents may show data of it. */
 export async function anyWaiting(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(
     '(select from index_queue limit 1) union all (select from index_spread limit 1)',

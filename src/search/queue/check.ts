@@ -12,32 +12,32 @@ import { inIndexTransaction } from './transaction.ts'
 
 /** Objects of one step. It takes some hundredths of a second, for which new saves wait. */
 const stepSize = 100
-/** Documents without object that one step takes. */
+/** The highest number of surplus documents in one step. */
 const mostSurplus = 1000
-/** Times that a step is repeated because something was saved meanwhile. */
+/** The highest number of repetitions of a step because objects were saved meanwhile. */
 const mostTries = 5
 const nothing: state.Drift = { missing: [], surplus: [], different: [] }
-/** Objects of one step that events name. */
+/** The highest number of objects of one step in an event. */
 const mostNamed = 20
 
 export interface IndexCheckDeps {
   readonly log: Logger
-  /** Seconds between two steps, 0: never; and between the end of a round and the next one. */
+  /** Seconds between two steps (0: no check), and between the end of a round and the next one. */
   readonly pause: number
   readonly every: number
-  /** Documents of the objects as they should be. */
+  /** Documents of the objects as they should be now. */
   readonly make: (db: Queryable, ids: readonly number[]) => Promise<DocumentBatch>
-  /** Documents of objects that are not there, between two ids; null: to the end. */
+  /** Documents of objects that no longer exist, between two ids; null: to the end. */
   readonly surplus: (db: Queryable, after: number, upto: number | null, limit: number) => Promise<readonly number[]>
   /** In the transaction of the step: makes the index write these documents anew, even if they seem to be up to date. */
   readonly distrust: (db: Queryable, ids: readonly number[]) => Promise<void>
-  /** Fails when the documents were made by a datamodel that is not the current one. */
+  /** Fails when the datamodel of the compared documents is not the current one. */
   readonly assertCurrent: (db: Queryable) => Promise<void>
-  /** Reports objects that are indexed once more. */
+  /** Reports objects that are indexed again. */
   readonly onRepair: (db: Queryable, found: readonly store.Failed[]) => Promise<void>
 }
 
-/** `step`: whether something was queued. To be called by the indexer, while nothing waits. */
+/** `step` returns whether something was queued. To be called by the indexer, while nothing waits. */
 export function createIndexCheck(deps: IndexCheckDeps) {
   /** How often the objects of this step were compared while something was saved. */
   let tries = 0
@@ -62,7 +62,7 @@ export function createIndexCheck(deps: IndexCheckDeps) {
     await inIndexTransaction(db, async () => {
       await deps.assertCurrent(db)
       if (found > 0) await repair(db, drift)
-      // Of more than one step can take the rest comes with the next one.
+      // If there are more surplus documents than one step takes, the next step continues with them.
       await state.noteStep(db, surplus.length === mostSurplus ? after : upto, ids.length, drift)
     })
     return found > 0

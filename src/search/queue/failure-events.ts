@@ -3,7 +3,7 @@ import type { Cause } from '../../platform/cause.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { indexName } from './reindex.ts'
 
-/** Events about documents of the index that could not be made; `cause` is why the objects are as they are. */
+/** Events about documents that could not be built; `cause`: the rules that caused the current state of the objects. */
 export async function failureEvents(
   from: Queryable,
   type: 'OBJECT_INDEX_ERROR' | 'OBJECT_INDEX_REQUEUE',

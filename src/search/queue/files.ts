@@ -9,7 +9,7 @@ import type { FileMarks, IndexSource } from '../document/source.ts'
 import type { FieldCatalogue, NestedFields, SearchField, TypeFields } from '../plan/fields.ts'
 import { longestIndexed } from '../plan/file-fields.ts'
 
-/** Files by id, as far as there are such. */
+/** Files by id, as far as they exist. */
 export type ReadFiles = (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, FileForIndex>>
 
 type Row = Readonly<Record<string, unknown>>
@@ -101,7 +101,7 @@ function allOf({ fields, nested }: NestedFields): readonly SearchField[] {
   return [...fields, ...nested.flatMap(allOf)]
 }
 
-/** Texts as far as there is room for them. */
+/** Texts, cut to the remaining budget. */
 function within(texts: readonly string[], budget: { left: number }): string[] {
   return texts.flatMap((text) => {
     const kept = text.slice(0, budget.left).toWellFormed()

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import { savedPriority } from './batch.ts'
 import { indexName } from './reindex.ts'
 
-/** Saved objects that searches find as they are by now: for clients that wait for that. One statement for all of them. */
+/** Events about saved objects whose current state searches now find, for clients that wait for that. One statement for all. */
 export async function indexedEvents(from: Queryable, systemObjectIds: readonly number[]) {
   const causes = await causesOfObjects(from, systemObjectIds)
   return systemObjectIds.map((systemObjectId) => {

@@ -1,7 +1,7 @@
 /**
- * Keeps the search index up to date from the queue that saves fill. All processes on one database may try; one at a
- * time is the indexer, for as long as there is work. A killed indexer loses nothing: its lock is gone with its
- * connection, its last batch is rolled back, and the queue still has the entries.
+ * Keeps the search index up to date from the queue that saves fill. All processes on one database may try; one of them is the
+ * indexer, as long as there is work. A killed indexer loses nothing: its lock is released with its connection, its last batch is
+ * rolled back, and the queue still has the entries.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
@@ -40,12 +40,12 @@ const patrol = 5000
 const retryPause = 200
 /** Milliseconds after which objects that were just being saved are tried again. */
 const busyPause = 20
-/** Milliseconds after which the walk through the queue starts at its beginning again. */
+/** Milliseconds after which the walk through the queue restarts from its beginning. */
 const longestWalk = 2000
 const hour = 3_600_000
 /** Milliseconds for which changes can be followed. After that, the index forgets who could see an object in its former place. */
 const followed = 90 * 24 * hour
-/** Documents after which waiting index entries are sorted in, once the queue is empty. */
+/** The number of documents after which pending index entries are sorted in, once the queue is empty. */
 const worthSettling = 50
 
 export interface IndexerDeps {
@@ -68,11 +68,11 @@ export interface IndexerDeps {
   /** Reports objects that are tried again. */
   readonly onRetry: (db: Queryable, failed: readonly store.Failed[]) => Promise<void>
   readonly reindexing: Reindexing
-  /** Seconds between two steps of the check of the index, 0: it is not checked; and between two rounds. */
+  /** Seconds between two steps of the check of the index (0: no check), and between two rounds. */
   readonly check: { readonly pause: number; readonly every: number }
-  /** Where the index is kept. */
+  /** The place of the index. */
   readonly target: IndexTarget
-  /** Something has been queued and committed in this process. */
+  /** Raised when entries have been queued and committed in this process. */
   readonly queued: Pick<Signal, 'listen'>
   readonly clock?: () => Date
 }
@@ -105,7 +105,7 @@ export async function createIndexer(deps: IndexerDeps) {
     onFailure: deps.onFailure,
   }
   const settings = createSettings(deps)
-  // The first batch waits for them, the start does not.
+  // The first batch waits for the preparation, the start does not.
   void target.warm(deps.languages())
   const analysis = createAnalysis(target.builder, now)
   await bus.present(presenceOf(target.builder))
@@ -114,14 +114,14 @@ export async function createIndexer(deps: IndexerDeps) {
   let unsettled = 0
   let nextForgetting = 0
   let wanted = false
-  /** The last attempt has failed, and the log says so. */
+  /** Whether the last attempt failed, and the log says so. */
   let failing = false
   let closed = false
   let running: Promise<void> | null = null
-  /** The connection on which we index. */
+  /** The connection that indexes. */
   let busy: PoolClient | null = null
   let retry: NodeJS.Timeout | undefined
-  /** It is time for another step of the check. */
+  /** Whether the next step of the check is due. */
   let checking = false
   const check = createIndexCheck({
     log,
@@ -135,7 +135,7 @@ export async function createIndexer(deps: IndexerDeps) {
   const checks = deps.check.pause === 0 ? undefined : setInterval(wakeForCheck, 1000 * deps.check.pause).unref()
   const timer = setInterval(() => void lookAround(), patrol).unref()
 
-  /** While we ask others to index, which this process hears too. */
+  /** True while this process asks others to index. It receives its own message too. */
   let asking = false
   const unsubscribe = bus.subscribe(indexTopic, () => {
     if (!asking) wake()
@@ -147,7 +147,7 @@ export async function createIndexer(deps: IndexerDeps) {
 
   const endListening = deps.queued.listen(wake)
 
-  /** Starts indexing, unless it is running already; then it looks at the queue once more. */
+  /** Starts indexing; if it is running already, makes it read the queue once more. */
   function wake(): void {
     wanted = true
     if (closed || running) return
@@ -178,12 +178,12 @@ export async function createIndexer(deps: IndexerDeps) {
           failing = false
           continue
         }
-        // Another process indexes. It may just have seen the last entry, so look again.
+        // Another process indexes. It may just have read the last entry before this one, so try again.
         wakeLater(retryPause)
       } catch (error) {
         const expected = closed || (error instanceof AppError && (error.status === 423 || error.status === 503))
         const worthSaying = !expected || isDiskFull(error)
-        // Once is enough: it is tried again every second.
+        // Logged once, because it is tried again every second.
         if (worthSaying && !failing) log.error({ err: error }, 'indexing failed; it is tried again')
         failing ||= worthSaying
         wakeLater(worthSaying ? 1000 : retryPause)
@@ -252,7 +252,7 @@ export async function createIndexer(deps: IndexerDeps) {
       if (batch.done.length === 0) await sleep(busyPause)
       else if (!more && !queued && !waiters.any() && hurrying === 0) await rest.take(took)
     }
-    // A stop can come while indexes are put aside.
+    // A stop can arrive while indexes are dropped.
     if (closed) return
     if (checking) {
       checking = false
@@ -276,7 +276,7 @@ export async function createIndexer(deps: IndexerDeps) {
     return queued
   }
 
-  /** A process of a newer release indexes: it hears of its own saves only. */
+  /** A process of a newer release indexes. It is only notified of its own saves. */
   async function leaveToOthers(on: Queryable, again: number | null): Promise<void> {
     if (again !== null) wakeLater(again)
     if (!(await hasEntries(on))) return
@@ -309,7 +309,7 @@ export async function createIndexer(deps: IndexerDeps) {
     try {
       await queueExpired()
       await retryFailed()
-      // Of an indexer that was killed after its last batch.
+      // Finishes orders of an indexer that was killed after its last batch.
       await reindexing.finish(db, version())
       wake()
     } catch (error) {
@@ -322,8 +322,8 @@ export async function createIndexer(deps: IndexerDeps) {
     wake,
 
     /**
-     * Waits until these objects are indexed as they are now; false when that takes longer. Objects that are not in
-     * the queue are indexed.
+     * Waits until the current state of these objects is indexed; false when that takes longer. Objects that are not in the queue
+     * are indexed already.
      */
     async awaitIndexed(systemObjectIds: readonly number[], seconds: number): Promise<boolean> {
       const done = waiters.wait(systemObjectIds, seconds)
@@ -359,7 +359,7 @@ export async function createIndexer(deps: IndexerDeps) {
       endListening()
       waiters.close()
       rest.cut()
-      // Nothing is lost: a batch is rolled back, and who comes next goes on with it and with the indexes.
+      // Nothing is lost: a batch is rolled back, and the next indexer continues with it and with the indexes.
       if (running) await cutShort(db, () => busy, running)
     },
   }
@@ -372,11 +372,11 @@ async function hasEntries(db: Queryable): Promise<boolean> {
 
 interface Next {
   readonly entries: readonly store.QueueEntry[]
-  /** Of a batch of many. */
+  /** The number of entries in a batch of many. */
   readonly size: number
-  /** Others wait besides. */
+  /** Whether other entries wait too. */
   readonly more: boolean
-  /** Dependents of changed objects are still to be queued. */
+  /** Whether dependents of changed objects must still be queued. */
   readonly spreading: boolean
 }
 
@@ -405,7 +405,7 @@ function queueReader() {
       return { entries, size, spreading, more: waiting.length > entries.length || entries.length >= size }
     },
 
-    /** Batches that take long are made smaller. */
+    /** Makes slow batches smaller. */
     took(entries: number, time: number): void {
       if (entries < smallestBatch) return
       const fitting = Math.floor((entries * longestBatch) / time)
@@ -414,7 +414,7 @@ function queueReader() {
   }
 }
 
-/** Model and languages, the same as long as neither changes. */
+/** Model and languages: the same object as long as neither changes. */
 function createSettings({ datamodel, languages }: IndexerDeps) {
   let known: (BatchSettings & { readonly key: string }) | null = null
   return {

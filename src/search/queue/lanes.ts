@@ -3,19 +3,19 @@
  * change of many objects never holds up a change of one. Entries of many still make progress beside a steady flow of single ones.
  */
 
-/** One reason to index an object; there can be several at a time. */
+/** One reason to index an object; an object can have several at a time. */
 export interface QueueEntry {
   readonly id: number
   readonly seq: number
   /** 0 saves, 1 objects that depend on a changed one, 2 a reindex. */
   readonly priority: 0 | 1 | 2
-  /** Queued with many others. */
+  /** Whether it was queued with many others. */
   readonly bulk: boolean
 }
 
 export type Lane = Pick<QueueEntry, 'priority' | 'bulk'>
 
-/** In the order in which they are indexed. */
+/** The lanes, in the order in which they are indexed. */
 export const lanes = [
   { priority: 0, bulk: false },
   { priority: 1, bulk: false },

@@ -12,7 +12,7 @@ import { longestIndexed } from '../plan/file-fields.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Values of one member that are indexed, where it is a list. */
+/** The highest number of indexed values of one member, if it is a list. */
 const mostValues = 1000
 
 /** The sources with the indexed members of their values. */
@@ -55,7 +55,7 @@ function text(value: unknown): string | undefined {
 }
 
 function localized(value: unknown): Row | undefined {
-  // A plain text is one without a language.
+  // A plain text is a text without a language.
   if (typeof value === 'string') return value === '' ? undefined : { und: text(value) }
   if (typeof value !== 'object' || value === null) return undefined
   const texts = Object.entries(value).flatMap(([language, each]) => {

@@ -13,7 +13,7 @@ export interface MovedObject {
 
 export interface Moved {
   readonly objects: readonly MovedObject[]
-  /** State of the index in the same snapshot: it has all other objects that have moved. */
+  /** State of the index in the same snapshot: it includes all other moved objects. */
   readonly moment: number | null
 }
 

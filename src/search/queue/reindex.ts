@@ -5,21 +5,21 @@ import type { Bus } from '../../platform/postgres/bus.ts'
 import type { Db, Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { IndexTarget, Leftover } from './target.ts'
 
-/** Bus topic: there is something in the queue of the index. */
+/** Bus topic: the queue of the index has entries. */
 export const indexTopic = 'index'
 
-/** Bus topic: searches are kept back, or no longer. */
+/** Bus topic: searches are blocked, or no longer blocked. */
 export const blockTopic = 'search.block'
 
-/** The index, as events name it: there is one. */
+/** The name of the index in events: there is only one. */
 export const indexName = 'objects'
 
 export interface ReindexOrder {
-  /** Null: the service, by itself. */
+  /** Null: the service itself. */
   readonly actor: Actor | null
   /** Null: all. */
   readonly objecttypes: readonly number[] | null
-  /** Searches of others than root wait until it is done. */
+  /** Whether searches of all callers but root wait until it is done. */
   readonly block: boolean
   /** Version of the datamodel by which the objects are indexed. */
   readonly datamodel: number
@@ -67,7 +67,7 @@ export function createReindexing({ bus, events, target }: ReindexingDeps) {
       await bus.publish(tx, indexTopic)
     },
 
-    /** Says of each order that is carried out how it went. `datamodel`: the version that objects are indexed by now. */
+    /** Logs the result of each finished order. `datamodel`: the version with which objects are indexed now. */
     async finish(db: Db, datamodel: number): Promise<void> {
       const { rowCount } = await db.query(`select from reindex_run r where ${isDone} limit 1`, [], 'search-reindexed')
       if (rowCount === 0) return
@@ -152,7 +152,7 @@ async function block(tx: Tx, bus: Bus): Promise<void> {
   await bus.publish(tx, blockTopic)
 }
 
-/** Whether searches are kept back; ends that when the work is done. */
+/** Whether searches are blocked; ends the block when the work is done. */
 export async function isBlocked(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ blocked: boolean }>(
     `select exists (select from index_queue q, search_state s where q.priority = 2 and not q.bulk and q.seq <= s.blocked_until) as blocked

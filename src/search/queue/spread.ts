@@ -9,9 +9,9 @@ import { inIndexTransaction } from './transaction.ts'
 
 /** The limits of one step. */
 interface Limits {
-  /** Changed objects that are looked at together. */
+  /** Changed objects that are processed together. */
   readonly sources: number
-  /** Dependents that are queued, about. */
+  /** Approximate number of dependents that are queued. */
   readonly dependents: number
 }
 

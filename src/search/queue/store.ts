@@ -6,10 +6,13 @@ import { lanes, type QueueEntry } from './lanes.ts'
 
 export type { QueueEntry }
 
-/** One indexer at a time per database holds this advisory lock. */
+/** Advisory lock of the indexer: one at a time per database. */
 const indexerLock = 7_310_041
 
-/** Becomes the indexer of the database; false when another process is it. Bound to the connection, as is how it plans. */
+/**
+ * Makes this process the indexer of the database; false when another process is it. The lock and the planner settings belong to the
+ * connection.
+ */
 export async function lockIndexer(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ locked: boolean }>(
     `select pg_try_advisory_lock($1) as locked, ${byIndexes(true)}`,
@@ -19,7 +22,7 @@ export async function lockIndexer(db: Queryable): Promise<boolean> {
   return rows[0]?.locked ?? false
 }
 
-/** To be called whether or not it became the indexer. */
+/** To be called even if it did not become the indexer. */
 export async function unlockIndexer(db: Queryable, locked: boolean): Promise<void> {
   await db.query(
     `select case when $2 then pg_advisory_unlock($1) end, ${byIndexes(false)}`,
@@ -52,7 +55,7 @@ const nextOfEachLane = lanes
       `(select system_object_id as id, seq, priority, bulk from index_queue
         where priority = ${priority} and bulk = ${bulk} and seq > $${lane + 2} order by seq limit $1)`,
   )
-  // Whether dependents of changed objects are still to be queued.
+  // Whether dependents of changed objects must still be queued.
   .concat(
     ['l', 'c'].map(
       (kind) => `(select id, seq, null, null from index_spread where kind = '${kind}' order by seq limit 1)`,
@@ -85,7 +88,7 @@ export async function readHistory(db: Queryable, ids: readonly number[]): Promis
   return Map.groupBy(rows, ({ id }) => id)
 }
 
-/** Queues objects that did not change themselves, unless they wait anyway. */
+/** Queues objects that did not change themselves, unless they are queued already. */
 export async function queueAnew(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
     `insert into index_queue (system_object_id, priority, bulk)
@@ -113,11 +116,11 @@ export async function clearFailures(db: Queryable, ids: readonly number[]): Prom
   await db.query('delete from search_failure where id = any($1::bigint[])', [ids], 'search-failures-clear')
 }
 
-/** Seconds after which an object that could not be indexed is tried again; each time twice as long, up to the longest. */
+/** Seconds after which an object that could not be indexed is tried again; doubled each time, up to the longest. */
 const firstRetry = 5
 const longestRetry = 600
 
-/** Notes that an object cannot be indexed; gives how often it has failed since it last could. */
+/** Records that an object cannot be indexed; returns the number of failures since it was last indexed. */
 export async function recordFailure(db: Queryable, id: number, error: string): Promise<number> {
   const { rows } = await db.query<{ attempts: number }>(
     `insert into search_failure as f (id, error, retry_at) values ($1, $2, now() + make_interval(secs => $3))

@@ -4,7 +4,7 @@ import type { Model } from '../../datamodel/model.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { IndexSource, LinkTarget, ObjectChange } from '../document/source.ts'
 
-/** The connection that holds the indexer's lock, as the store and as COPY see it. */
+/** The connection that holds the indexer's lock, in the forms for the store and for COPY. */
 export interface IndexConnection {
   readonly client: pg.PoolClient
   readonly db: Queryable
@@ -28,7 +28,7 @@ export interface SourceBatch extends BatchSettings {
   readonly ancestors: (id: number) => readonly number[]
   /** Ids from the root pool down to the pool; none when it does not exist. */
   readonly poolPath: (id: number) => readonly number[]
-  /** All changes of the objects by their ids: for an index that cannot ask the database when it searches. */
+  /** All changes of the objects by their ids, for an index that cannot read the database when it searches. */
   readonly history: () => Promise<ReadonlyMap<number, readonly ObjectChange[]>>
   /** Milliseconds since 1970. */
   readonly now: number
@@ -80,11 +80,11 @@ export interface IndexTarget {
   /** Prepares data in advance that a first batch would have to wait for. */
   warm(languages: readonly string[]): Promise<void>
   generation(db: Queryable): Promise<number>
-  /** Outside of any transaction. */
+  /** Builds documents, outside of any transaction. */
   make(db: Queryable, batch: SourceBatch): Promise<DocumentBatch>
-  /** Takes objects out of the index; as `DocumentBatch.apply`. */
+  /** Removes objects from the index; otherwise like `DocumentBatch.apply`. */
   forget(connection: IndexConnection, ids: readonly number[]): Promise<number>
-  /** Objects whose documents are out of date by themselves: a grant on them has begun or ended. */
+  /** Objects whose documents are outdated without a change: a grant on them has begun or ended. */
   expired(db: Queryable, now: Date): Promise<readonly number[]>
   /** Index data of objects that no longer exist; `objecttypes` null: of all types. */
   leftovers(db: Queryable, objecttypes: readonly number[] | null): Promise<readonly Leftover[]>
@@ -101,11 +101,11 @@ export interface IndexTarget {
   followedSince(db: Queryable): Promise<number | null>
   /** The number of searchable live objects, by object type. */
   count(db: Queryable): Promise<ReadonlyMap<number, number>>
-  /** Bytes that the index takes. */
+  /** Size of the index in bytes. */
   size(db: Queryable): Promise<number>
   openBacklog(db: Queryable, log: Logger): Promise<Backlog>
-  /** Searches are slow for a while, since a backlog is taken in. */
+  /** Whether searches are slow for a while, because a backlog is being indexed. */
   isRebuilding(db: Queryable): Promise<boolean>
-  /** After some hundred documents, when the queue is empty. */
+  /** To be called after some hundred documents, when the queue is empty. */
   settle(db: Queryable): Promise<void>
 }

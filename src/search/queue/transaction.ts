@@ -11,7 +11,7 @@ export async function inIndexTransaction<T>(db: Queryable, work: () => Promise<T
     await db.query('commit')
     return result
   } catch (error) {
-    // A connection that broke during COPY is nothing that an object could be blamed for.
+    // A connection that broke during COPY is not the fault of an object.
     await db.query('rollback').catch(() => {})
     throw translate(error)
   }

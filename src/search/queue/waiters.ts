@@ -2,11 +2,11 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { QueueEntry } from './store.ts'
 
-/** Milliseconds between looks at the queue: the indexer may be another process. */
+/** Milliseconds between checks of the queue, because the indexer may be another process. */
 const lookPause = 150
 
 interface Waiter {
-  /** Objects that are still to be indexed, with the number of the save that the wait is for. */
+  /** Objects that must still be indexed, with the queue number of the awaited save. */
   readonly open: Map<number, number>
   readonly finish: (done: boolean) => void
 }
@@ -28,7 +28,7 @@ export function createWaiters(db: Queryable, onWait: () => void) {
   }
 
   return {
-    /** True as soon as these objects are indexed as they are now, false after so many seconds. */
+    /** True as soon as the current state of these objects is indexed, false after this number of seconds. */
     async wait(ids: readonly number[], seconds: number): Promise<boolean> {
       const { rows } = await db.query<Pick<QueueEntry, 'id' | 'seq'>>(
         `select system_object_id as id, max(seq) as seq from index_queue
@@ -52,10 +52,10 @@ export function createWaiters(db: Queryable, onWait: () => void) {
       })
     },
 
-    /** Somebody waits. */
+    /** Whether any request waits. */
     any: (): boolean => waiting.size > 0,
 
-    /** A batch of this process is committed. */
+    /** Called when a batch of this process is committed. */
     indexed(entries: readonly QueueEntry[]): void {
       if (waiting.size === 0) return
       const saves = entries.filter((entry) => entry.priority === 0)

@@ -20,22 +20,22 @@ export interface AggregationRequest {
   readonly type: 'term' | 'linked_object' | 'date_range' | 'range' | MeasureType
   /** As written in the request. */
   readonly field: string
-  /** null: it is measured. */
+  /** null: it is a measurement. */
   readonly plan: AggregationPlan | null
-  /** null: it is counted with the search. */
+  /** null: it is counted together with the search. */
   readonly measure: Measure | null
   /** Format of linked objects. `null`: their `_standard`, as others show them. */
   readonly format: FormatName | null
   readonly valueField: string | null
-  /** Of `_linked._asset.…` in several columns: the others. Their counts are added up. */
+  /** For `_linked._asset.…` in several columns: the other columns. Their counts are added up. */
   readonly more: readonly AggregationPlan[]
   readonly limit: number
   readonly offset: number
   readonly sort: 'count' | 'term'
   readonly descending: boolean
-  /** Whole labels that count; null: all. */
+  /** Filter on whole labels; null: all labels. */
   readonly include: ((label: string) => boolean) | null
-  /** Only objects right below this one (`_system_object_id`; 0: at the top). */
+  /** Only objects right below this one (`_system_object_id`; 0: the top level). */
   readonly parent: number | null
   /** The requested ranges as they were sent. */
   readonly ranges: readonly { readonly from?: unknown; readonly to?: unknown }[]
@@ -48,7 +48,7 @@ function isOneOf<T extends string>(value: string, of: readonly T[]): value is T 
   return (of as readonly string[]).includes(value)
 }
 
-/** Linked objects of one aggregation that are answered whole. */
+/** The highest number of linked objects of one aggregation that are rendered in a format. */
 const mostFormatted = 100
 
 const mostAggregations = 100
@@ -124,7 +124,7 @@ function aggregation(
   }
 }
 
-/** One, or several under names that no request can have. */
+/** One plan, or several under names that no request can have. */
 function facetPlans(
   type: 'term' | 'linked_object',
   name: string,

@@ -10,7 +10,7 @@ const start = '_linked._asset.'
 
 interface AssetContext {
   readonly fields: FieldCatalogue
-  /** Object types that are searched. */
+  /** The searched object types. */
   readonly objecttypes: readonly Table[]
 }
 
@@ -38,7 +38,7 @@ export function expandAssets(names: readonly string[], context: AssetContext): r
   return names.flatMap((name) => assetFields(name, context)?.map((field) => field.name) ?? [name])
 }
 
-/** Objects that could have such a value, and have none in any of the columns. */
+/** Objects that can have such a value, and have none in any of the columns. */
 export function noneOf(fields: readonly SearchField[]): Clause {
   const byType = Map.groupBy(fields, (field) => field.column.table.root)
   return or([...byType.values()].map((own) => and(own.map((field): Clause => ({ is: 'empty', field })))))

@@ -1,4 +1,4 @@
-/** `changelog_range` elements: objects by the history of their changes. */
+/** `changelog_range` elements: they find objects by the history of their changes. */
 import type { ChangeClause } from '../plan/plan.ts'
 import type { ElementContext } from './clauses.ts'
 import { boundsOf, momentRange } from './moments.ts'
@@ -14,7 +14,7 @@ const operations = {
 export function changeClause(element: Fields, place: string, context: ElementContext): ChangeClause {
   if (context.nested) throw unsupported(`${place}.type`, 'changelog_range within nested')
   const field = optional(element, 'field', 'string', place)
-  // Clients name the history here; it is about nothing else.
+  // Clients write the name of the history here; no other field is possible.
   if (field && field !== '_changelog' && !field.startsWith('_changelog.'))
     throw wrong(`${place}.field`, '_changelog or absent')
   const { from, to } = boundsOf(element, place)

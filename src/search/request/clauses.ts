@@ -12,10 +12,10 @@ export type PoolByReference = (reference: string) => number | undefined
 
 export interface ElementContext {
   readonly fields: FieldCatalogue
-  /** Object types that are searched. */
+  /** The searched object types. */
   readonly objecttypes: readonly Table[]
   readonly zone: TimeZone
-  /** The nested table whose rows the element is about; null outside. */
+  /** The nested table whose rows the element is about; null outside of nested elements. */
   readonly nested: NestedFields | null
   readonly depth: number
   readonly databaseName: string
@@ -32,7 +32,7 @@ export interface ElementContext {
   /** The collections that the caller may see; empty where the request names none. */
   readonly collections: SeenCollections
   readonly poolByReference: PoolByReference
-  /** Steps through links of the whole request, so far. */
+  /** Number of steps through links in the whole request, so far. */
   readonly links: { count: number }
 }
 
@@ -46,7 +46,7 @@ export function or(of: readonly Clause[]): Clause {
   return of.length === 1 ? (of[0] as Clause) : { is: 'or', of }
 }
 
-/** Dates of nested tables are only known row by row. */
+/** Dates of nested tables are known only per row. */
 export function inRows(
   context: ElementContext,
   targets: readonly { readonly field: SearchField | null }[],

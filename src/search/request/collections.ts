@@ -1,4 +1,4 @@
-/** Whether a request asks for lists of collections: then it is asked first which of them the caller may see. */
+/** Whether a request uses lists of collections: then the collections that the caller may see are read first. */
 import { deepest, type Fields } from './read.ts'
 
 const name = '_collections'

@@ -1,4 +1,4 @@
-/** A whole search request to a plan. */
+/** Compiles a whole search request to a plan. */
 import type { Model, Table } from '../../datamodel/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { FieldVisibility } from '../plan/field-visibility.ts'
@@ -28,7 +28,7 @@ export interface CompileContext {
   /** Pictures that look like the pictures in the request (`picturesOf`). */
   readonly alike: AlikeFiles
   readonly synonyms: readonly LanguageSynonyms[]
-  /** The collections that the caller may see, where the request names some (`namesCollections`). */
+  /** The collections that the caller may see, if the request uses any (`namesCollections`). */
   readonly collections: SeenCollections
   readonly poolByReference: PoolByReference
   readonly isSortValue: SearchEngine['isSortValue']
@@ -41,9 +41,9 @@ export interface CompiledSearch {
   readonly includeDeleted: boolean
   readonly objecttypes: readonly Table[]
   readonly aggregations: readonly AggregationRequest[]
-  /** Values that are answered beside the hits. */
+  /** Values that are returned beside the hits. */
   readonly fields: readonly FieldRequest[]
-  /** With the texts in which something was found. */
+  /** Whether the answer has the texts with matches. */
   readonly highlight: boolean
   /** Languages in which the caller wants to read; empty: all. */
   readonly languages: readonly string[]

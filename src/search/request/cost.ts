@@ -17,9 +17,9 @@ export const searchLimits = {
   subsearch_depth: 3,
   /** Steps through links to fields of other objects, counted once for each word that is looked for there. */
   links: 100,
-  /** Elements that ask for similar pictures. */
+  /** Elements that search for similar pictures. */
   pictures: 10,
-  /** Values that all aggregations together answer at most (`limit`). */
+  /** The total number of values that all aggregations may return (`limit`). */
   aggregated_values: 20_000,
   /** Ranges of all aggregations together. */
   ranges: 200,
@@ -79,7 +79,7 @@ export function costOf(request: Fields): SearchCost {
     elements(element.subsearch.search, depth + 1)
   }
   const text = (string: string, wildcard: boolean, fields: number): void => {
-    // Longer ones are refused anyway, by their own limit.
+    // Longer texts are refused anyway, by their own limit.
     const short = string.slice(0, 10_000)
     add('terms', fields * words(short).length)
     if (wildcard) add('patterns', short.split(/\s+/).filter((word) => /[*?]/.test(word)).length)

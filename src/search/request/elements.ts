@@ -1,4 +1,4 @@
-/** Elements of a search request to clauses of a plan. */
+/** Compiles elements of a search request to clauses of a plan. */
 import { mostBits } from '../../files/model.ts'
 import { AppError } from '../../platform/errors.ts'
 import { patterns } from '../document/analyze.ts'
@@ -127,7 +127,7 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   const phrase = (optional(element, 'phrase', 'boolean', place) ?? false) || query === 'match_phrase'
   const languages = element.languages ? stringsAt(element.languages, `${place}.languages`, 100) : []
   const names = namesOf(element, place)
-  // People type a lone asterisk to see everything there is.
+  // People type a lone asterisk to see everything.
   if (text.trim() === '*' && mode !== 'token' && mode !== 'exact' && names.length === 0 && !context.nested)
     return { clause: and([]) }
   const wanted = names.length === 0 && !context.nested ? ['_fulltext'] : expandAssets(names, context)
@@ -154,13 +154,13 @@ function textElement(element: Fields, place: string, context: ElementContext): R
   return { clause, score: [{ clause, boost: 1, certain: true }] }
 }
 
-/** Languages of the texts that are meant; null: all. */
+/** The requested languages of the texts; null: all. */
 function languagesOf(targets: readonly TextTarget[]): readonly string[] | null {
   const named = targets.map(({ languages }) => languages)
   return named.includes(null) ? null : (named.flat() as string[])
 }
 
-/** More than any query that people write, and little enough to analyse. */
+/** Longer than any query that people write, and short enough to analyse. */
 const longestText = 10_000
 
 function textTarget(name: string, languages: readonly string[], context: ElementContext): TextTarget {
@@ -177,14 +177,14 @@ function textTarget(name: string, languages: readonly string[], context: Element
   return { field: named.field, languages: only.length === 0 ? null : only }
 }
 
-/** `fields`, or the one of `field`. */
+/** `fields`, or the single `field`. */
 function namesOf(element: Fields, place: string): readonly string[] {
   const field = optional(element, 'field', 'string', place)
   const names = element.fields ? stringsAt(element.fields, `${place}.fields`, 100) : []
   return names.length === 0 && field ? [field] : names
 }
 
-/** @throws {AppError} `WildcardOnlyNotAllowed` when there is nothing to look for but wildcards. */
+/** @throws {AppError} `WildcardOnlyNotAllowed` when the text consists only of wildcards. */
 function assertWildcards(text: string, place: string): void {
   const found = patterns(text, 'words')
   const onlyWildcards = (pattern: (typeof found)[number]): boolean => pattern.parts.every((part) => 'wildcard' in part)
@@ -268,7 +268,7 @@ function assetValues(
   ])
 }
 
-/** All links to an object type, for elements that name the type and not the fields. */
+/** All links to an object type, for elements with the type instead of the fields. */
 function linksTo(objecttype: string | undefined, place: string, context: ElementContext): readonly string[] {
   if (objecttype === undefined) throw wrong(`${place}.fields`, 'a list of field names')
   const names = context.objecttypes
@@ -352,7 +352,7 @@ function nestedElement(element: Fields, place: string, context: ElementContext):
   const inner = { ...context, nested, depth: context.depth + 1 }
   const { clause } = elementsClause(element.search, `${place}.search`, inner)
   if (nested.rows) return { clause: { is: 'row', nested, of: clause } }
-  // Without rows of its own, a condition on the only column says the same of the object as of a row.
+  // Without rows of its own, a condition on the only column means the same for the object as for a row.
   if (isSingle(clause)) return { clause }
   throw new AppError(
     'SearchFieldNotAllowed',

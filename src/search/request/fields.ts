@@ -1,4 +1,4 @@
-/** `fields` of a request: values of hits that are answered beside them. */
+/** `fields` of a request: values of hits that are returned beside them. */
 import type { LinkStep } from '../plan/field-paths.ts'
 import type { SearchField } from '../plan/fields.ts'
 import type { ElementContext } from './clauses.ts'
@@ -12,17 +12,17 @@ export type ObjectPart = 'id' | 'globalId' | 'uuid' | 'objecttype' | 'ownId' | '
 export interface FieldRequest {
   /** The name in the answer. */
   readonly key: string
-  /** The way to the objects that have the values; empty: the hit itself. */
+  /** The links to the objects with the values; empty: the hit itself. */
   readonly steps: readonly LinkStep[]
-  /** null: something of the object itself. */
+  /** null: a part of the object itself. */
   readonly field: SearchField | null
   /** Part of the hit, or of the target of a link; null: the stored value. */
   readonly part: ObjectPart | null
-  /** `ownId`: of objects of this type. */
+  /** For `ownId`: the type of the objects. */
   readonly objecttype: number | null
   /** Whether the answer has the whole path of objects from the top of the hierarchy down to this one. */
   readonly withPath: boolean
-  /** Of dates: one end of the interval; null: as it is stored. */
+  /** For dates: one end of the interval; null: as it is stored. */
   readonly end: 'from' | 'to' | null
   /** null: the first language that has a text. */
   readonly language: string | null

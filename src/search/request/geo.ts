@@ -33,7 +33,7 @@ function geoFields(names: readonly string[], place: string, context: ElementCont
   })
 }
 
-/** @throws {AppError} `SearchFieldNotAllowed` for a field that has no geometries. */
+/** @throws {AppError} `SearchFieldNotAllowed` for a field without geometries. */
 export function geoField(name: string, { fields }: ElementContext): SearchField {
   const named = resolveOwn(fields, name, 'geo')
   if (named.kind !== 'field' || named.field.kind !== 'geo') throw notAllowed(name, 'geo')
@@ -54,7 +54,7 @@ export function boxAt(value: unknown, place: string): readonly Rectangle[] {
   return [...boxes, ...otherSide(boxes)]
 }
 
-/** The date line is one meridian with two names. */
+/** Adds the other name of the date line, which is one meridian with two longitudes. */
 function otherSide(boxes: readonly Rectangle[]): readonly Rectangle[] {
   const line = toUnits(180)
   return boxes.flatMap((box) => [

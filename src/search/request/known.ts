@@ -84,7 +84,7 @@ export function ignoredNames(request: Fields): readonly string[] {
   return ignored
 
   function assertElement(element: Fields, place: string, depth: number): void {
-    // Deeper ones are refused where they are read.
+    // Deeper elements are refused by the code that reads them.
     if (depth > deepest) return
     assertNames(element, readBy(elementNames, element.type, ofAllElements, anyElement), anyElement, place)
     eachRecord(element.search, `${place}.search`, (inner, at) => assertElement(inner, at, depth + 1))
@@ -95,7 +95,7 @@ export function ignoredNames(request: Fields): readonly string[] {
   }
 }
 
-/** The same of a request that is no search, by the names that it knows. @throws {AppError} naming the place. */
+/** The same for other requests than searches, by their known names. @throws {AppError} with the path. */
 export function ignoredIn(request: Fields, known: ReadonlySet<string>): readonly string[] {
   const ignored: string[] = []
   for (const name of unknownNames(request, known, known, '')) {
@@ -127,13 +127,13 @@ function* unknownNames(record: Fields, read: Names, known: Names, place: string)
   }
 }
 
-/** A name that differs from a known one by no more letters is taken for a slip of the pen. */
+/** An unknown name that differs from a known one by at most this number of letters counts as misspelled. */
 const mostWrongLetters = 2
 
-/** Each unknown name is compared with all known ones; more of them are no request that a client means. */
+/** Each unknown name is compared with all known ones. A request with more of them is refused. */
 const mostIgnored = 200
 
-/** Many clients send every name with nothing in it. */
+/** Many clients send every name with an empty value. */
 export function saysSomething(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   return value !== null && value !== undefined && value !== '' && value !== false

@@ -27,13 +27,13 @@ export function lenient(body: unknown, of: { readonly integers: readonly string[
 
 type Validate = (value: unknown) => boolean | PromiseLike<unknown>
 
-/** The request of `BODY`, held to the same rules as a body. */
+/** The request in the parameter `BODY`, checked by the same rules as a body. */
 export function parseBody<T>(
   text: string,
   read: (body: unknown) => unknown,
   validate: Validate & { errors?: unknown },
 ): T {
-  // Bounded as a body is.
+  // Limited like a body.
   const reader = new JsonReader(bodyLimits.one)
   reader.write(Buffer.from(text))
   const value = read(reader.end())

@@ -1,4 +1,4 @@
-/** Aggregations that measure: numbers by term, years and months of dates, cells and bounds of geometries. */
+/** Measuring aggregations: numbers by term, years and months of dates, cells and bounds of geometries. */
 import { AppError } from '../../platform/errors.ts'
 import { longestHash } from '../geo/geohash.ts'
 import type { Measure } from '../plan/measures.ts'
@@ -47,7 +47,7 @@ function statsOf(entry: Fields, field: string, place: string, { fields }: Elemen
   return { kind: 'stats', field: term.field, value: value.field }
 }
 
-/** `artwork.date.range_year`; null: the field is no such one. */
+/** `artwork.date.range_year`; null: the field is of another kind. */
 export function periodsOf(field: string, place: string, { fields }: ElementContext): Measure | null {
   if (!/\.range_(?:year|month)$/.test(field)) return null
   const named = resolveOwn(fields, field, 'aggregations')

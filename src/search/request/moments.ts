@@ -1,4 +1,4 @@
-/** Dates of a request: written like stored ones, read in a time zone. */
+/** Dates of a request: written like stored ones, interpreted in a time zone. */
 
 import { AppError } from '../../platform/errors.ts'
 import { parseDate } from '../../platform/values/dates.ts'
@@ -21,7 +21,7 @@ export function timeZoneOf(name: string | undefined): TimeZone {
 /** One end of a range as it was sent. */
 export interface Bound {
   readonly value: unknown
-  /** The value itself belongs to the range. */
+  /** Whether the value itself belongs to the range. */
   readonly inclusive: boolean
   readonly place: string
 }
@@ -77,7 +77,7 @@ const farthest = 8_640_000_000_000n
 function offsetAt(zone: string, wallClock: bigint): bigint {
   if (wallClock > farthest || wallClock < -farthest) return 0n
   const shown = Number(wallClock) * 1000
-  // The offset of the moment that the clock would show in UTC, then of the moment that this leads to.
+  // First the offset of the moment that the clock would show in UTC, then the offset of the resulting moment.
   const guess = offsetMs(zone, shown)
   return BigInt(Math.round(offsetMs(zone, shown - guess) / 1000))
 }

@@ -57,7 +57,7 @@ export type Named =
   | { readonly kind: 'id'; readonly objecttype: number; readonly written: string }
   /** `_id` of the parent, or of one of the parents, in a hierarchy. */
   | { readonly kind: 'parent'; readonly objecttype: number; readonly written: string }
-  /** `_id` of the target of a link, which the index does not have: it has its system object id. */
+  /** `_id` of the target of a link. The index has only the target's system object id. */
   | { readonly kind: 'targetId'; readonly field: SearchField; readonly written: string }
   /** `artwork.date.range_year`: the years of dates. */
   | {
@@ -117,10 +117,10 @@ export function findName(fields: FieldCatalogue, written: string): Named | null 
   return null
 }
 
-/** The refusal of a name that no field has; `nearest` is the field that may have been meant. */
+/** The error for a name that no field has; `nearest` is the field that was probably meant. */
 export function unknownField(written: string, known: readonly string[]): AppError {
   const field = written.slice(0, 200)
-  // The language or the part of a value is not in the names of fields: `artwork.titel.en-US`.
+  // Names of fields do not contain the language or the part of a value: `artwork.titel.en-US`.
   const whole = field.slice(0, Math.max(field.lastIndexOf('.'), 0))
   const nearest = nearestName(field, known) ?? (whole === '' ? null : nearestName(whole, known))
   return new AppError(
@@ -130,7 +130,7 @@ export function unknownField(written: string, known: readonly string[]): AppErro
   )
 }
 
-/** A link named by the `_id` of its target: where only the link itself matters, it is the link. */
+/** Resolves a link. If it is named by the `_id` of its target, and only the link itself matters, it is the link. */
 export function resolveLink(fields: FieldCatalogue, written: string): Named {
   const named = resolveName(fields, written)
   return named.kind === 'targetId' ? linkOf(named) : named
@@ -157,7 +157,7 @@ function resolveSystem(fields: FieldCatalogue, written: string): Named | null {
   return null
 }
 
-/** `_parents.<type>._id` in every hierarchy; where there is only one parent, `_id_parent` too. */
+/** `_parents.<type>._id` in every hierarchy; if objects have one parent, also `_id_parent`. */
 function isParent({ name, hierarchical, polyhierarchical }: Table, rest: string): boolean {
   if (rest === `_parents.${name}._id`) return hierarchical || polyhierarchical
   return rest === '_id_parent' && hierarchical && !polyhierarchical
@@ -183,7 +183,7 @@ function resolvePart(field: SearchField, rest: string): { language: string | nul
   return null
 }
 
-/** A field that exists but makes no sense here. */
+/** The error for a field that exists but is not allowed here. */
 export function notAllowed(written: string, use: string): AppError {
   return new AppError('SearchFieldNotAllowed', { field: written, use })
 }

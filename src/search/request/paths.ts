@@ -1,4 +1,4 @@
-/** Names of fields of other objects: each step of a link is a search of its own among the objects that it leads to. */
+/** Names of fields of other objects: each step of a link is a search of its own among the objects behind it. */
 import { AppError } from '../../platform/errors.ts'
 import { firstStep, isShown, type LinkStep, mostSteps } from '../plan/field-paths.ts'
 import type { FieldCatalogue } from '../plan/fields.ts'
@@ -10,12 +10,12 @@ import { deepest, wrong } from './read.ts'
 
 /** A resolved name: the steps to the objects that it is about, and its meaning there. */
 export interface NamedPath {
-  /** None: it is about the searched objects themselves. */
+  /** Empty: the name is about the searched objects themselves. */
   readonly steps: readonly LinkStep[]
   readonly named: Named
 }
 
-/** @throws {AppError} `SearchFieldUnknown`, also where no mask shows a step or the field at the end */
+/** @throws {AppError} `SearchFieldUnknown`, also if no mask shows a step or the field at the end */
 export function resolvePath(fields: FieldCatalogue, written: string): NamedPath {
   const steps: LinkStep[] = []
   let rest = written
@@ -34,7 +34,7 @@ function isNamedShown(named: Named): boolean {
   return isShown(named.field.part?.of ?? named.field.column)
 }
 
-/** @throws {AppError} always: `SearchFieldUnknown`, with the field of the same object type that may have been meant. */
+/** @throws {AppError} always: `SearchFieldUnknown`, with the field of the same object type that was probably meant. */
 function unknown(fields: FieldCatalogue, written: string, rest: string, steps: readonly LinkStep[]): never {
   const last = steps.at(-1)
   if (!last) {
@@ -55,7 +55,7 @@ export interface Through {
   readonly rest: string
 }
 
-/** The first step of a name that goes through a link; null: it is about the objects themselves. */
+/** The first step of a name that goes through a link; null: the name is about the objects themselves. */
 export function throughLink(name: string, context: ElementContext): Through | null {
   const { steps } = resolvePath(context.fields, name)
   if (steps.length === 0) return null
@@ -88,7 +88,7 @@ function toLinked({ field, reverse }: LinkStep, of: SearchScope): Clause {
   return reverse ? { is: 'joined', field: null, of, by: field } : { is: 'linked', field, of }
 }
 
-/** A name that may go through no link here. @throws {AppError} `SearchFieldUnknown`, `SearchFieldNotAllowed` */
+/** Resolves a name where links are not allowed. @throws {AppError} `SearchFieldUnknown`, `SearchFieldNotAllowed` */
 export function resolveOwn(fields: FieldCatalogue, written: string, use: string): Named {
   const { steps, named } = resolvePath(fields, written)
   if (steps.length > 0) throw notAllowed(written, use)

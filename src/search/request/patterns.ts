@@ -1,4 +1,4 @@
-/** Texts in the mode `exact`: a pattern that a stored text matches as a whole, case included. */
+/** Texts in the mode `exact`: a pattern that must match a whole stored text, with case. */
 import { AppError } from '../../platform/errors.ts'
 import { patterns } from '../document/analyze.ts'
 import type { SearchField } from '../plan/fields.ts'
@@ -7,7 +7,7 @@ import { and, type ElementContext, or } from './clauses.ts'
 import { notAllowed } from './names.ts'
 import { wrong } from './read.ts'
 
-/** Pieces between wildcards: each is looked for behind the one before it. */
+/** The highest number of pieces between wildcards: each is searched behind the one before it. */
 export const mostPatternParts = 20
 
 const kinds: readonly SearchField['kind'][] = ['text', 'string', 'l10n', 'custom']
@@ -56,14 +56,14 @@ function found(
   ])
 }
 
-/** Links show texts of other objects, and dates and numbers are no texts. */
+/** Without links, which show texts of other objects, and without dates and numbers, which are no texts. */
 function fulltextFields({ fields, objecttypes }: ElementContext): readonly SearchField[] {
   return objecttypes
     .flatMap((table) => fields.types.get(table.id)?.all ?? [])
     .filter((field) => field.fulltext && kinds.includes(field.kind))
 }
 
-/** Texts, and null for each wildcard. */
+/** Texts, with null for each wildcard. */
 function partsOf(text: string): readonly (string | null)[] {
   const parts: (string | null)[] = []
   for (const [piece] of text.matchAll(/\\[\s\S]|[\s\S]/g)) {
@@ -75,7 +75,7 @@ function partsOf(text: string): readonly (string | null)[] {
   return parts
 }
 
-/** A pattern for the words: beside a wildcard a word may go on, and another one may follow. */
+/** A pattern for the words: next to a wildcard a word may continue, and another one may follow. */
 function wordsOf(parts: readonly (string | null)[]): string {
   return parts
     .map((part, index) => {

@@ -1,4 +1,4 @@
-/** Reading a request by hand where its shape repeats in itself: every refusal names the place. */
+/** Reads requests of recursive shape by hand. Every error contains the path. */
 import { badRequest } from '../../platform/errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ export function listAt(value: unknown, place: string, longest: number): readonly
   return value
 }
 
-/** A whole number, also as text; null for anything else. */
+/** A whole number, also as text; null for any other value. */
 export function integerOf(value: unknown): number | null {
   const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(number) ? (number as number) : null

@@ -3,7 +3,7 @@ import { mostBits, type Similar } from '../../files/model.ts'
 import { listOf } from './cost.ts'
 import { deepest, type Fields, integerOf, optional, wrong } from './read.ts'
 
-/** By file, the most similar first. */
+/** Similar pictures by file, the most similar first. */
 export type AlikeFiles = ReadonlyMap<number, readonly Similar[]>
 
 /** The id of the picture of an element. @throws {AppError} for a value that is no id. */
@@ -13,7 +13,7 @@ export function pictureOf(element: Fields, place: string): number {
   return id
 }
 
-/** The files that the elements of a request name, each once; elements that are refused later name none. */
+/** The files in the elements of a request, each once. Elements that are refused later are skipped. */
 export function picturesOf(request: Fields): readonly number[] {
   const found = new Set<number>()
   const look = (list: unknown, depth: number): void => {

@@ -11,7 +11,7 @@ import { choice, type Fields, fieldsAt, integerOf, languageAt, listAt, optional,
 
 interface SortContext {
   readonly fields: FieldCatalogue
-  /** Object types that are searched. */
+  /** The searched object types. */
   readonly objecttypes: readonly Table[]
   /** Database languages: the languages of the request come first. */
   readonly languages: readonly string[]
@@ -19,7 +19,7 @@ interface SortContext {
   readonly scored: boolean
 }
 
-/** The keys of the order, the id last. Without a wish: by relevance where there is one, else by id. */
+/** The keys of the order, the id last. Without a requested order: by relevance if there is any, else by id. */
 export function sortKeys(list: unknown, context: SortContext): readonly SortKey[] {
   const entries = listAt(list ?? [], 'sort', 20)
   const keys = entries.flatMap((entry, index) => sortKeysOf(entry, `sort[${index}]`, context))
@@ -76,7 +76,7 @@ function refined(field: SortField, key: Fields, place: string): readonly SortFie
 
 type End = 'from' | 'to'
 
-/** `mode`: by which end of their interval dates sort; `from_to` by the first one, then by the last one. */
+/** `mode`: the end of the interval by which dates are sorted; `from_to`: by the first one, then by the last one. */
 function ends(key: Fields, place: string): readonly (End | undefined)[] {
   const mode = optional(key, 'mode', 'string', place)
   if (!mode) return [undefined]
@@ -146,7 +146,7 @@ const systemKeys = {
   _standard: 'standard',
 } as const
 
-/** Values of the keys of the hit after which the page begins, as `_sort` gave them. */
+/** Values of the keys of the hit after which the page begins, from its `_sort`. */
 export function searchAfter(
   list: unknown,
   keys: readonly SortKey[],

@@ -13,7 +13,7 @@ export interface LanguageSynonyms {
   }
 }
 
-/** A term of a rule, and all that is looked for too. */
+/** A term of a rule, and the terms that are also searched for. */
 interface Entry {
   readonly words: readonly string[]
   readonly or: readonly (readonly string[])[]
@@ -22,10 +22,10 @@ interface Entry {
 /** By the first word of a term, longer terms first. */
 type Lookup = ReadonlyMap<string, readonly Entry[]>
 
-/** Words that all synonyms of one text come to; others are not looked for. */
+/** The highest number of words in all synonyms of one text; further ones are not used. */
 const mostWords = 500
 
-/** Of one configuration, which never changes. */
+/** Look-ups by configuration, which never changes. */
 const lookups = new WeakMap<LanguageSynonyms, Lookup>()
 
 function lookupOf(language: LanguageSynonyms): Lookup {

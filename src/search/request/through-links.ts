@@ -9,7 +9,7 @@ import { deepest, type Fields, fieldsAt, wrong } from './read.ts'
 /** Builds the clause for any one of some fields, in the given context. */
 export type NamesClause = (names: readonly string[], context: ElementContext) => Clause
 
-/** Words that may be found in different fields, also of different objects. */
+/** Splits a text into words that may be found in different fields, and also in different objects. */
 export function wordsApart(text: string, mode: 'fulltext' | 'token' | 'wildcard' | 'exact'): readonly string[] {
   if (mode !== 'fulltext' && mode !== 'wildcard') return [text]
   const found = mode === 'fulltext' ? words(text) : text.split(/\s+/).filter((word) => word !== '')
@@ -42,7 +42,7 @@ export function ofAnyNames(
   ])
 }
 
-/** null among the values: no linked object that the caller may read has one. */
+/** null among the values: no readable linked object has one. */
 export function valuesThroughLink(
   through: Through,
   { name, place, values }: { readonly name: string; readonly place: string; readonly values: readonly unknown[] },
@@ -61,7 +61,7 @@ function opposite(clause: Clause): Clause {
   return clause.is === 'not' && clause.of.is !== 'empty' ? clause.of : { is: 'not', of: clause }
 }
 
-/** Members of elements that hold names of fields. */
+/** Members of elements that contain names of fields. */
 const nameMembers = ['path', 'field', 'fields'] as const
 
 /**

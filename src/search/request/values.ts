@@ -1,4 +1,4 @@
-/** `in` elements: a field and the values that it may have. */
+/** `in` elements: a field and its accepted values. */
 import { AppError } from '../../platform/errors.ts'
 import type { FieldCatalogue, SearchField } from '../plan/fields.ts'
 import type { Clause, PublishedBy, SeenCollections } from '../plan/plan.ts'
@@ -8,7 +8,7 @@ import { type Named, notAllowed, type SystemName } from './names.ts'
 import { integerOf, wrong } from './read.ts'
 
 interface ValueContext {
-  /** Objects below the named ones count too (`include_path`). */
+  /** Whether objects below the given ones count too (`include_path`). */
   readonly below: boolean
   readonly place: string
   readonly fields: FieldCatalogue
@@ -101,7 +101,7 @@ function systemClause(
       if (below) throw notAllowed(written, 'include_path')
       const known = seen && new Set(seen)
       const ids = integers(values, place).filter((id) => known?.has(id) ?? true)
-      // Most callers see thousands, of which a search names a few.
+      // Most callers may see thousands of collections, while a search uses a few.
       return { is: 'collected', ids, none: withNull, seen: withNull ? seen : [] }
     }
     case '_published': {
@@ -139,7 +139,7 @@ function systemClause(
   }
 }
 
-/** The member of publish records that a name ends in. */
+/** The member of publish records at the end of a name. */
 export function publishedBy(written: string): PublishedBy {
   return written.slice(written.lastIndexOf('.') + 1) as PublishedBy
 }

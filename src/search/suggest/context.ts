@@ -15,7 +15,7 @@ import type { SuggestRequest } from './schema.ts'
 export interface SuggestContext {
   readonly actor: Actor
   readonly request: SuggestRequest
-  /** Suggestions of each kind. */
+  /** The highest number of suggestions of each kind. */
   readonly limit: number
   readonly model: Model
   readonly engine: Pick<SearchEngine, 'search' | 'page' | 'shows' | 'terms' | 'counts'>
@@ -28,15 +28,15 @@ export interface Time {
   readonly deadline: Deadline
   /** Milliseconds that are left. */
   left(): number
-  /** Whether something was left out for want of time. */
+  /** Whether something was left out because the time was over. */
   readonly timedOut: boolean
-  /** It is over for something. */
+  /** Notes that the time was over for some part. */
   end(): void
   /** null: the time was over. */
   within<T>(work: () => Promise<T>): Promise<T | null>
 }
 
-/** `whole`: the client's, which ends with an error. */
+/** `whole`: the deadline of the client's request, after which it fails. */
 export function timeOf(whole: Deadline, milliseconds: number, now: () => number): Time {
   const begun = now()
   const deadline = shorter(whole, milliseconds)
@@ -65,7 +65,7 @@ export function timeOf(whole: Deadline, milliseconds: number, now: () => number)
   }
 }
 
-/** Names of the fields that words are looked for in. */
+/** Names of the fields in which words are searched. */
 export const namesOf = ({ fields = [] }: SuggestRequest): readonly string[] =>
   fields.length === 0 ? ['_fulltext'] : [...new Set(fields)]
 
@@ -97,7 +97,7 @@ export function typesOf(names: readonly string[], place: string, model: Model): 
   })
 }
 
-/** A search among the objects that suggestions are made of. */
+/** A search among the objects from which suggestions are taken. */
 export function searchFor(
   { objecttypes, pool_ids: pools = [] }: SuggestRequest,
   search: readonly object[],
@@ -120,7 +120,7 @@ export function textElement(
   return { type: 'text', mode, string, fields: [...fields], ...(languages ? { languages } : {}) }
 }
 
-/** Number and nothing else. */
+/** The plan without a page and aggregations: only the count. */
 export const counting = (plan: SearchPlan): SearchPlan => ({
   ...plan,
   score: [],

@@ -18,9 +18,9 @@ import { SuggestRequest } from './schema.ts'
 import { suggestTokens } from './tokens.ts'
 import { suggestValues, type ValueContext } from './values.ts'
 
-/** Milliseconds, when nothing is said. */
+/** Milliseconds, if the request has no time limit. */
 const usualTime = 1000
-/** Requests that may take longer wait for a place among the heavy ones. */
+/** Requests with a longer limit wait for a place among the heavy ones. */
 const longestQuick = 2000
 const usualLimit = 10
 
@@ -36,7 +36,7 @@ export interface SuggestDeps {
   /** Refuses callers while searches are blocked, then compiles their searches for one moment. */
   readonly compilerFor: (actor: Actor) => Promise<(request: SearchRequest) => Promise<CompiledSearch>>
   readonly q: ValueContext['q']
-  /** Objects as searches show them when nothing is said. */
+  /** Renders objects in the default form of searches. */
   readonly render: (actor: Actor, ids: readonly number[], deadline: Deadline) => Promise<JsonAnswer>
 }
 

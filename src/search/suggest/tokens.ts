@@ -10,9 +10,9 @@ import { counting, namesOf, type SuggestContext, searchFor, textElement, typedSp
 import type { SuggestedToken } from './schema.ts'
 import { type Typed, typedValue, typedWord } from './typed.ts'
 
-/** Terms that find something among which the best are chosen: so many, and so many times the limit. */
+/** The number of matching terms among which the best are chosen: at least this number, or a multiple of the limit. */
 const examined = { least: 40, times: 2 }
-/** Fields of one text element. */
+/** The highest number of fields of one text element. */
 const mostFields = 100
 
 interface Candidate {

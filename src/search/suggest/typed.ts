@@ -6,7 +6,7 @@ import { wrong } from '../request/read.ts'
 import type { SuggestRequest } from './schema.ts'
 
 export interface Typed {
-  /** Words that have to be there besides, as they were typed. */
+  /** Other words that must be present, as they were typed. */
   readonly earlier: readonly string[]
   /** The typed part of the suggestion, folded; empty for a pattern without a literal part. */
   readonly partial: string
@@ -14,7 +14,7 @@ export interface Typed {
   readonly matches: readonly TermMatch[]
 }
 
-/** The index of words finds nothing by less: shorter ones are looked for at the beginning. */
+/** The trigram index finds nothing for shorter words: these are only searched at the beginning of words. */
 const shortestWithin = 3
 export const isLongEnough = (word: string): boolean => [...word].length >= shortestWithin
 
@@ -27,7 +27,7 @@ function piecesOf({ query = '', tokens_dont_split_query: whole }: SuggestRequest
   return whole ? [text] : text.split(spaces)
 }
 
-/** As the last of several words; null: there is none to be completed. */
+/** The last one of several words; null: there is nothing to complete. */
 export function typedWord(request: SuggestRequest): Typed | null {
   const pieces = piecesOf(request)
   const before = pieces.slice(0, -1).filter((piece) => words(piece).length > 0)
@@ -76,8 +76,8 @@ function matchesOf(partial: string, { tokens_mode: mode = '' }: SuggestRequest):
 }
 
 /**
- * As a whole value of a `string` column, which the dictionary finds by its beginning alone; null: there is none to be
- * completed.
+ * The text as a whole value of a `string` column, which the dictionary finds only by its beginning; null: there is nothing to
+ * complete.
  */
 export function typedValue(request: SuggestRequest): Typed | null {
   const pieces = piecesOf(request)

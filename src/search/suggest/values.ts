@@ -24,7 +24,7 @@ export interface ValueContext extends SuggestContext {
   readonly q: (deadline: Deadline) => Queryable
 }
 
-/** A field, and the languages of it that count; null: it has none, or all count. */
+/** A field, and its languages that count; null: it has none, or all count. */
 interface Asked {
   readonly name: string
   readonly field: SearchField
@@ -82,7 +82,7 @@ async function valuesOf(asked: readonly Asked[], context: ValueContext): Promise
   })
 }
 
-/** The texts of the fields, object by object, as far as the caller sees them. */
+/** The texts of the fields, by object, as far as the caller sees them. */
 async function textsOf({ plan, ids }: Matching, asked: readonly Asked[], { engine, time, languages, q }: ValueContext) {
   const places = new Map<string, Place>()
   for (const { name, field, languages: only } of asked) {

@@ -16,16 +16,16 @@ import { readTable } from './read.ts'
 export interface Wanted<C extends Column = Column> {
   /** Equal for equal columns of a type. */
   readonly key: string
-  /** Times that it has to be asked for until it is read; `large`: by searches that found very much. */
+  /** The number of requests after which it is read; `large`: by searches with very many matches. */
   readonly times: { readonly usual: number; readonly large: number }
   /** null: there are too many objects. */
   read(db: Db, table: ObjectTable): Promise<C | null>
 }
 
 export interface BitmapStore {
-  /** null: nothing is known of the type, or it is to be read anew. */
+  /** null: the type has no table yet, or it is due to be read again. */
   table(type: number): ObjectTable | null
-  /** null: it is not known. */
+  /** null: it has not been read. */
   column<C extends Column>(table: ObjectTable, wanted: Wanted<C>): C | null
   /** The same, but waits a short time for a column that is just being read. */
   soon<C extends Column>(table: ObjectTable, wanted: Wanted<C>): Promise<C | null>
@@ -40,7 +40,7 @@ export interface BitmapStore {
   outdate(table: ObjectTable): void
   /** Forgets everything, because the database was replaced by another one. */
   forget(): void
-  /** Resolves when all that was set going has been read. */
+  /** Resolves when all started reading is done. */
   idle(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ interface Kept {
   readonly bytes: number
 }
 
-/** A column that is to be read, and how often it was asked for since. */
+/** A column that waits to be read, and the number of requests for it. */
 interface Waiting {
   readonly name: string
   readonly type: number
@@ -61,11 +61,11 @@ interface Waiting {
 interface Known {
   /** null: there are too many objects. */
   readonly table: ObjectTable | null
-  /** In the keys of its columns. */
+  /** Part of the keys of its columns. */
   readonly number: number
   /** Milliseconds since 1970. */
   readonly readAt: number
-  /** Milliseconds that all of it took to be read. */
+  /** Milliseconds that the reading of all of it took. */
   took: number
   outdated: boolean
 }
@@ -195,7 +195,7 @@ export function createBitmapStore({
       const known = types.get(type)
       if (!known?.table || known.outdated) return null
       if (cache.get(`${known.number}`)) return known.table
-      // There was no room for it any more; it is read anew, but not over and over.
+      // There was no room for it any more; it is read again, but with pauses.
       known.outdated = true
       return null
     },

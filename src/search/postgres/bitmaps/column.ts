@@ -1,6 +1,6 @@
 /** Columns of all live objects of a type: lists in which each object has the same position. */
 
-/** The objects themselves. All columns of a table are about these, as they were at one moment of the index. */
+/** The objects themselves. All columns of a table have the state of one moment of the index. */
 export interface ObjectTable {
   readonly type: number
   /** Moment of the last batch of the index that it has, in microseconds since 1970. */
@@ -31,25 +31,25 @@ export interface NumberColumn {
   readonly numbers: readonly number[]
 }
 
-/** First and last part of sort keys, where there is one (key-ranges.ts): each two numbers of 32 bits, the higher one first. */
+/** First and last part of sort keys, where there is one (key-ranges.ts): each as two numbers of 32 bits, the higher one first. */
 export interface KeyColumn {
   readonly kind: 'keys'
   readonly has: Uint32Array
   readonly firsts: Uint32Array
   readonly lasts: Uint32Array
-  /** The highest of the first parts and the lowest of the last ones: a range that reaches so far leaves nothing out. */
+  /** The highest of the first parts and the lowest of the last ones: a range that reaches these excludes nothing. */
   readonly highestFirst: Parts
   readonly lowestLast: Parts
 }
 
-/** Numbers of 64 bits as one would be objects, each to be made and collected. */
+/** Numbers of 64 bits as pairs; a `bigint` would be an object for each, to be allocated and collected. */
 export type Parts = readonly [high: number, low: number]
 
 /** Whether the first one is less than the second one. */
 export const isBelow = ([high, low]: Parts, [otherHigh, otherLow]: Parts): boolean =>
   high < otherHigh || (high === otherHigh && low < otherLow)
 
-/** Places of the objects, in an order of hits. */
+/** Positions of the objects, in an order of hits. */
 export interface OrderColumn {
   readonly kind: 'order'
   readonly places: Uint32Array
@@ -79,7 +79,7 @@ const bytesOfSets = ({ of, numbers }: SetColumn): number => of.byteLength + 8 * 
 export const bytesOfTable = ({ ids, shared, people }: ObjectTable): number =>
   ids.byteLength + bytesOfSets(shared) + bytesOfSets(people)
 
-/** Bits for so many objects, none set. */
+/** Bits for this number of objects, none set. */
 export const newBits = (objects: number): Uint32Array => new Uint32Array((objects + 31) >>> 5)
 
 export function setBit(bits: Uint32Array, place: number): void {
@@ -100,7 +100,7 @@ export function matchesIn({ ids }: ObjectTable, { places }: OrderColumn): MatchC
   return { kind: 'matches', bits }
 }
 
-/** Place of an object; -1: it is not there. */
+/** Position of an object; -1: it is missing. */
 export function placeOf(ids: Uint32Array, id: number): number {
   let [start, end] = [0, ids.length]
   while (start < end) {

@@ -1,4 +1,4 @@
-/** Finds, counts and orders objects by columns in memory: nanoseconds for each where PostgreSQL takes microseconds. */
+/** Finds, counts and orders objects by columns in memory: nanoseconds for each, where PostgreSQL takes microseconds. */
 import { createYielder, type Yielder } from '../../../platform/process/cooperative-yield.ts'
 import { isAmong, type KnownAccess, type KnownSets } from '../query/access/access-sets.ts'
 import {
@@ -17,7 +17,7 @@ import {
   setBit,
 } from './column.ts'
 
-/** All that an object has to fulfil. */
+/** All conditions on an object. */
 export interface Question {
   readonly table: ObjectTable
   readonly conditions: readonly MatchColumn[]
@@ -59,7 +59,7 @@ export async function findMatches({ table, conditions, among, ranges, without }:
   return bits
 }
 
-/** The objects that fulfil a condition on who may see them; null: of some of them that is not known. */
+/** The objects that fulfil a condition of access; null: the result for some of them is not in memory. */
 export async function findAccessible(table: ObjectTable, known: KnownAccess): Promise<MatchColumn | null> {
   const bits = await accessibleBits(table, known)
   return bits && { kind: 'matches', bits }
@@ -153,7 +153,7 @@ function orBits(bits: Uint32Array, others: Uint32Array): void {
   for (let index = 0; index < bits.length; index++) bits[index] = (bits[index] as number) | (others[index] as number)
 }
 
-// The following three go through tens of thousands of objects for a search: each is a loop of its own, which calls nothing.
+// The following three process tens of thousands of objects for a search, so each is a loop of its own without calls.
 
 function keepFitting(bits: Uint32Array, start: number, end: number, setOf: SetColumn['of'], fits: Uint8Array): void {
   for (let index = start; index < end; index++) {
@@ -239,7 +239,7 @@ function addNumbers(bits: Uint32Array, start: number, end: number, places: Int32
   }
 }
 
-/** Ids of the matches from one place in the order to another. */
+/** Ids of the matches between two positions in the order. */
 export async function idsInOrder(
   bits: Uint32Array,
   { ids }: ObjectTable,
@@ -265,7 +265,7 @@ export async function idsInOrder(
   return found
 }
 
-/** Places of an order that are passed over together; a loop of its own, which calls nothing and decides nothing. */
+/** Positions of an order that are skipped together, in a loop of its own without calls or branches. */
 const passedAtOnce = 1024
 
 function countPlaces(bits: Uint32Array, places: Uint32Array, start: number, end: number): number {

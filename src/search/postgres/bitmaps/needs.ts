@@ -1,4 +1,4 @@
-/** Which columns a search needs to be answered from memory. */
+/** The columns that a search needs to be answered from memory. */
 import { hash } from 'node:crypto'
 import type { SearchField } from '../../plan/fields.ts'
 import type { Clause } from '../../plan/plan.ts'
@@ -24,11 +24,11 @@ export interface Needs {
   readonly ranges: readonly { readonly range: KeyRange; readonly wanted: Wanted<KeyColumn> }[]
   readonly among: readonly { readonly ids: readonly number[]; readonly not: boolean }[]
   readonly facets: readonly Wanted<NumberColumn>[]
-  /** null: the page is not asked for, or has an order that is not kept. */
+  /** null: no page is needed, or its order is not kept in memory. */
   readonly order: WantedOrder | null
 }
 
-/** An order of the objects that fulfil `matches`, the key of a condition; null: of all of them. */
+/** An order of the objects that fulfil `matches` (the key of a condition); null: of all objects. */
 export type WantedOrder = Wanted<OrderColumn> & { readonly matches: string | null }
 
 export interface Access {
@@ -59,7 +59,7 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   const rights = rightsCondition(scope.rights)
   if (rights.never) return null
   const order = orderOf(context)
-  // PostgreSQL goes through all matches for the page, and counts them by the way.
+  // PostgreSQL walks through all matches for the page, and counts them at the same time.
   if (plan.limit > 0 && !plan.after && !order && facets.length === 0) return null
   const found = conditionsOf(scope.where, context)
   if (!found) return null
@@ -85,7 +85,7 @@ export function needsOf(context: ConditionContext, facets: readonly FacetColumn[
   }
 }
 
-/** Up to a number, a condition is always fulfilled by the same sets. */
+/** The key of a condition. It contains the highest number of the sets: the result for sets up to that number never changes. */
 function keyOf(known: KnownAccess): string {
   if (known.is === 'member') return `member ${hash('sha256', known.member.objects.toJSON(), 'base64')}`
   if (known.is === 'not') return `not ${keyOf(known.of)}`
@@ -93,7 +93,7 @@ function keyOf(known: KnownAccess): string {
   return `${known.key} ${known.sets.upTo}`
 }
 
-/** Over a document, and without parameters. */
+/** Whether the SQL depends on a document alone, and has no parameters. */
 const isColumn = (sql: Sql): boolean => isOfDocument(sql) && !sql.text.includes('{{')
 
 type Conditions = Pick<Needs, 'matches' | 'ranges' | 'among'>
@@ -203,7 +203,7 @@ const digestOf = (text: string, values: readonly unknown[]): string =>
     'base64',
   )
 
-/** All columns that have to be read: an order says by itself who is in it. */
+/** All columns that must be read. An order contains the matches already. */
 export const columnsOf = ({ matches, ranges, facets, order }: Needs): Wanted[] => [
   ...matches.filter(({ key }) => key !== order?.matches),
   ...ranges.map(({ wanted }) => wanted),

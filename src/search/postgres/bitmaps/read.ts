@@ -19,9 +19,9 @@ import {
   setBit,
 } from './column.ts'
 
-/** Objects of a type of which columns are kept. */
+/** The highest number of objects of a type whose columns are kept. */
 const mostObjects = 2_000_000
-/** Ids that are kept in 32 bits. */
+/** The highest id that fits in 32 bits. */
 const highestId = 2 ** 31 - 1
 /** The highest number of sets whose positions fit in 16 bits. */
 const mostShort = 65_535

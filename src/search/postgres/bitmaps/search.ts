@@ -1,4 +1,4 @@
-/** Searches that are answered from columns in memory, as far as these are known. */
+/** Answers searches from columns in memory, as far as these have been read. */
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import type { FacetCounts } from '../../plan/plan.ts'
 import { type CountedText, parseIntegers } from '../query/facets/facet-sets.ts'
@@ -11,9 +11,9 @@ import { countBits, countNumbers, findAccessible, findMatches, idsInOrder } from
 import { columnsOf, type Needs, needsOf, type WantedOrder } from './needs.ts'
 import { readSince, type Since } from './since.ts'
 
-/** Changed documents from which on a table is read anew. */
+/** With more changed documents than this, a table is read again. */
 const mostChanged = 1500
-/** Objects that are put into an order which no index has. */
+/** The highest number of objects that are sorted if no index has the order. */
 const mostSorted = 100_000
 
 /** The highest number of hits whose sort values are read within microseconds. */
@@ -23,7 +23,7 @@ const mostQuick = 200
 export interface BitmapSearch extends Omit<Asked, 'start'> {
   readonly start: (form?: StatementForm) => Statement
   readonly plain: Queryable
-  /** There is an index in the order of the page. */
+  /** Whether there is an index in the order of the page. */
   readonly isIndexed: boolean
 }
 
@@ -34,7 +34,7 @@ export interface BitmapSearchDeps {
 }
 
 export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSearchDeps) {
-  /** All that is needed but the order; null: something is not known. */
+  /** All needed columns but the order; null: one is missing. */
   async function take(table: ObjectTable, { matches, ranges, facets, order }: Needs) {
     const conditions = []
     for (const wanted of matches) {
@@ -141,12 +141,14 @@ export function createBitmapSearch({ pipelined, bitmaps, countFacet }: BitmapSea
   }
 
   return {
-    /** The number of matches and the facets, and the page where its order is known; null: something else is not. */
+    /**
+     * The number of matches and the facets, and the page if its order is in memory; null: a part cannot be answered from memory.
+     */
     async find(asked: BitmapSearch): Promise<Renewed | null> {
       return asked.columns.length < asked.plan.aggregations.length ? null : find(asked, asked.columns)
     },
 
-    /** The page alone. */
+    /** Only the page. */
     async page(asked: BitmapSearch): Promise<Page | null> {
       return (await find(asked, []))?.page ?? null
     },

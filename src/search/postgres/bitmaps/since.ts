@@ -9,7 +9,7 @@ import type { Statement } from '../query/statements/statements.ts'
 export interface Since {
   /** Moment of the last batch of the index that it has, in microseconds since 1970. */
   readonly asOf: number
-  /** Objects that changed, or went. */
+  /** Objects that were changed or removed. */
   readonly changed: readonly number[]
   /** The changed objects that match. */
   readonly matches: readonly number[]

@@ -7,11 +7,11 @@ export class Arena {
   #chunk = 0
   #at = 0
 
-  /** Everything that was given out may be overwritten from now on. */
+  /** Allows everything that was handed out to be overwritten. */
   reset(): void {
     this.#chunk = 0
     this.#at = 0
-    // After a batch of unusually large objects.
+    // Shrinks after a batch of unusually large objects.
     if (this.#chunks.length > mostKept) this.#chunks.length = mostKept
   }
 

@@ -45,13 +45,13 @@ export function createDocumentBuilder(context: IndexContext): (source: IndexSour
   }
 }
 
-/** Null when the object type is gone from the datamodel: then there is nothing to find. */
+/** Null when the object type was removed from the datamodel: then there is nothing to find. */
 function build(draft: Draft): IndexDocument | null {
   const { source } = draft
   const type = draft.context.fields.types.get(source.objecttype)
   if (!type) return null
   const validUntil = addAccess(draft, type.table.aclTable)
-  // Every document of the type has it, so it makes no more sets.
+  // Every document of the type has this lexeme, so it causes no additional sets.
   draft.lexemes.add(fulltextFrom(type.fulltext.name))
   draft.shared.add(fulltextFrom(type.fulltext.name))
   if (type.table.linkedFrom.length > 0) addTitle(draft.lexemes, source.standard['1']?.text ?? {})
@@ -103,7 +103,7 @@ function readFields(draft: Draft, type: TypeFields): void {
     const value = content[field.column.key]
     if (field.part) readPartValues(draft, field, value, null)
     else if (value !== undefined) {
-      // Of the others a sort key shows that there is a value.
+      // For other fields, a sort key shows that there is a value.
       if (field.kind === 'link' || field.kind === 'l10n') draft.lexemes.add(hasValue(field.code))
       readValue(draft, field, value, null)
     }
@@ -124,7 +124,7 @@ function readPartValues(draft: Draft, field: SearchField, values: unknown, row: 
   for (const value of values as readonly unknown[]) readValue(draft, field, value, row)
 }
 
-/** Everything about one value. Rows of nested tables have lexemes of their own besides. */
+/** Indexes one value. Rows of nested tables also have lexemes of their own. */
 function readValue(draft: Draft, field: SearchField, value: unknown, row: LexemeSet | null): void {
   fieldLexemes(draft, field, value, row)
   addFacet(draft, field, value)

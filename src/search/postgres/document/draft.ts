@@ -15,7 +15,7 @@ export interface IndexContext {
   readonly ancestors: (id: number) => readonly number[]
   /** Ids from the root pool down to the pool; none when it does not exist. */
   readonly poolPath: (id: number) => readonly number[]
-  /** Takes the words for wildcards. */
+  /** Collects the words for wildcards. */
   readonly terms: TermSink
   /** Holds the encoded data until the batch is written. */
   readonly arena: Arena
@@ -48,7 +48,7 @@ export interface IndexDocument {
   readonly validUntil: number | null
   /** A `tsvector` in binary form. */
   readonly lexemes: Buffer
-  /** Another one, of the words of title and subtitle. */
+  /** Another `tsvector`, of the words of title and subtitle. */
   readonly names: Buffer
   /** A `tsvector` of the lexemes for the pool, the owner and the readers of the object. */
   readonly access: Buffer

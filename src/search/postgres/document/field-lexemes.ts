@@ -26,9 +26,9 @@ import {
   titleWords,
 } from './lexemes.ts'
 
-/** Between the words of two values of a column, so that no phrase reaches from one into the other. */
+/** The distance between the words of two values of a column, so that no phrase spans both. */
 const gap = 10
-/** Places of a word in title and subtitle: more do not make an object more relevant. */
+/** Positions of a word in title and subtitle that count: more do not make an object more relevant. */
 const namePlaces = 3
 /** Longer tokens are not offered to wildcards that begin with a star. */
 const longestTerm = 100
@@ -97,7 +97,7 @@ export function fieldLexemes(draft: Draft, field: SearchField, value: unknown, r
   }
 }
 
-/** The cells, for the index, and the rectangles: of all values of the column together. */
+/** Adds the cells, for the index, and the rectangles, of all values of the column together. */
 function addGeometries({ lexemes, farKeys, context }: Draft, field: SearchField, value: unknown): void {
   const place = context.slots.geoKey(field)
   if (place === undefined) return
@@ -122,7 +122,7 @@ function addText(draft: Draft, field: SearchField, code: string, text: string, r
   }
   positions.set(code, position + gap)
   if (field.fulltext) addFulltext(draft, field, found)
-  // Nothing but punctuation: only the whole value can be asked for.
+  // Only punctuation: it can be found by the whole value alone.
   if (found.length === 0) {
     lexemes.add(exactValue(code, text))
     row?.add(exactValue(code, text))

@@ -30,7 +30,7 @@ export const belowObject = '_u'
 /** A word of a column, or the whole token of a `string` column; with positions, for phrases. */
 export const columnWord = (code: string, word: string): string => columnWords(code) + word
 export const columnWords = (code: string): string => `${code}:`
-/** A value as it is: link targets, `true`, values of columns that are prepared for facets. */
+/** An exact value: link targets, `true`, values of columns that are prepared for facets. */
 export const exactValue = (code: string, value: string | number): string => `${code}=${shortValue(String(value))}`
 /** An ancestor of a link target. */
 export const linkAncestor = (code: string, id: number): string => `${code}^${id}`
@@ -52,13 +52,13 @@ export const withoutPool = '_p-'
 export const withTag = (id: number): string => `_g${id}`
 /** `u5`, `g3` */
 export const ownedBy = (principal: string): string => `_o${principal}`
-/** Private permissions: of the grants of its pools and its object type only sticky ones reach the object. */
+/** Private permissions: only sticky grants of its pools and its object type apply to the object. */
 export const withoutContainer = '_x'
-/** Somebody who may read the object by its own grants. */
+/** A principal who may read the object by its own grants. */
 export const readableBy = (principal: string): string => `_r${principal}`
 /** A principal that a grant on the object limits to some masks. */
 export const limitedFor = (principal: string): string => `_l${principal}`
-/** A mask that such a grant gives; `*` for all. */
+/** A mask of such a grant; `*` for all masks. */
 export const maskFor = (principal: string, mask: number | string): string => `_m${principal}=${mask}`
 /** Properties of the preferred files of a column, and principals who may see them. */
 export const fileMark = (columnId: number, by: FileMark, name: string): string =>
@@ -86,7 +86,7 @@ function hash(text: string): string {
 }
 
 const weights: Record<Weight, number> = { A: 3 << 14, B: 2 << 14, C: 1 << 14, D: 0 }
-/** PostgreSQL counts positions no further. */
+/** The highest position that PostgreSQL stores. */
 const lastPosition = 16_383
 const mostPositions = 255
 /** The capacity of one vector, with room to spare (1 MiB in PostgreSQL). Words beyond it cannot be found. */
@@ -97,7 +97,7 @@ const unitBytes = 3
 /** When a set knows more lexemes than this, it forgets all of them. */
 const mostKnown = 20_000
 
-/** Lexemes of a set that begin alike: a word is looked up as it is, without a new text for each of its uses. */
+/** Lexemes of a set with the same beginning: a word is looked up without building a new text for each of its uses. */
 export interface Family {
   readonly beginning: string
   /** The number of each lexeme, by its text after the beginning. */
@@ -157,7 +157,7 @@ export class LexemeSet {
     this.#enter(family, rest)
   }
 
-  /** Adds a lexeme at a place of its text; at most `limit` places of one lexeme are kept. Places must ascend. */
+  /** Adds a lexeme at a position of its text; at most `limit` positions of one lexeme are kept. Positions must ascend. */
   addAt(family: Family, rest: string, position: number, weight: Weight = 'D', limit = mostPositions): void {
     const number = this.#enter(family, rest)
     if (number < 0) return

@@ -7,13 +7,13 @@ import type { SearchField } from '../../plan/fields.ts'
 import type { KeySlot } from '../slots.ts'
 import type { Draft } from './draft.ts'
 
-/** Sets the key of a column; of nested tables the first row with a value counts. */
+/** Sets the key of a column; for nested tables, by the first row with a value. */
 export function setSortKey(draft: Draft, field: SearchField, value: unknown): void {
   const { context } = draft
   if (field.kind === 'l10n') setTexts(draft, field, value as Localized)
   else if (field.kind === 'link') {
     const place = freePlace(draft, context.slots.linked(field))
-    // The title of the first one, be it that there is none in this language.
+    // The title of the first link counts, even if it has none in this language.
     if (!place) return
     place.keys[place.at] = idKey(value as number)
     const target = context.target(value as number)
@@ -50,7 +50,7 @@ function setTexts(draft: Draft, field: SearchField, texts: Localized): void {
   }
 }
 
-/** `own`: the language that the key is kept for, where there is one for each. */
+/** `own`: the language of the key, if the field has one for each language. */
 function setDigits(draft: Draft, field: SearchField, text: string, language: string, own?: string): void {
   const place = freePlace(draft, draft.context.slots.digitKey(field, own))
   const key = place && digitKey(text, language)
@@ -84,7 +84,7 @@ function keyOf(field: SearchField, value: unknown, language: string): Buffer | u
   }
 }
 
-/** The bits of a double, turned so that their order is that of the numbers. */
+/** The bits of a double, changed so that their order is the order of the numbers. */
 export function numberKey(value: number): Buffer {
   const key = Buffer.alloc(8)
   key.writeDoubleBE(value === 0 ? 0 : value)
@@ -99,7 +99,7 @@ const highest = 2n ** 63n - 1n
 /** Seconds since 1970 as eight bytes of a key. */
 export const datePart = (seconds: bigint): bigint => seconds - lowest
 
-/** First moment, then last one: of two dates that begin together the shorter one comes first. */
+/** First moment, then last one: of two dates with the same beginning, the shorter one comes first. */
 function dateKey(value: unknown): Buffer | undefined {
   const interval = intervalOf(value)
   if (!interval) return undefined

@@ -16,7 +16,7 @@ export type AccessKind = keyof typeof accessTables
 export interface AccessSets {
   /** Makes sure that all these have numbers; at most three statements. */
   load(db: Queryable, sets: Iterable<Buffer>): Promise<void>
-  /** Sets may have been removed since they were loaded. */
+  /** Forgets the numbers, because sets may have been removed since they were loaded. */
   forget(): void
   /** Number of a set that was loaded. */
   number(set: Buffer): number
@@ -70,7 +70,7 @@ async function intern(
     `search-sets-add-${kind}`,
   )
   if (rows.length === fresh.length) return [...existing, ...rows]
-  // Another process was faster with some of them.
+  // Another process may have inserted some of them in the meantime.
   return find(db, kind, wanted)
 }
 

@@ -1,8 +1,8 @@
-/** Indexes that are built beside everything else: one at a time, and given up when a stop comes. */
+/** Builds indexes beside normal operation: one at a time, and cancelled by a stop. */
 import type { PoolClient } from 'pg'
 import { cutShort, type Db, onConnection, type Queryable } from '../../../platform/postgres/db.ts'
 
-/** Advisory lock: of two that are built concurrently each waits for the transaction of the other. */
+/** Advisory lock: two indexes that are built concurrently would each wait for the transaction of the other. */
 export const buildLock = 7_310_042
 
 /** Runs a statement that may take long, outside of a transaction. */
@@ -21,7 +21,7 @@ export async function building(
   work: (building: Building) => Promise<void>,
 ): Promise<void> {
   const client = await db.connect()
-  /** The connection while something is waited for that may take long. */
+  /** The connection while it runs a statement that may take long. */
   let busy: PoolClient | null = null
   const atLength: AtLength = async (statement, values = []) => {
     signal.throwIfAborted()
@@ -33,7 +33,7 @@ export async function building(
     }
   }
   const locked = async (): Promise<void> => {
-    // Building waits for all older transactions; other statements need not wait for the building.
+    // Building waits for all older transactions; other statements do not wait for the building.
     await client.query('set lock_timeout = 0')
     await atLength('select pg_advisory_lock($1)', [buildLock])
     await work({ on: onConnection(client), atLength })

@@ -20,15 +20,15 @@ export const lexemeIndexes = [
   },
 ] as const
 
-/** Fewer waiting objects than this are indexed as they come. */
+/** Smaller backlogs are indexed without dropping indexes. */
 const leastBacklog = 3000
-/** Batches between two looks at the backlog. */
+/** Batches between two checks of the backlog. */
 const lookEvery = 8
-/** Milliseconds that a bulk load waits, between two full batches, for more to come: an import fills the queue in bursts. */
+/** Milliseconds that a bulk load waits for more entries between two full batches: an import fills the queue in bursts. */
 const patience = 1500
-/** Milliseconds that putting an index aside waits for searches that read it: all others wait behind it meanwhile. */
+/** Milliseconds that dropping an index waits for searches that read it: all other searches wait behind it meanwhile. */
 const longestHold = 100
-/** Milliseconds between two looks for more. */
+/** Milliseconds between two checks for more entries. */
 const lookPause = 50
 
 export type Bulk = Awaited<ReturnType<typeof openBulk>>
@@ -40,7 +40,7 @@ export async function openBulk(db: Queryable, log: Logger) {
   let patienceLeft = patience
 
   return {
-    /** To be called before each batch of `size` entries, the indexer being the only one who writes documents. */
+    /** To be called before each batch of `size` entries. Only the indexer writes documents. */
     async before(size: number, fullSize: number): Promise<void> {
       if (size < fullSize) return
       patienceLeft = patience
@@ -49,8 +49,8 @@ export async function openBulk(db: Queryable, log: Logger) {
     },
 
     /**
-     * Whether it pays to wait for `more` entries before the run ends. Somebody who saves a little all the time does not
-     * keep the indexes away: the time waited counts up until a batch is full again.
+     * Whether it pays to wait for `more` entries before the run ends. A steady flow of small saves does not delay the indexes
+     * forever: the waiting time adds up until a batch is full again.
      */
     async awaits(more: () => Promise<boolean>): Promise<boolean> {
       const begun = performance.now()
@@ -79,11 +79,11 @@ export async function openBulk(db: Queryable, log: Logger) {
   }
 }
 
-/** False when searches hold the table: then the index is kept up to date as usual. */
+/** False when searches hold the table: then the index stays and is kept up to date. */
 async function putAside(db: Queryable, name: string): Promise<boolean> {
   await db.query('begin')
   try {
-    // An index at a time, so that no search can hold one table and wait for the other.
+    // One index at a time, so that no search can hold one table and wait for the other.
     await db.query(`set local lock_timeout = ${longestHold}`)
     await db.query(`drop index if exists ${name}`)
     await db.query('commit')
@@ -95,7 +95,7 @@ async function putAside(db: Queryable, name: string): Promise<boolean> {
   }
 }
 
-/** Whether indexes are put aside or being built: until they are there, searches for words read all documents. */
+/** Whether indexes are dropped or being built: until they exist, searches for words read all documents. */
 export async function isBulkOpen(db: Queryable): Promise<boolean> {
   return (await missingIndexes(db)).length > 0
 }

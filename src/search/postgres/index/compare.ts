@@ -17,7 +17,7 @@ const differs = compared
   })
   .join(' or ')
 
-/** Grants that have begun or ended are seen to by themselves. */
+/** Grants that have begun or ended are handled elsewhere, so such documents are not compared. */
 const isCurrent = '(d.valid_until is null or d.valid_until > clock_timestamp())'
 
 export async function compareDocuments(
@@ -71,7 +71,7 @@ export async function readSurplus(
   return rows.map(({ id }) => id)
 }
 
-/** A document is written when its digest is another one. */
+/** Makes the indexer write the documents again, by changing their digest. */
 export async function distrust(db: Queryable, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await db.query(

@@ -1,4 +1,4 @@
-/** Search documents in PostgreSQL's binary form of COPY: nothing has to be quoted here and parsed there. */
+/** Encodes search documents in PostgreSQL's binary form of COPY, which needs no quoting and parsing. */
 import { createHash, hash } from 'node:crypto'
 import { hash53 } from '../../document/hash.ts'
 import type { Arena } from '../document/arena.ts'
@@ -16,11 +16,11 @@ export const nestedColumns = 'id, row, parent, lexemes'
 
 export interface EncodedDocument {
   readonly id: number
-  /** Hash of everything that is stored of it, nested rows too. */
+  /** Hash of all stored data of the document, including nested rows. */
   readonly digest: string
   readonly shown: number
   readonly parentsHash: number
-  /** It was changed since it was made. */
+  /** Whether the object was changed after its creation. */
   readonly revised: boolean
   /** Hash of the access lexemes. */
   readonly place: number
@@ -89,7 +89,7 @@ export function encode(document: IndexDocument, { facets, access, people }: Shar
   writer.int(access.number(document.shared))
   writer.int(people.number(document.people))
   writer.bigint(document.parentsHash)
-  // Last of all, and not known before the batch is written (`stamp`).
+  // The last field. Its value is not known before the batch is written (`stamp`).
   writer.bigint(0)
   const row = arena.keep(writer.written())
   const digest = digestOf(row, nested)
@@ -131,7 +131,7 @@ function facetNumbers(document: IndexDocument, sets: Pick<FacetSets, 'number'>):
 /** Type numbers of PostgreSQL. */
 const int4 = 23
 const bytea = 17
-/** 2000-01-01 in microseconds since 1970: PostgreSQL counts from there. */
+/** 2000-01-01 in microseconds since 1970: the epoch of PostgreSQL. */
 const epoch = 946_684_800_000_000
 
 /** Writes fields one after the other into the shared buffer. */
@@ -181,7 +181,7 @@ class Writer {
     this.#at += value.copy(scratch, this.#at)
   }
 
-  /** Leaves room; gives the place. */
+  /** Leaves room for a UUID; returns its position. */
   skipUuid(): number {
     this.#at = scratch.writeInt32BE(16, this.#at)
     scratch.fill(0, this.#at, this.#at + 16)

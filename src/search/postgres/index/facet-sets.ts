@@ -1,6 +1,6 @@
 /**
- * Sets of facet values as small numbers. Objects of a collection share their sets again and again, so counting sets
- * and then adding up their members is much less work than counting members. A set never changes.
+ * Sets of facet values as small numbers. Objects of a collection share the same sets, so counting sets and then adding up their
+ * members is much less work than counting members. A set never changes.
  */
 import { hash } from 'node:crypto'
 import type { Queryable } from '../../../platform/postgres/db.ts'
@@ -15,7 +15,7 @@ const mostKnown = 60_000
 export interface FacetSets {
   /** Makes sure that all these sets have numbers; at most three statements. */
   load(db: Queryable, sets: Iterable<FacetSet>): Promise<void>
-  /** Sets may have been removed since they were loaded. */
+  /** Forgets the numbers, because sets may have been removed since they were loaded. */
   forget(): void
   /** Number of a set that was loaded. */
   number(set: FacetSet): number
@@ -57,7 +57,7 @@ async function intern(db: Queryable, keys: ReadonlyMap<string, FacetSet>): Promi
     'search-facet-sets-add',
   )
   if (rows.length === fresh.length) return [...existing, ...rows]
-  // Another process was faster with some of them.
+  // Another process may have inserted some of them in the meantime.
   return find(db, wanted)
 }
 

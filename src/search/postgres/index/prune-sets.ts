@@ -13,11 +13,11 @@ import { accessTables } from './access-sets.ts'
 
 const job = 'search.prune-sets'
 const hour = 3_600_000
-/** Sets of a kind that are looked for at once: so many numbers are in memory. */
+/** The highest number of unused sets of a kind that are held in memory. */
 const mostFound = 200_000
-/** Sets that are removed at once: batches of the index wait for so long, 0.15 s beside thousands of changed documents. */
+/** Sets that are removed at once: batches of the index wait for that, 0.15 s beside thousands of changed documents. */
 const removedAtOnce = 5000
-/** Milliseconds after that: batches that were being made are made and written meanwhile. */
+/** The pause after that, in milliseconds: batches that were being built are written meanwhile. */
 const rest = 1000
 
 /** Sets that documents share: their table, and the numbers that a document `d` has. */
@@ -34,7 +34,7 @@ export interface PruningDeps {
   readonly jobs: Pick<Jobs, 'register' | 'enqueue'>
 }
 
-/** Gives the job its code, and looks every hour whether it is time for it. */
+/** Registers the job, and checks every hour whether it is due. */
 export function schedulePruning({ db, log, jobs }: PruningDeps): Pick<Periodic, 'close'> {
   jobs.register<null>(job, (_, { signal }) => pruneSets({ db, log }, signal), 'standard')
   return createPeriodic({
@@ -47,7 +47,7 @@ export function schedulePruning({ db, log, jobs }: PruningDeps): Pick<Periodic, 
   })
 }
 
-/** Not twice a day, and not while nothing has changed: all documents are read for it. */
+/** Not twice a day, and not if nothing has changed, because it reads all documents. */
 async function isDue(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from search_state
@@ -57,7 +57,7 @@ async function isDue(db: Queryable): Promise<boolean> {
 }
 
 async function pruneSets({ db, log }: Pick<PruningDeps, 'db' | 'log'>, signal: AbortSignal): Promise<void> {
-  // Another process may have done it since it was asked for.
+  // Another process may have done it since it was requested.
   if (!(await isDue(db))) return
   const removed: Record<string, number> = {}
   for (const kind of kinds) removed[kind.table] = await pruneKind(db, kind, signal)

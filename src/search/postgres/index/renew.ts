@@ -14,7 +14,7 @@ import { lexemeIndexes, missingIndexes } from './bulk.ts'
 
 const job = 'search.renew-indexes'
 const hour = 3_600_000
-/** Fewer documents that were rewritten take less than a millisecond of a search. */
+/** With fewer rewritten documents, a search loses less than a millisecond. */
 const leastRewritten = 10_000
 
 export interface RenewalDeps {
@@ -24,9 +24,9 @@ export interface RenewalDeps {
 }
 
 export interface Renewal extends Pick<Periodic, 'close'> {
-  /** To be called when much has been indexed: has the indexes built anew, if it is time for it. */
+  /** To be called after much was indexed: rebuilds the indexes if that is due. */
   look(): Promise<void>
-  /** Has them built anew, whether it is time for it or not: it is queued, once. */
+  /** Rebuilds the indexes even if that is not due: the job is queued once. */
   begin(): Promise<void>
   read(): Promise<RenewalState>
 }
@@ -43,7 +43,7 @@ export interface RenewalState {
   readonly indexes: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-/** Gives the job its code, and looks whether it is time for it, also every hour. */
+/** Registers the job, and checks whether it is due, now and every hour. */
 export function scheduleRenewal({ db, log, jobs }: RenewalDeps): Renewal {
   jobs.register<Asked>(job, (asked, { signal }) => renewIndexes({ db, log }, asked, signal), 'standard')
   const enqueue = (asked: Asked): Promise<unknown> => db.transaction((tx) => jobs.enqueue(tx, job, asked, { key: job }))
@@ -65,7 +65,7 @@ export function scheduleRenewal({ db, log, jobs }: RenewalDeps): Renewal {
   }
 }
 
-/** Null: where it is time for it. */
+/** Null: runs only if it is due. */
 type Asked = { readonly anyway: true } | null
 
 async function readRenewal(db: Queryable): Promise<RenewalState> {
@@ -84,7 +84,7 @@ async function readRenewal(db: Queryable): Promise<RenewalState> {
   return { ...read, indexes: read.indexes ?? [] }
 }
 
-/** Half of the documents, as PostgreSQL has counted them last, or more. */
+/** Due when half of the documents or more, by PostgreSQL's last count, were rewritten. */
 async function isDue(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from search_state where rewritten >= greatest($1, (
@@ -108,7 +108,7 @@ function renewIndexes({ db, log }: Pick<RenewalDeps, 'db' | 'log'>, asked: Asked
   })
 }
 
-/** Halves of indexes that a process left which was killed meanwhile: each costs as much at every save as a whole one. */
+/** Incomplete indexes that a killed process has left: each costs as much at every save as a complete one. */
 async function readLeftovers(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indexrelid

@@ -13,7 +13,7 @@ export interface Indexed {
   readonly id: number
   readonly digest: string
   readonly shown: number
-  /** null: it was written by a release that did not keep it. */
+  /** null: it was written by a release without this column. */
   readonly parentsHash: number | null
   /** Hash of the access lexemes. */
   readonly place: number
@@ -50,7 +50,7 @@ export async function writeDocuments(
   if (moved.length > 0) await forgetReturned(db, moved)
 }
 
-/** In a transaction that has called `nextGeneration`. */
+/** Removes documents, in a transaction that has called `nextGeneration`. */
 export async function removeDocuments(db: Queryable, ids: readonly number[]): Promise<void> {
   await replaceDocuments(db, ids)
   await db.query('delete from search_nested where id = any($1::bigint[])', [ids], 'search-nested-remove')
@@ -110,10 +110,10 @@ export async function readRemovals(db: Queryable): Promise<number> {
   return rows[0]?.removals ?? 0
 }
 
-/** Objects on which a grant has begun or ended. */
+/** Objects with a grant that has begun or ended. */
 export async function readExpired(db: Queryable, now: Date): Promise<readonly number[]> {
   const { rows } = await db.query<{ id: number }>(
-    // With a beginning: without statistics a third of all documents would be expected, in the order of their ids.
+    // With a lower bound: otherwise, without statistics, a third of all documents would be expected, in the order of their ids.
     `select id from search_document where valid_until between '-infinity' and $1 order by id`,
     [now],
     'search-expired',
@@ -121,7 +121,7 @@ export async function readExpired(db: Queryable, now: Date): Promise<readonly nu
   return rows.map(({ id }) => id)
 }
 
-/** Documents of objects that are not there any more. */
+/** Documents of objects that no longer exist. */
 export async function readLeftovers(
   db: Queryable,
   objecttypes: readonly number[] | null,

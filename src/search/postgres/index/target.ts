@@ -16,7 +16,7 @@ import * as store from './store.ts'
 import { createTerms } from './terms.ts'
 import * as tombstones from './tombstones.ts'
 
-/** To be counted up when documents are built differently, so that existing ones are built anew. */
+/** To be incremented when documents are built differently, so that existing ones are built again. */
 const documentsVersion = 11
 
 /** The version of the document builder: the versions of our code and of ICU, on which sort keys depend. */
@@ -47,7 +47,7 @@ export function createPostgresTarget({
     peopleSets.forget()
   }
 
-  /** Numbers of sets that we know may be gone: nothing is written with them. */
+  /** The numbers of sets in memory may have been removed: then nothing is written with them. */
   function assertSets(removals: number): void {
     if (removals === knownRemovals) return
     forgetSets()
@@ -107,7 +107,7 @@ export function createPostgresTarget({
   return {
     builder: builderOf(icu),
     warm: prepareCollations,
-    /** A batch that is just made belongs to the database before, and fails with its connection. */
+    /** A batch in progress belongs to the former database, and fails with its connection. */
     forgetAll() {
       forgetSets()
       terms.forget()

@@ -16,7 +16,7 @@ export interface Terms extends TermSink {
 }
 
 export function createTerms(): Terms {
-  /** Words that are in the dictionary already; tokens, which are rarely seen twice, are not kept. */
+  /** Words that are in the dictionary already. Tokens, which rarely recur, are not kept. */
   const known = new Set<string>()
   let words = new Set<string>()
   let tokens = new Map<number, Set<string>>()

@@ -16,7 +16,7 @@ export async function keep(db: Queryable, ids: readonly number[]): Promise<void>
   )
 }
 
-/** Objects that have come back to a place are there for all who could see them in it; when they leave, it is noted anew. */
+/** Deletes records of objects that have returned to a place, because all who could see them there see them again. */
 export async function forgetReturned(db: Queryable, ids: readonly number[]): Promise<void> {
   await db.query(
     `delete from search_tombstone f using search_document d

@@ -44,21 +44,21 @@ export interface PostgresEngineDeps {
   readonly accessSets: AccessSets
   readonly bitmaps: BitmapStore
   readonly sortIndexes: Pick<ReturnType<typeof createSortIndexes>, 'wanted' | 'has'>
-  /** Connections of this engine. */
+  /** The number of connections of this engine. */
   readonly maxConnections: number
   readonly memory: EngineShares
-  /** Matches from which on a page is read along an index, where there is one in its order. */
+  /** Number of matches from which on a page is read along an index, if one has its order. */
   readonly largeResult?: number
 }
 
-/** Bytes of the values of facets, of results, of answers about linked objects. */
+/** Bytes of the values of facets, of results, and of answers about linked objects. */
 export type EngineShares = Pick<Shares, 'facetSets' | 'searchResults' | 'linkedAnswers'>
 
 /** Milliseconds. */
 const longestStatement = 60_000
-/** Hits behind which a page is found by sorting the matches, not by walking along an index. */
+/** Number of hits behind which a page is found by sorting the matches, not by walking along an index. */
 const farOffset = 1000
-/** A search that finds so many times fewer than a large result is worth columns. */
+/** A search is worth columns if it has more matches than a large result divided by this number. */
 const columnGain = 15
 
 const byId: SearchPlan['sort'] = [{ field: { by: 'id' }, descending: false }]
@@ -94,7 +94,7 @@ export function createPostgresEngine({
 
   /** Completes the plan with the data that it needs, and the beginning of its statements. */
   async function prepare(given: SearchPlan, deadline: Deadline) {
-    // A search may have ten thousand values, which are gone through at each step.
+    // A search may have ten thousand values, which each step processes.
     const yielder = createYielder()
     const asked: PostgresPlan = { ...given, slots: await slots.of(given.model, given.languages), accessSets }
     const databases = { db: db.within(deadline), lexical: lexical.within(deadline) }
@@ -211,10 +211,10 @@ export function createPostgresEngine({
     return !kept.wasLarge(plan, largeResult) && (await statements.estimate(target, first)) <= largeResult
   }
 
-  /** Along an index all that is skipped would be read to compare its lexemes. */
+  /** Walking along an index would read all skipped documents to compare their lexemes. */
   const isFar = (plan: SearchPlan, { lexical }: statements.Statement): boolean => lexical && plan.offset > farOffset
 
-  /** The page by itself; `count`: how many matches there are, where that is known. */
+  /** Only the page; `count`: the number of matches, where it is known. */
   async function pageOf({ plan, target, start }: Prepared, count = Number.POSITIVE_INFINITY): Promise<Page> {
     if (plan.limit === 0) return { value: [], asOf: Number.MAX_SAFE_INTEGER }
     const statement = start()
@@ -256,7 +256,7 @@ export function createPostgresEngine({
       ...asked,
       fieldVisibility: fieldVisibilityWith(asked.fieldVisibility, known),
     })
-    // Which linked objects have a term is asked for each by itself: none has the placeholder.
+    // The linked objects differ for each term, so they are not looked up with the placeholder.
     const byTerm = (known: LinkedObjects): LinkedObjects => ({ ...known, find: () => null })
     const linked = await findLinked(
       { db: databases.lexical, known: linkedAnswers, accessSets, moment: () => momentOf(given) },
@@ -288,7 +288,7 @@ export function createPostgresEngine({
       return (await own).value
     },
     async page(asked, deadline) {
-      // Of a walk that may last for hours.
+      // The walk may last for hours, so the moment of the request does not apply.
       const { plan, first, target } = await prepare({ ...asked, moment: null }, deadline)
       if (first.where === null) return []
       const { hits } = await statements.runPage(target, first)
@@ -342,7 +342,7 @@ export function createPostgresEngine({
     },
     async changes(asked, window, deadline) {
       const { first } = await prepare({ ...asked, moment: null }, deadline)
-      // Whatever matches is looked for among the changes, not by the index of lexemes.
+      // Matches are searched among the changes, not by the index of lexemes.
       return readChanges(db.within(deadline), first, window)
     },
     close: () => lexical.close(),

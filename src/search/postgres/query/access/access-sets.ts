@@ -1,6 +1,6 @@
 /**
- * Conditions on who may see an object as numbers of sets (index/access-sets.ts). To compare forty lexemes with each of 7,000 matches
- * takes PostgreSQL five times as long as to look each one's number up in a list (measured with a caller of 20 pools).
+ * Conditions of access as numbers of sets (index/access-sets.ts). Comparing forty lexemes with each of 7,000 matches takes
+ * PostgreSQL five times as long as looking each one's number up in a list (measured with a caller of 20 pools).
  */
 import type { Logger } from 'pino'
 import { outsideDeadlines } from '../../../../platform/limits/deadline.ts'
@@ -51,19 +51,19 @@ export interface AccessSets {
 }
 
 export interface AccessSetReader extends AccessSets {
-  /** Resolves when all that was set going has been read. */
+  /** Resolves when all started reading is done. */
   idle(): Promise<void>
 }
 
 interface Entry {
   readonly sets: KnownSets
-  /** When new ones are looked for, in milliseconds since 1970. */
+  /** The time of the next check for new sets, in milliseconds since 1970. */
   readonly until: number
 }
 
 /**
- * So many numbers are listed, which an index on them can answer. To plan with more of them takes PostgreSQL longer than to look at
- * the bit of each match: 6,700 numbers 13 ms.
+ * The highest number of sets that are listed, so that an index on them can answer. Planning with more of them takes PostgreSQL
+ * longer than looking up the bit of each match: 6,700 numbers 13 ms.
  */
 const mostListed = 200
 /** Milliseconds until new sets are looked for. Until then, documents with a new set are compared by their lexemes. */
@@ -167,7 +167,7 @@ export function knownSetsSql(
     : `case when ${set} between 1 and ${last} then get_bit(${value(bits, 'bytea')}, ${set}) = 1 else ${fits} end`
 }
 
-/** Whether a set fulfils the condition; null: it is new, or not known at all. */
+/** Whether a set fulfils the condition; null: it is new, or has no number. */
 export function isAmong({ upTo, bits }: KnownSets, set: number): boolean | null {
   if (set === 0 || set > upTo) return null
   return ((bits[set >>> 3] as number) & (1 << (set & 7))) !== 0

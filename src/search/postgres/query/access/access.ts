@@ -1,4 +1,4 @@
-/** Conditions on who may see an object (rights/expression.ts), in lexemes: all that `access` of a document has too. */
+/** Conditions of access (rights/expression.ts), in lexemes that the `access` column of a document also has. */
 import { hash } from 'node:crypto'
 import { type Expression, isEverything, isNothing, type TagFilter } from '../../../../rights/service.ts'
 import {
@@ -17,10 +17,13 @@ import type { AccessKind } from '../../index/access-sets.ts'
 import { always, type Condition, never, ofNode } from '../sql/conditions.ts'
 import { allOf, anyOf, lastingQuery, lexeme, type Member, type Node } from '../sql/tsquery.ts'
 
-/** No document has it. */
+/** A lexeme that no document has. */
 export const nowhere: Node = lexeme('_-')
 
-/** Characters: no version of a file has a longer name, though a grant may say one. A lexeme has 2,046 bytes at most. */
+/**
+ * The longest name of a version in characters. Longer ones do not exist, though a grant may contain one. A lexeme has at most 2,046
+ * bytes.
+ */
 const longestName = 500
 
 /** The nodes of a caller's expressions, which are the same in all searches. */
@@ -102,7 +105,7 @@ export function rightsCondition(rights: Expression): Condition {
   return isNothing(rights) ? never : ofNode(expressionNode(rights))
 }
 
-/** A condition as questions about the sets of one kind each. */
+/** A condition, split by the kinds of sets that answer its parts. */
 export type AskedSets =
   | {
       readonly is: 'sets'
@@ -114,7 +117,7 @@ export type AskedSets =
   | { readonly is: 'and' | 'or'; readonly of: readonly AskedSets[] }
   | { readonly is: 'not'; readonly of: AskedSets }
 
-/** No set knows who is in a collection. */
+/** Membership in collections is not part of any set. */
 export interface AskedMember {
   readonly is: 'member'
   readonly member: Omit<Member, 'op'>
@@ -145,7 +148,7 @@ function setsOf(expression: Expression): AskedSets {
   if (kind) return askedOf(kind, expressionNode(expression))
   if (expression.is === 'member') return { is: 'member', member: expression }
   if (expression.is === 'not') return { is: 'not', of: askedSets(expression.of) }
-  // A single condition is of one kind.
+  // A single condition always has a kind, so this one is composed.
   const { is, of } = expression as Extract<Expression, { is: 'and' | 'or' }>
   const byKind = Map.groupBy(of, kindOf)
   const together = (kind: AccessKind): AskedSets[] => {

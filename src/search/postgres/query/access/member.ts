@@ -1,9 +1,9 @@
-/** Objects in collections: of a search no document says it, but a table of its own. */
+/** Membership of objects in collections: it is stored in a table of its own, not in documents. */
 import { hash } from 'node:crypto'
 import type { ObjectSet } from '../../../../rights/service.ts'
 import type { Member } from '../sql/tsquery.ts'
 
-/** So many objects are listed. */
+/** Up to this number, the objects are listed in the statement. */
 const mostListed = 200
 
 /**

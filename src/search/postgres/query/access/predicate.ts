@@ -17,7 +17,7 @@ export interface RowScope {
   readonly alias: string
   /** Whether the table has rows of a nested table, rather than documents. */
   readonly rows: boolean
-  /** Alias of the document that is or has the rows. */
+  /** Alias of the document that is searched, or that has the rows. */
   readonly root: string
 }
 
@@ -65,7 +65,7 @@ function splitShared(node: Node, sets: AccessSets): { readonly bySets: readonly 
     if (known) bySets.set(known.key, known)
     return !known
   })
-  // Something has to be found by the index.
+  // At least one part must remain for the index.
   return rest.length === 0 ? { bySets: [], rest: node } : { bySets: [...bySets.values()], rest: allOf(rest) }
 }
 
@@ -77,7 +77,7 @@ export function withoutShared(node: Node): Node {
   return { op: node.op, of: node.of.map(withoutShared) }
 }
 
-/** Links to so many objects at most are a condition on lexemes: each of these is asked of each candidate. */
+/** Up to this number, links to objects are a condition on lexemes: each of these is compared with each candidate. */
 const mostLexemes = 20
 const mostLinked = Number.POSITIVE_INFINITY
 
@@ -94,7 +94,7 @@ function withLinks(node: Node, most: number): Node {
   return { op: node.op, of: node.of.map((each) => withLinks(each, most)) }
 }
 
-/** Ways to match, each of which an index knows: by lexemes, or by a link and lexemes besides. */
+/** Alternatives that an index can each answer: by lexemes, or by a link and further lexemes. */
 interface Ways {
   readonly plain: readonly Node[]
   readonly linked: readonly { readonly link: Linked; readonly besides: readonly Node[] }[]
@@ -117,8 +117,8 @@ function waysOf(node: Node): Ways | null {
 }
 
 /**
- * Alternatives that are all answered by indexes, so that no lexemes of candidates are read: 9,251 of 15,000 documents
- * in 38 ms instead of 190 ms (a common word, callers who may not know all titles).
+ * SQL of alternatives that are all answered by indexes, so that no lexemes of candidates are read: 9,251 of 15,000 documents in 38
+ * ms instead of 190 ms (a common word, callers who may not know all titles).
  */
 function waysSql({ plain, linked }: Ways, all: readonly Node[], place: RowScope, parameters: Parameters): string {
   const ways: Sql[] = linked.map(({ link, besides }) => {
@@ -133,9 +133,8 @@ function waysSql({ plain, linked }: Ways, all: readonly Node[], place: RowScope,
 }
 
 /**
- * Long alternatives become several conditions: to begin with, a GIN index evaluates a query once for each of its
- * lexemes, so 5,000 in one take thirteen times as long as the same in pieces of 250
- * (2.6 s and 0.2 s on two busy cores).
+ * Long alternatives become several conditions: a GIN index evaluates a query once for each of its lexemes at its start, so 5,000 in
+ * one take thirteen times as long as the same in pieces of 250 (2.6 s and 0.2 s on two busy cores).
  */
 const longestQuery = 250
 
@@ -163,7 +162,7 @@ function disjuncts(node: Node): readonly Node[] {
   return 'op' in node && node.op === 'or' ? node.of.flatMap(disjuncts) : [node]
 }
 
-/** Documents have the lexemes that say where they are. */
+/** Replaces visibility conditions by lexemes: documents have the lexemes of their own place. */
 export function withPlaces(node: Node): Node {
   if (!('op' in node) || isPlain(node)) return node
   switch (node.op) {

@@ -16,7 +16,8 @@ export function trashSql(
   const withGrants = [...model.tablesById.values()].filter((table) => table.aclTable).map((table) => table.id)
   const { right, when } = deleted
   const may = objectSql(when, { alias: 'trashed', withGrants, right, parameter })
-  // Not `exists`, of which PostgreSQL may make a table of all objects that fulfil it: many matches would be worth that, if they were in the trash.
+  // Not `exists`: PostgreSQL may turn it into a table of all objects that fulfil it, which pays only if many matches are in the
+  // trash.
   return `(not ${alias}.deleted or (select ${may} from object trashed where trashed.system_object_id = ${alias}.id))`
 }
 

@@ -16,7 +16,7 @@ export function whereSeen(visibility: Visibility, of: Node): Node | null {
   return visibility === 'never' ? null : { op: 'seen', place: visibility.place, of }
 }
 
-/** The visibility by itself, as lexemes that `access` of a document has too; null: it asks nothing. */
+/** The condition of a visibility, in lexemes that the `access` column of a document also has; null: there is no condition. */
 export function visibilityNode(visibility: Visibility): Node | null {
   if (visibility === 'always') return null
   return visibility === 'never' ? nowhere : expressionNode(visibility.place)
@@ -34,7 +34,7 @@ export function visibilityOfTypes(
   return either([...always, ...some])
 }
 
-/** Whether a document fulfils a condition of lexemes that `access` has. */
+/** Whether a document fulfils a condition on lexemes of its `access` column. */
 export function accessSql(node: Node, alias: string): string {
   if (isPlain(node)) return `${alias}.access @@ '${lastingQuery(node).replaceAll("'", "''")}'::tsquery`
   if (!('op' in node)) throw new Error('a lexeme is a tsquery')
@@ -67,8 +67,7 @@ function plainTogether(node: Extract<Node, { op: 'and' | 'or' | 'phrase' }>): re
 }
 
 /**
- * Whether the caller may read a document: by the index, and unless its object has moved out of sight since. SQL without
- * parameters.
+ * Whether the caller may read a document: by the index, and unless its object has become invisible since. SQL without parameters.
  */
 export function readableSql(
   { fieldVisibility, accessSets }: Pick<PostgresPlan, 'fieldVisibility' | 'accessSets'>,
@@ -84,7 +83,7 @@ export function readableSql(
   return parts.length === 0 ? 'true' : `(${parts.join(' and ')})`
 }
 
-/** A value of a document where the caller sees it, else null, which is of the same type. */
+/** A value of a document where the caller sees it, else null of the same type. */
 export function seenSql(visibility: Visibility, sql: Sql, alias: string): Sql {
   if (visibility === 'always') return sql
   const where = visibility === 'never' ? 'false' : accessSql(expressionNode(visibility.place), alias)

@@ -214,7 +214,7 @@ function rowCondition(
   const visibility = context.plan.fieldVisibility.rows(nested)
   if (visibility === 'never') return never
   const node = visibilityNode(visibility)
-  // Rows do not know where their object is.
+  // Rows do not contain the place of their object.
   if (node && place.rows) return ofSql(`(${accessSql(node, place.root)} and ${found})`)
   return { never: false, node, sql: found }
 }

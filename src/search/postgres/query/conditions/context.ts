@@ -56,7 +56,7 @@ export function seen(field: SearchField, of: Node, { plan }: ConditionContext): 
   return node ? ofNode(node) : never
 }
 
-/** The same of a condition in SQL. */
+/** The same for a condition in SQL. */
 export function seenBySql(field: SearchField, sql: Sql, { root }: RowScope, { plan }: ConditionContext): Condition {
   const visibility = plan.fieldVisibility.column(field)
   if (visibility === 'never') return never

@@ -26,7 +26,7 @@ export function rectanglesSql(field: SearchField, alias: string, { slots }: Post
   return place === undefined ? null : keySql(place, alias)
 }
 
-/** One edge of the rectangle that begins behind `at` bytes, as it is stored. */
+/** One edge of the rectangle number `i`, as it is stored; `edge`: its offset in bytes. */
 export const edgeSql = (key: string, edge: 0 | 4 | 8 | 12): string =>
   `substring(${key} from 16 * i + ${1 + edge} for 4)`
 
@@ -57,7 +57,7 @@ export function boxSql(
   return documentSql(`(${ofType(field, alias)} and exists (select from ${each(key)} where ${tests.join(' or ')}))`)
 }
 
-/** A rectangle is within the polygon as it is, or a turn further. */
+/** A rectangle is within the polygon, either as it is or shifted by one turn. */
 export function shapeSql(
   field: SearchField,
   { points }: Ring,

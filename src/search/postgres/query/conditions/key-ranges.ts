@@ -1,6 +1,6 @@
 /**
- * Ranges of numbers and dates by the sort keys of documents. Lexemes find the few that a narrow range has; of a wide one, where
- * documents are gone through in another order, the key is at hand and the lexemes are not.
+ * Ranges of numbers and dates by the sort keys of documents. A narrow range is found by lexemes. For a wide one, when documents are
+ * read in another order, the key is stored with the document, while the lexemes must be fetched.
  */
 
 import type { SearchField } from '../../../plan/fields.ts'
@@ -26,7 +26,7 @@ export type RangeClause = Extract<Clause, { is: 'numbers' | 'dates' }>
 
 export const isRange = (clause: Clause): clause is RangeClause => clause.is === 'numbers' || clause.is === 'dates'
 
-/** null: the key does not say it, or not of every object of the types that are searched. */
+/** null: the key cannot answer it, or not for every object of the searched types. */
 export function keyRange(
   clause: RangeClause,
   slots: PostgresPlan['slots'],

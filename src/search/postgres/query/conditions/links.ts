@@ -16,7 +16,7 @@ import { type ConditionContext, expression } from './context.ts'
 type Compile = (clause: Clause, place: RowScope, context: ConditionContext) => Condition
 type ScopeSql = (scope: SearchScope, alias: string, context: ConditionContext) => Sql | null
 
-/** Whether the clause asks something of other objects, in rows of nested tables left aside. */
+/** Whether the clause has a condition on other objects. Conditions inside rows of nested tables are ignored. */
 export function asksLinks(clause: Clause): boolean {
   if (clause.is === 'and' || clause.is === 'or') return clause.of.some(asksLinks)
   if (clause.is === 'not') return asksLinks(clause.of)

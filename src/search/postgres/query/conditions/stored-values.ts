@@ -1,4 +1,4 @@
-/** Stored values of columns as SQL: for the few questions that the index does not answer. */
+/** Conditions on stored values of columns as SQL, for the few cases that the index cannot answer. */
 import type { SearchField } from '../../../plan/fields.ts'
 import type { Parameters } from '../sql/sql.ts'
 
@@ -19,7 +19,9 @@ export function storedValueSql(
     and sv.version = so.version where so.system_object_id = ${alias}.id and (${tests.join(' or ')}))`
 }
 
-/** True for objects with a stored text that matches a pattern of `like`; `where`: where the caller sees the column. */
+/**
+ * True for objects with a stored text that matches a pattern of `like`; `where`: condition under which the caller sees the column.
+ */
 export function storedPatternSql(
   columns: readonly {
     readonly field: SearchField

@@ -27,7 +27,7 @@ import { type ConditionContext, seen, textContext } from './context.ts'
 import { cellsNode } from './geo.ts'
 import { storedPatternSql, storedValueSql } from './stored-values.ts'
 
-/** Whether a document, or a row, has one value of it at most. */
+/** Whether a document, or a row, has at most one value of the field. */
 export function isSingle({ path, part }: SearchField, { rows }: RowScope): boolean {
   return part === null && (rows || path.length === 0)
 }
@@ -80,7 +80,7 @@ function belowNode(field: SearchField, ids: readonly number[], { linked }: Condi
   return linkNode(field, table, anyOf(ids.map((id) => lexeme(standsBelow(id)))), own, linked)
 }
 
-/** The words find candidates, the stored value decides. */
+/** The words find candidates, the stored value then decides. */
 function storedValueCondition(
   field: SearchField,
   values: readonly string[],
@@ -132,12 +132,12 @@ export function patternCondition(
   return ofSql(storedPatternSql(columns, likeOf(pattern), alias, parameters))
 }
 
-/** Whatever could have the field: objects of its type, or rows of its table. */
+/** Documents that can have the field: objects of its type, or rows of its table. */
 function ofType(field: SearchField, { rows }: RowScope): Node {
   return lexeme(rows ? rowOf(field.column.table.id) : ofObjecttype(field.column.table.root.id))
 }
 
-/** Whether a lexeme says that there is a value; otherwise the sort key does. */
+/** Whether a lexeme shows that there is a value; otherwise the sort key does. */
 function saysSo(field: SearchField): boolean {
   return field.part !== null || field.path.length > 0 || ['link', 'l10n', 'custom', 'files', 'geo'].includes(field.kind)
 }

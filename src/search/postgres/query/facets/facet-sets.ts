@@ -7,7 +7,7 @@ import type { Queryable } from '../../../../platform/postgres/db.ts'
 import { createYielder } from '../../../../platform/process/cooperative-yield.ts'
 import type { FacetCounts } from '../../../plan/plan.ts'
 
-/** Counted numbers of one column, as the statements write them. */
+/** Counts of one column, as the statements return them. */
 export interface CountedText {
   readonly values: string | null
   readonly counts: string | null
@@ -18,7 +18,7 @@ export interface CountedSets {
   readonly counts: Int32Array
 }
 
-/** Sets that nothing has any more were removed (index/prune-sets.ts) after they had been counted. */
+/** Unused sets were removed (index/prune-sets.ts) after they had been counted. */
 export class SetsGone extends Error {}
 
 /** The sets in memory. The arena is replaced as a whole, so that running code keeps consistent data. */
@@ -50,7 +50,7 @@ const newArena = (): Arena => ({
 
 const bytesOf = ({ startBytes, members, valueBytes }: Arena): number => startBytes + members.byteLength + valueBytes
 
-/** Sets of a page, as bits of their numbers. */
+/** The number of sets of a page, as a number of bits. */
 const pageBits = 10
 const withinPage = (1 << pageBits) - 1
 
@@ -85,7 +85,7 @@ export function createFacetSetCache({
 }) {
   const current = {
     arena: newArena(),
-    /** Facets whose values had no room, by their place in documents, with the number of their sets then. */
+    /** Facets whose values had no room, by their place in documents, with the number of their sets at that time. */
     tooMany: new Map<number, number>(),
     /** Sets that were counted and no longer exist. */
     gone: new Set<number>(),
@@ -117,7 +117,7 @@ export function createFacetSetCache({
     }
   }
 
-  /** Whether there was room for all of it, and the bytes that were taken for it. */
+  /** Whether there was room for all of it, and the number of bytes it took. */
   async function load(db: Queryable, arena: Arena, missing: readonly number[]) {
     const yielder = createYielder()
     let taken = 0
@@ -204,14 +204,14 @@ export function createFacetSetCache({
     },
 
     /**
-     * Says that these sets are not there any more.
+     * Notes that these sets no longer exist.
      * @throws {SetsGone} as `add` does.
      */
     noteGone,
   }
 }
 
-/** Values by their numbers in `known`, which is never changed but by adding to it; null: the numbers are the values. */
+/** Values by their numbers in `known`, which only grows; null: the numbers are the values. */
 class NumberedCounts implements FacetCounts {
   readonly known: readonly (string | number)[] | null
   readonly numbers: Int32Array
@@ -227,7 +227,7 @@ class NumberedCounts implements FacetCounts {
     return this.counts.byteLength + this.numbers.byteLength
   }
 
-  /** Can be taken out of the object. */
+  /** An arrow function, so that it can be used without the object. */
   readonly value = (index: number): string | number => {
     const number = this.numbers[index] as number
     return this.known ? (this.known[number] as string | number) : number
@@ -260,11 +260,11 @@ export function sumOf(before: FacetCounts, change: FacetCounts): FacetCounts | n
   return new NumberedCounts(before.known, Int32Array.from(numbers), Int32Array.from(counts))
 }
 
-/** Sets that one statement reads: between two of them it is seen how much room there is. */
+/** Sets that one statement reads. Between two statements the remaining room is checked. */
 const loadedAtOnce = 5000
-/** Of the sets that had no room, the part that is tried again. */
+/** The part of the sets that is tried again after they had no room. */
 const fewer = 0.7
-/** Sets of which it is remembered that they are gone. */
+/** The highest number of removed sets that are remembered. */
 const mostGone = 10_000
 /** How often sets are loaded while sets of other facets take the memory. */
 const mostAttempts = 3

@@ -18,12 +18,12 @@ import {
 } from './facet-sets.ts'
 import { countStored } from './stored-counts.ts'
 
-/** Facets that count by a number in the document; others are counted from stored values. */
+/** Facets that are counted by a number in the document; others are counted from stored values. */
 export interface FacetColumn {
   readonly facet: FacetPlan
   /** Over search_document under the alias `d`. */
   readonly sql: Sql
-  /** Place of the number of the set in documents; null: the number is the value itself, no set. */
+  /** Place of the number of the set in documents; null: the number is the value itself. */
   readonly place: number | null
 }
 
@@ -92,7 +92,7 @@ export async function facetCounts(
   return counts
 }
 
-/** Counts stored values of the matches: slower by far, but it works for every column. `matches` gives `id`. */
+/** Counts stored values of the matches: slower by far, but it works for every column. `matches` selects `id`. */
 type ReadablePlan = Parameters<typeof readableSql>[0]
 
 export function storedFacetSql({ field }: FacetPlan, matches: string, plan: ReadablePlan): string {
@@ -115,7 +115,7 @@ export function storedFacetSql({ field }: FacetPlan, matches: string, plan: Read
     ) stored group by 1) counted)`
 }
 
-/** Counts the lists that the caller may see. */
+/** Counts the collections that the caller may see. */
 function collectionFacetSql(matches: string, seen: SeenCollections): string {
   const among = seen ? ` where e.collection_id = any('{${seen.map(Number)}}'::bigint[])` : ''
   return `(select array_agg(id) as labels, array_agg(count) as counts from (
@@ -123,7 +123,7 @@ function collectionFacetSql(matches: string, seen: SeenCollections): string {
     join collection_object e on e.object_id = m.id${among} group by 1) counted)`
 }
 
-/** Counts objects by the targets that they are published at, an object once at each. */
+/** Counts objects by the platforms of their publications, each object once per platform. */
 function collectorFacetSql(matches: string): string {
   return `(select array_agg(collector) as labels, array_agg(count) as counts from (
     select p.collector, count(distinct p.system_object_id)::int as count from (${matches}) m

@@ -1,4 +1,4 @@
-/** Facets with more values than memory has room for: they are added up in the database, and their texts stay there. */
+/** Facets with more values than fit in memory: they are added up in the database, and their texts stay there. */
 import { AppError } from '../../../../platform/errors.ts'
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { FacetCounts } from '../../../plan/plan.ts'
@@ -6,7 +6,7 @@ import { type CountedText, parseIntegers } from './facet-sets.ts'
 
 export interface StoredCounts {
   readonly counts: FacetCounts
-  /** Sets that were counted and are not there any more. */
+  /** Counted sets that no longer exist. */
   readonly gone: Int32Array
 }
 
@@ -63,7 +63,7 @@ function storedTexts(counts: Int32Array, row: { sets?: string | null; places?: s
         'search-facet-labels',
       )
       return rows.map(({ label }) => {
-        // Removed since it was counted, within a moment: the search finds another one the next time.
+        // Removed within a moment after the count: a repeated search finds another state.
         if (label === null) throw new AppError('ServiceUnavailable', { reason: 'the index has changed meanwhile' })
         return label
       })

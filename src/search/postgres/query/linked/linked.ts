@@ -14,13 +14,13 @@ import { microseconds } from '../sql/sql.ts'
 import { lastingQuery, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
 import type { LinkedAnswers, LinkedIds } from './linked-answers.ts'
 
-/** Linked objects that become lexemes; more of them are found by a join. */
+/** The highest number of linked objects that become lexemes; more are found by a join. */
 const mostLinked = 1000
 
 export interface LinkedObjects {
   /** Objects of the type that match and that the caller may read; null: too many. */
   find(table: Table, node: Node): readonly number[] | null
-  /** Whether no object of the type fulfils the condition, whoever may read it. */
+  /** Whether no object of the type fulfils the condition, regardless of rights. */
   isEmpty(table: Table, node: Node): boolean
   /** SQL without parameters: the condition that readable documents under the alias `t` fulfil. */
   readable(): string
@@ -108,7 +108,7 @@ async function ask(
       questions.map((question) => question.readable),
       without,
     ],
-    // Named where it is the same for all.
+    // A prepared statement only where the text is the same for all callers.
     ofReader ? undefined : 'search-linked',
   )
   for (const { n, ids, asOf } of rows) {
@@ -167,7 +167,7 @@ function lookUp(
     knowsAll(table) {
       const titles = fieldVisibility.titles(table)
       if (titles === 'all') return true
-      // One of them may have left its pool.
+      // One of them may have been moved out of its pool.
       if (fieldVisibility.without.length > 0) return false
       return titles === 'all in pools' && answer(table, lexeme(withoutPool), false)?.length === 0
     },

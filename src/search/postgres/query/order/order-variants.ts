@@ -1,4 +1,4 @@
-/** Orders beside the usual ones as SQL: by titles from the top of a hierarchy down, by periods, by digits. */
+/** Orders beside the standard ones as SQL: by titles from the top of a hierarchy down, by periods, by digits. */
 import type { PeriodUnit, SortField } from '../../../plan/plan.ts'
 import { isLocalized, keySql } from '../../slots.ts'
 import type { PostgresPlan } from '../access/postgres-plan.ts'
@@ -7,15 +7,15 @@ import { documentSql, type Sql } from '../sql/of-document.ts'
 
 type ByField = Extract<SortField, { by: 'field' }>
 
-/** Parents are followed so far up: there are no hierarchies as deep as that. */
+/** The highest number of ancestors that are followed. No real hierarchy is deeper. */
 const highest = 100
 
 /** Separates titles. It is less than anything that can follow in a key, so that objects below a title come right behind it. */
 const separator = `'\\x00000000'::bytea`
 
 /**
- * Titles of an object and all above it, from the top down, as far as the caller may read these; along the first parents.
- * `from`, `to`: how far above the object they begin and end.
+ * Titles of an object and its ancestors, from the top down, as far as the caller may read these; along the first parents. `from`,
+ * `to`: the distance above the object at which they begin and end.
  */
 function pathSql(start: string, languages: readonly string[], plan: PostgresPlan, from: number, to = highest): string {
   const keys = languages.map((language) => plan.slots.standardKey(language)).filter((slot) => slot !== undefined)
@@ -52,7 +52,7 @@ function parentSeen({ fields, fieldVisibility }: PostgresPlan): string | null {
   return node ? accessSql(node, 'd') : null
 }
 
-/** Of the first linked object, as far as the caller may read it. */
+/** The path of the first linked object, as far as the caller may read it. */
 export function linkPathSql({ field, languages }: ByField, plan: PostgresPlan): Sql {
   const place = plan.slots.linked(field)
   if (place === undefined) return documentSql('null::bytea')

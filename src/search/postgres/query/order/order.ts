@@ -1,4 +1,4 @@
-/** The order of hits: sort keys as SQL, and where a page begins. */
+/** The order of hits: sort keys as SQL, and the beginning of a page. */
 
 import type { LinkStep } from '../../../plan/field-paths.ts'
 import type { Visibility } from '../../../plan/field-visibility.ts'
@@ -20,7 +20,7 @@ export interface OrderColumn {
   readonly key: SortKey
   /** Over search_document under the alias `d`. */
   readonly sql: Sql
-  /** The beginning of a value that may be long: indexes are made of these. */
+  /** The beginning of a value that may be long: indexes contain only these. */
   readonly head?: string
   /** Whether the value may be null. Null is sorted last, whatever the direction. */
   readonly nullable: boolean
@@ -93,7 +93,7 @@ function timeSql(column: string, { fields, fieldVisibility }: PostgresPlan): { s
 
 type ByField = Extract<SortField, { by: 'field' }>
 
-/** The sort key where the caller sees the column, for links where they may know the title of the linked object. */
+/** The sort key where the caller sees the column; for links, where the caller may also know the title of the linked object. */
 function seenKeySql({ others = [], steps = [], ...by }: ByField, context: ConditionContext): Sql {
   const [step, ...further] = steps
   if (step) return reachedKeySql(step, String(seenKeySql({ ...by, steps: further }, context)), context.plan)
@@ -124,7 +124,7 @@ function reachedKeySql({ field }: LinkStep, key: string, plan: PostgresPlan): Sq
 
 const firstLinkedSql = (place: number): string => `('x' || encode(${keySql(place, 'd')}, 'hex'))::bit(64)::bigint`
 
-/** The sort key of the first linked object itself, as far as the caller may read it. */
+/** The sort key of the first linked object, as far as the caller may read it. */
 function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): Sql {
   const { slots, scope } = plan
   const place = slots.linked(field)
@@ -139,7 +139,7 @@ function titleKeySql({ field, languages }: ByField, plan: PostgresPlan): Sql {
     : `case when d.objecttype = ${type} then ${sql} end`
 }
 
-/** Sort keys in the first of the languages that has one; other object types have none under this name. */
+/** Sort keys in the first of the languages that has one; objects of other types have no value. */
 export function sortKeySql(field: Extract<SortField, { by: 'standard' | 'field' }>, plan: PostgresPlan): DocumentSql {
   return documentSql(keyText(field, plan))
 }
@@ -198,7 +198,7 @@ function namesSql(clause: TextClause, context: ConditionContext): string | null 
   return `ts_rank('{0, 0, 0.5, 1}', ${seenNamesSql(context.plan)}, ${query}, 1)`
 }
 
-/** Title and subtitle as far as the caller sees all that they are made of. */
+/** Title and subtitle, as far as the caller sees all columns in them. */
 function seenNamesSql({ fields, fieldVisibility }: PostgresPlan): string {
   if (fieldVisibility.whole) return 'd.names'
   const where = (weight: Weight): Node | null =>
@@ -216,7 +216,7 @@ function seenNamesSql({ fields, fieldVisibility }: PostgresPlan): string {
 
 const names = new WeakMap<FieldCatalogue, readonly { readonly id: number; readonly field: SearchField }[]>()
 
-/** The columns that titles and subtitles are made of, with their object types: the same for all searches. */
+/** The columns that make up titles and subtitles, with their object types: the same for all searches. */
 function namesIn(fields: FieldCatalogue): readonly { readonly id: number; readonly field: SearchField }[] {
   const known = names.get(fields)
   if (known) return known
@@ -283,7 +283,7 @@ function indexColumns(columns: readonly OrderColumn[]) {
 
 function directed({ key, nullable }: OrderColumn, sql: string): string {
   const direction = key.descending ? ' desc' : ''
-  // Ascending order has nulls last by itself; said again it would not fit an index.
+  // Ascending order has nulls last by default; written explicitly it would not match an index.
   return `${sql}${direction}${nullable && key.descending ? ' nulls last' : ''}`
 }
 

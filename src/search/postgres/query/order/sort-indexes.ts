@@ -12,7 +12,7 @@ import type { PostgresPlan } from '../access/postgres-plan.ts'
 import { isLong, sortKeySql } from './order.ts'
 import { headSql } from './sort-values.ts'
 
-/** Each costs time at every save. */
+/** The highest number of indexes. Each costs time at every save. */
 const mostIndexes = 24
 const job = 'search.sort-index'
 /** The cause of a failure (a full disk, a transaction that never ends) mostly still exists at the next attempt. */
@@ -27,9 +27,9 @@ export interface SortIndexesOptions {
   readonly jobs: Pick<Jobs, 'enqueue'>
 }
 
-/** Asks for indexes. */
+/** Requests the creation of indexes. */
 export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
-  /** Orders that this process has asked for. */
+  /** Orders that this process has requested. */
   const seen = new Set<string>()
   let asking: Promise<void> = Promise.resolve()
   /** Names of the existing indexes, as they were last read. */
@@ -47,7 +47,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
   }
 
   return {
-    /** Whether there is an index in the order of the plan, as it was known a few seconds ago. */
+    /** Whether there is an index in the order of the plan, as of a few seconds ago. */
     async has(plan: PostgresPlan): Promise<boolean> {
       const by = plan.sort[0]?.field.by
       if (by === 'id') return true
@@ -56,7 +56,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
       return order !== null && (await names()).has(order.name)
     },
 
-    /** Notes that a large result was sorted this way. Returns at once. */
+    /** Notes that a large result was sorted in this order. Returns at once. */
     wanted(plan: PostgresPlan): void {
       const order = indexOf(plan)
       if (!order || seen.has(order.name)) return
@@ -78,7 +78,7 @@ export function createSortIndexes({ db, log, jobs }: SortIndexesOptions) {
       made = null
     },
 
-    /** Resolves when all that was asked for is queued. */
+    /** Resolves when all requests are queued. */
     idle: (): Promise<void> => asking,
   }
 }
@@ -101,7 +101,7 @@ async function readIndexes(db: Queryable): Promise<readonly Existing[]> {
   return rows
 }
 
-/** Gives the job its code. */
+/** Registers the job. */
 export function registerSortIndexes({ db, log, jobs }: { db: Db; log: Logger; jobs: Pick<Jobs, 'register'> }): void {
   jobs.register<SortIndex>(job, (order, { signal }) => makeSortIndex({ db, log }, order, signal), 'standard')
 }
@@ -121,7 +121,7 @@ export interface SortIndex {
   readonly predicate: string
 }
 
-/** The index that the first sort key could use; null where there is one anyway or none could help. */
+/** The index that the first sort key could use; null if that order has a permanent index, or if none could help. */
 export function indexOf(plan: PostgresPlan): SortIndex | null {
   const key = plan.sort[0]
   if (!key || (key.field.by !== 'field' && key.field.by !== 'standard')) return null
@@ -157,7 +157,7 @@ async function build({ on, atLength }: Building, log: Logger, { name, columns, p
   const rows = await readIndexes(on)
   const existing = rows.find((row) => row.name === name)
   if (existing?.valid || rows.length >= mostIndexes) return
-  // Left behind by a process that was killed while it made it.
+  // Left behind by a process that was killed while it created it.
   if (existing) await atLength(`drop index concurrently ${name}`)
   const started = Date.now()
   try {

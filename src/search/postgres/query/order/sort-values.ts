@@ -1,8 +1,8 @@
 import type { SortKey } from '../../../plan/plan.ts'
 
-/** Bytes of a key that an index holds: how long one may be is limited there. */
+/** Bytes of a key that an index contains: indexes limit the length of a value. */
 const headBytes = 64
-/** Bytes of a key that a hit carries whole. */
+/** Bytes of a key that a hit contains completely. */
 const mostCarried = 250
 
 /** The beginning of a key. */
@@ -10,7 +10,7 @@ export function headSql(key: string): string {
   return `substring(${key} from 1 for ${headBytes})`
 }
 
-/** A key as hits carry it, in hexadecimal digits; of a long one the beginning, with a sign that there is more. */
+/** A key in the form for hits, in hexadecimal digits; a long one is cut, with a sign that there is more. */
 export function shownKeySql(key: string): string {
   return `case when length(${key}) > ${mostCarried} then encode(${headSql(key)}, 'hex') || '+' else encode(${key}, 'hex') end`
 }
@@ -28,17 +28,17 @@ export function carriedKeySql(
   return `coalesce((select ${key} from search_document d where d.id = ${add(id, 'bigint')} and ${headSql(key)} = ${head}), ${head})`
 }
 
-/** Texts go by their sort keys (`shownKeySql`), null last; moments by microseconds. */
+/** Texts are sorted by their keys (`shownKeySql`), null last; moments by microseconds. */
 export function isSortValue({ field: { by } }: SortKey, value: unknown): boolean {
   if (by === 'standard' || by === 'field' || by === 'parent') {
     return (
       value === null || (typeof value === 'string' && value.length <= longest && /^(?:[0-9a-f]{2})*\+?$/.test(value))
     )
   }
-  // Nobody shows the times of objects that are known by their title alone.
+  // Objects of which the caller knows only the title have no visible times.
   if ((by === 'created' || by === 'modified') && value === null) return true
   return by === 'score' ? Number.isFinite(value) : Number.isSafeInteger(value)
 }
 
-/** Digits that a hit carries. */
+/** The longest value of a hit, in digits. */
 const longest = 2 * mostCarried + 1

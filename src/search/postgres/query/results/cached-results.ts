@@ -26,7 +26,7 @@ export type Page = Part<readonly Hit[]>
 /** A search about to be run. */
 export interface Asked {
   readonly plan: PostgresPlan
-  /** Moment of the last batch of the index when it was asked, or later; in microseconds since 1970. */
+  /** Moment of the last batch of the index at the time of the request, or later; in microseconds since 1970. */
   readonly moment: () => Promise<number>
   /** The data that was looked up for its conditions, as a text. */
   readonly lookedUp: string
@@ -42,22 +42,22 @@ export interface Renewed {
   readonly page: Page | null
 }
 
-/** Results of fewer matches are found anew: that takes no longer. */
+/** Results with fewer matches are computed again: that takes no longer. */
 const fewest = 500
-/** Changed documents up to which a result is brought up to date: `base`, and one for so many matches. */
+/** The number of changed documents up to which a result is brought up to date: `base`, and one per this number of matches. */
 const changed = { base: 20, perMatches: 30, most: 1500 }
 
-/** The oldest ones are forgotten then. */
+/** The highest number of terms; the oldest ones are dropped beyond it. */
 const mostTerms = 5000
 const bytesOfTerm = 150
 const noTerms: ReadonlyMap<string, number> = new Map()
 const termsKey = (plan: SearchPlan): string => `terms ${countsKey(plan)}`
 
 export interface CachedResultsDeps {
-  /** Moment of the last batch of the index when a search was asked, or later. */
+  /** Moment of the last batch of the index at the time of a search, or later. */
   readonly momentOf: (plan: SearchPlan) => Promise<number>
   readonly countFacet: (column: FacetColumn, counted: CountedText) => Promise<FacetCounts>
-  /** Of all results together. */
+  /** Bytes of all results together. */
   readonly maxBytes: number
 }
 
@@ -69,7 +69,7 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
     cache.set(countsKey(plan), { ...counts, lookedUp, bytes: bytesOf(counts.value) })
   }
 
-  /** As one text, which takes a fifth of the memory, and nothing of V8 when it looks through all that is in use. */
+  /** Stored as one text, which takes a fifth of the memory, and which the garbage collector does not have to traverse. */
   function keepPage({ plan, lookedUp }: Pick<Asked, 'plan' | 'lookedUp'>, { value, asOf }: Page): void {
     if (plan.limit === 0 || isTimely(plan)) return
     const text = JSON.stringify(value)
@@ -114,7 +114,7 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
     keepCounts,
     keepPage,
 
-    /** The whole result, when the index has not changed since. */
+    /** The whole result, if the index has not changed since. */
     async current(plan: SearchPlan): Promise<SearchOutcome | null> {
       const counts = cache.get<Counts>(countsKey(plan))
       const page = counts && keptPage(plan)
@@ -123,7 +123,7 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       return counts.asOf >= now && page.asOf >= now ? { ...counts.value, hits: hitsOf(page) } : null
     },
 
-    /** Number and facets as they are now; and the page, unless something on it has changed. */
+    /** The current number and facets; and the page, unless something on it has changed. */
     async renewed(asked: Asked): Promise<Renewed | null> {
       const { plan, lookedUp } = asked
       const kept = cache.get<Counts>(countsKey(plan))
@@ -131,7 +131,7 @@ export function createCachedResults({ momentOf, countFacet, maxBytes }: CachedRe
       const page = keptPage(plan)
       const isGood = page?.lookedUp === lookedUp && page.asOf >= kept.asOf
       const known = isGood ? { value: hitsOf(page), asOf: page.asOf } : null
-      // As long as nothing is saved, which is known at once: people turn pages.
+      // While nothing is saved, the check is immediate: people turn pages.
       if (kept.asOf >= (await asked.moment())) return { counts: kept, page: known }
       const found = await broughtUp(asked, kept, known)
       if (!found) return null

@@ -26,7 +26,7 @@ export interface Difference {
 export interface Since {
   /** Moment of the last batch that the result has. */
   readonly asOf: number
-  /** Changed documents from which on all is found anew. */
+  /** Number of changed documents from which on everything is computed again. */
   readonly most: number
   readonly columns: readonly FacetColumn[]
   /** The last hit of a full page; null: any change may affect the page. */

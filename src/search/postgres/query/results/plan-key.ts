@@ -1,4 +1,4 @@
-/** Plans as short texts: equal searches have equal keys, however much they ask for. */
+/** Plans as short texts: equal searches have equal keys, however large they are. */
 import { hash } from 'node:crypto'
 import type { SearchPlan } from '../../../plan/plan.ts'
 
@@ -13,7 +13,7 @@ export const pageKey = remembered((plan) => {
   return keyOf(plan, { scope: digestOf(scope), score: digestOf(score), sort, after, offset, limit })
 })
 
-/** A search asks for its keys several times. */
+/** A search needs its keys several times. */
 function remembered(make: (plan: SearchPlan) => string): (plan: SearchPlan) => string {
   const known = new WeakMap<SearchPlan, string>()
   return (plan) => {
@@ -49,8 +49,8 @@ function digestOf(part: object): string {
 }
 
 /**
- * Columns, tables and steps between them by their ids: they know each other, so they cannot be written out. The rights of a caller by their digest:
- * they are long, and the same in all searches.
+ * Columns, tables and steps between them are written as ids, because they refer to each other in circles. The rights of a caller
+ * are written as their digest: they are long, and the same in all searches.
  */
 function plain(key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)

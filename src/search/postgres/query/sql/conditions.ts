@@ -1,8 +1,8 @@
-/** Conditions and how they are put together. */
+/** Conditions and their combination. */
 import { joined, type Sql } from './of-document.ts'
 import { allOf, anyOf, lexeme, type Node } from './tsquery.ts'
 
-/** An object matches when it has the lexemes and the SQL holds; null: nothing is asked. `never`: nothing matches. */
+/** An object matches when it has the lexemes and the SQL holds; null: no condition. `never`: nothing matches. */
 export type Condition =
   | { readonly never: true }
   | { readonly never: false; readonly node: Node | null; readonly sql: Sql | null }
@@ -12,7 +12,7 @@ export const always: Condition = { never: false, node: null, sql: null }
 export const ofNode = (node: Node): Condition => ({ never: false, node, sql: null })
 export const ofSql = (sql: Sql): Condition => ({ never: false, node: null, sql })
 
-/** All of them hold. */
+/** All conditions must hold. */
 export function conjunction(conditions: readonly Condition[]): Condition {
   const nodes: Node[] = []
   const parts: Sql[] = []
@@ -28,7 +28,7 @@ export function conjunction(conditions: readonly Condition[]): Condition {
   }
 }
 
-/** One of these lexemes is there. */
+/** At least one of these lexemes is present. */
 export function anyLexeme(texts: readonly string[]): Condition {
   return texts.length === 0 ? never : ofNode(anyOf(texts.map(lexeme)))
 }

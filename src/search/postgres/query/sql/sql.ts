@@ -11,7 +11,7 @@ export class Parameters {
     return `{{${this.#values.length - 1}}}${type === '' ? '' : `::${type}`}`
   }
 
-  /** Characters of all texts among them, at most `enough`. */
+  /** The total number of characters of all text parameters, at most `enough`. */
   length(enough: number): number {
     let length = 0
     for (const value of this.#values) {

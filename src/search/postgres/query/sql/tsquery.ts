@@ -1,4 +1,4 @@
-/** Conditions on lexemes, put together as a tree and written as a `tsquery`. */
+/** Conditions on lexemes, built as a tree and written as a `tsquery`. */
 import { badRequest } from '../../../../platform/errors.ts'
 import type { Expression, ObjectSet } from '../../../../rights/service.ts'
 
@@ -13,7 +13,7 @@ export type Node =
   | Member
   | Linked
 
-/** The object is in the list of one of these collections, which no lexeme says. */
+/** The object is in the list of one of these collections. No lexeme contains this. */
 export interface Member {
   readonly op: 'member'
   readonly collections: readonly number[]
@@ -35,7 +35,7 @@ export interface Linked {
   readonly candidates: Node
 }
 
-/** More operands would take seconds, and PostgreSQL's limit of 1 MB of text is not far. */
+/** More operands would take seconds, and would come close to PostgreSQL's limit of 1 MB of text. */
 const mostOperands = 20_000
 const mostBytes = 900_000
 
@@ -50,7 +50,7 @@ export function anyOf(nodes: readonly Node[]): Node {
   return nodes.length === 1 ? (nodes[0] as Node) : { op: 'or', of: nodes }
 }
 
-/** One of them, where all ask the same of the shared access set that once. */
+/** At least one of the nodes. If all have the same condition on the shared access set, it is written once. */
 export function anyOfShared(nodes: readonly Node[]): Node {
   const [first, ...others] = nodes.map(sharedIn)
   if (!first || others.some((each) => each?.query !== first.query)) return anyOf(nodes)
@@ -124,7 +124,7 @@ function write(node: Node, budget: { operands: number; bytes: number }): string 
   )
 }
 
-/** Long chains as a balanced tree: PostgreSQL walks through operands by recursion. */
+/** Writes long chains as a balanced tree, because PostgreSQL processes operands recursively. */
 function balanced(parts: readonly string[], operator: string): string {
   if (parts.length === 1) return parts[0] as string
   const half = parts.length >> 1

@@ -1,10 +1,10 @@
-/** All matches of a search in their order, stored where they are found: none of them comes to this process. */
+/** Stores all matches of a search in their order, inside the database: none of them is sent to this process. */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { HitCollection } from '../../../plan/plan.ts'
 import { orderBy, orderColumns } from '../order/order.ts'
 import type { Statement } from './statements.ts'
 
-/** The number of matches; null: there are more than are stored, and none is. */
+/** The number of matches; null: there are more than the limit, and none is stored. */
 export async function collectHits(
   db: Queryable,
   { context, parameters, where }: Statement,
@@ -16,7 +16,7 @@ export async function collectHits(
   const columns = order.map(({ sql }, index) => `${sql} as s${index}`)
   const length = parameters.add(partLength, 'int')
   const largest = parameters.add(most, 'int')
-  // They are counted before they are sorted, and looked at no further than it takes to see that there are too many.
+  // They are counted before they are sorted; the count stops when it exceeds the limit.
   const { rows } = await db.query<{ count: number }>(
     ...parameters.statement(`with m as materialized (
        select d.id, ${columns.join(', ')} from search_document d where ${where} limit ${largest}::bigint + 1

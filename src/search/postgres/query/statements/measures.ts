@@ -12,7 +12,7 @@ import type { Statement } from './statements.ts'
 
 type Of<K extends Measure['kind']> = Extract<Measure, { kind: K }>
 
-/** Years that one interval counts for, at most. */
+/** The highest number of years in which one interval counts. */
 const longestPeriod = 10_000
 
 export function runMeasure(db: Queryable, statement: Statement, measure: Measure): Promise<Measured> {
@@ -28,7 +28,7 @@ export function runMeasure(db: Queryable, statement: Statement, measure: Measure
   }
 }
 
-/** The matches that the caller sees the column of; null: there are none. */
+/** The matches for which the caller sees the column; null: there are none. */
 function matchesOf({ plan, where }: Statement, field: SearchField): string | null {
   const visibility = plan.fieldVisibility.column(field)
   if (where === null || visibility === 'never') return null
@@ -37,7 +37,7 @@ function matchesOf({ plan, where }: Statement, field: SearchField): string | nul
   return `search_document d where ${where} and ${type}${seen ? ` and ${accessSql(seen, 'd')}` : ''}`
 }
 
-/** An end that is open is where the other one is. */
+/** An open end counts as equal to the other end. */
 async function periods(db: Queryable, statement: Statement, { field, unit }: Of<'periods'>): Promise<Measured> {
   const { plan, parameters } = statement
   const matches = matchesOf(statement, field)
@@ -57,7 +57,7 @@ async function periods(db: Queryable, statement: Statement, { field, unit }: Of<
   return { kind: 'counts', counts: rows }
 }
 
-/** Of columns of one nested table the values of a row belong together, of others all of the object. */
+/** For columns of the same nested table, values are combined within a row; otherwise within the object. */
 async function stats(db: Queryable, statement: Statement, { field, value }: Of<'stats'>): Promise<Measured> {
   const { plan, parameters } = statement
   const matches = matchesOf(statement, field)
@@ -72,7 +72,7 @@ async function stats(db: Queryable, statement: Statement, { field, value }: Of<'
   const shared = sharedPath(field, value)
   const rows = shared.map((key) => `${JSON.stringify(key)}[*]`)
   const place = parameters.add(['$', ...rows].join('.'), 'jsonpath')
-  // PostgreSQL takes each path for a thousand values, so none is asked for where there is one value.
+  // PostgreSQL expects a thousand values for each path, so none is used where there is one value.
   const source = shared.length === 0 ? '' : `cross join lateral jsonb_path_query(v.content, ${place}) r(content)`
   const row = shared.length === 0 ? 'v.content' : 'r.content'
   const terms = valuesSql(field, row, shared.length, 't', parameters)
@@ -166,7 +166,7 @@ function hashCell(length: number): readonly [string, string] {
   return [gridSql('(lon + 180) / 360', 2 ** columns), gridSql('(lat + 90) / 180', 2 ** rows)]
 }
 
-/** Web Mercator: rows count from the north, and end where the map is a square. */
+/** Web Mercator: rows are counted from the north, and end where the map is a square. */
 function tileCell(zoom: number): readonly [string, string] {
   const sine = 'sin(radians(least(85.0511287798, greatest(-85.0511287798, lat))))'
   return [
@@ -175,7 +175,7 @@ function tileCell(zoom: number): readonly [string, string] {
   ]
 }
 
-/** Each rectangle of the matches: `id`, the bytes `k`, and which of them (`i`). */
+/** Each rectangle of the matches: `id`, the bytes `k`, and its index `i`. */
 function rectanglesOf(statement: Statement, field: SearchField): string | null {
   const matches = matchesOf(statement, field)
   const key = rectanglesSql(field, 'd', statement.plan)
@@ -183,7 +183,7 @@ function rectanglesOf(statement: Statement, field: SearchField): string | null {
   return `(select d.id, ${key} as k from ${matches} and ${key} is not null) m cross join lateral generate_series(0, length(k) / 16 - 1) i`
 }
 
-/** Of all that crosses the date line the narrower bounds count. */
+/** If rectangles cross the date line, the narrower of the two possible bounds counts. */
 async function bounds(db: Queryable, statement: Statement, { field }: Of<'bounds'>): Promise<Measured> {
   const source = rectanglesOf(statement, field)
   if (source === null) return { kind: 'bounds', bounds: null, count: 0 }

@@ -4,7 +4,7 @@ import type { SearchField } from '../../../plan/fields.ts'
 import type { SearchPlan } from '../../../plan/plan.ts'
 import { accessSql, visibilityNode } from '../access/visibility.ts'
 
-/** By field, the objects that it is seen of: one statement for all fields, which share few visibilities. */
+/** By field, the objects for which the caller sees it: one statement for all fields, which share few visibilities. */
 export async function readShown(
   db: Queryable,
   { fieldVisibility }: Pick<SearchPlan, 'fieldVisibility'>,

@@ -16,16 +16,16 @@ import type { Sql } from '../sql/of-document.ts'
 import { microseconds, Parameters } from '../sql/sql.ts'
 import type { Expansions } from '../words/text.ts'
 
-/** One statement on its way; each has parameters of its own. */
+/** One statement while it is built; each has its own parameters. */
 export interface Statement {
   readonly plan: PostgresPlan
   readonly context: ConditionContext
   readonly parameters: Parameters
   /** Condition on search_document under the alias `d`; null: nothing can match. */
   readonly where: Sql | null
-  /** The condition asks for lexemes, so that an index finds the matches. */
+  /** Whether the condition contains lexemes, so that an index finds the matches. */
   readonly lexical: boolean
-  /** The same in several conditions: PostgreSQL expects far more matches of alternatives than there are. */
+  /** Whether alternatives are split into several conditions: then PostgreSQL expects far more matches than there are. */
   readonly scattered: boolean
 }
 
@@ -41,7 +41,7 @@ export function startStatement(
   const parameters = new Parameters()
   const context = { plan, expansions, linked, parameters, ...form }
   let written: ReturnType<typeof withAsked> | null = null
-  // Not all that is asked of a search needs its condition.
+  // Not every statement of a search needs its condition.
   const condition = () => {
     written ??= withAsked(scopeSql(plan.scope, 'd', context))
     return written
@@ -158,7 +158,7 @@ export async function estimate(db: Queryable, { parameters, where }: Statement):
   return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
 }
 
-/** `grouping` takes no more columns than an integer has bits. */
+/** `grouping` accepts no more columns than an integer has bits. */
 const mostGroupings = 30
 
 /** Number and facets of a large result, without keeping the matches. */
@@ -183,7 +183,7 @@ export async function runCounts(
   }
   const names = columns.map((_, index) => `f${index}`)
   const everything = 2 ** names.length - 1
-  // One walk for all facets; `which` has a 0 for the column that was grouped by, the first column being the highest bit.
+  // One walk for all facets; in `which` the bit of the column that was grouped by is 0, the first column being the highest bit.
   const { rows } = await db.query<CountRow>(
     ...parameters.statement(`select ${asOf} as "asOf", which, array_to_string(array_agg(value), ',') as values,
        array_to_string(array_agg(count), ',') as counts, sum(count)::bigint as total
@@ -214,7 +214,7 @@ interface CountRow {
   total: number
 }
 
-/** The page of a large result by itself: PostgreSQL may walk along an index in the order of the page. */
+/** The page of a large result, as a statement of its own: PostgreSQL may walk along an index in the order of the page. */
 export function runPage(db: Queryable, statement: Statement): Promise<Paged> {
   const order = orderColumns(statement.context)
   return runParts(
@@ -247,7 +247,7 @@ export async function readHits(
 const selectSql = (order: readonly OrderColumn[]): string =>
   `select d.id${order.map(({ sql }, index) => `, ${sql} as s${index}`).join('')}`
 
-/** `part`: a stretch of the order, given the conditions, where it begins, and how many of it are asked for. */
+/** `part`: a section of the order, given the conditions, its beginning, and the number of rows. */
 async function runParts(
   db: Queryable,
   { plan, parameters, where }: Statement,

@@ -1,4 +1,4 @@
-/** One search for many terms: its condition is compiled once, with a placeholder that each term takes the place of. */
+/** One search for many terms: its condition is compiled once, with a placeholder that each term replaces. */
 import type { Queryable } from '../../../../platform/postgres/db.ts'
 import type { Clause, SearchPlan } from '../../../plan/plan.ts'
 import type { FoundTerms, TermQuery, TermSource } from '../../../plan/terms.ts'
@@ -8,7 +8,7 @@ import type { LinkedObjects } from '../linked/linked.ts'
 import { Parameters } from '../sql/sql.ts'
 import type { Expansions } from '../words/text.ts'
 
-/** No word and no token is longer (document/analyze.ts). */
+/** The length of the longest word or token (document/analyze.ts). */
 const longestTerm = 200
 
 /** Parameters of conditions on a term: the column of `c` replaces the placeholder. */
@@ -107,7 +107,7 @@ function sourceSql(source: TermSource, parameters: Parameters): string {
     case 'like': {
       const pattern = `term like ${parameters.add(match.pattern, 'text')}`
       const rest = match.without === null ? '' : `and not starts_with(term, ${parameters.add(match.without, 'text')})`
-      // Written out: the index of trigrams is one of words alone.
+      // Not a parameter: the index of trigrams covers only words.
       const field = fields.length === 1 && fields[0] === 0 ? 'field = 0' : `field = any(${ids})`
       return `(select term from search_term where ${field} and ${pattern} ${rest} order by char_length(term), term)`
     }
@@ -126,7 +126,7 @@ export function knownAmong(known: ReadonlyMap<string, number>, source: TermSourc
   return Object.fromEntries([...known].filter(([term]) => fits(term)).slice(-mostKnown))
 }
 
-/** The plan with a term in the place of the placeholder. */
+/** The plan with a term instead of the placeholder. */
 export function withTerm(plan: SearchPlan, placeholder: string, term: string): SearchPlan {
   const replaced = (clause: Clause): Clause => {
     if (clause.is === 'and' || clause.is === 'or') return { is: clause.is, of: clause.of.map(replaced) }

@@ -12,7 +12,7 @@ import { accessSql, whereSeen } from '../access/visibility.ts'
 import { allOf, anyOf, isPlain, lexeme, type Node, tsquery } from '../sql/tsquery.ts'
 import { asksTitles, ownSources, type SourceContext } from './sources.ts'
 
-/** Stands for the word: of private use, so that no word has it. */
+/** Placeholder of the word: a private-use character, which no word contains. */
 const placeholder = '\uf8ff'
 
 /** Texts of some object types. */
@@ -41,7 +41,7 @@ export class Places {
     return number
   }
 
-  /** Which of them a document fulfils, by the number. */
+  /** SQL: whether a document fulfils the condition with this number. */
   sql(number: string): string {
     if (this.#known.size === 0) return 'false'
     const cases = [...this.#known].map(([sql, each]) => `when ${each} then ${sql}`)
@@ -116,7 +116,7 @@ function waysOf(node: Node): Way[] {
   return [{ lexemes: [], besides: [node] }]
 }
 
-/** Whether it asks for the word; else it only says who may see something. */
+/** Whether the node contains the word; otherwise it is only a condition of access. */
 function isOfWords(node: Node): boolean {
   if (!('op' in node)) return node.lexeme.includes(placeholder)
   if (node.op === 'member' || node.op === 'linked') return false
@@ -133,8 +133,9 @@ const noneLinked: SourceContext['linked'] = {
 }
 
 /**
- * `lateral` join of a term with one document `d` that shows it, is `readable` and `present` (null: whether in the trash or not); `known` has the columns of a `KnownWord`. The index is
- * asked for the word alone: with all places it takes ten times as long, more while entries wait to be sorted in.
+ * `lateral` join of a term with one document `d` that shows it, is `readable` and `present` (null: regardless of the trash);
+ * `known` has the columns of a `KnownWord`. The index is searched for the word alone: with all places it takes ten times as long,
+ * and longer while entries wait to be sorted in.
  */
 export function knownWordSql(
   term: string,

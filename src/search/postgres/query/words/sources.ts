@@ -21,7 +21,7 @@ import type { LinkedObjects } from '../linked/linked.ts'
 import { allOf, anyOf, lexeme, type Node } from '../sql/tsquery.ts'
 
 export interface SourceContext {
-  /** Object types that are searched. */
+  /** The searched object types. */
   readonly types: readonly TypeFields[]
   readonly languages: readonly string[]
   readonly fieldVisibility: FieldVisibility
@@ -42,7 +42,7 @@ export function sourcesOf(target: TextTarget, context: SourceContext): Source[] 
   return target.languages === null ? fulltextSources(context) : fulltextColumns(target, context)
 }
 
-/** A column, for localized texts in each language by itself, as far as the caller sees it. */
+/** A column, as far as the caller sees it; for localized texts, one source for each language. */
 function columnSources(field: SearchField, languages: readonly string[] | null, context: SourceContext): Source[] {
   const visibility = context.fieldVisibility.column(field)
   if (visibility === 'never') return []
@@ -89,8 +89,8 @@ export function linkNode(
 export const wholeFulltext: Source = (asked) => either([asked(fulltextWord), asked(linkedWord)])
 
 /**
- * `_fulltext` of all searched object types. The words of all its columns together say too much where some of these are
- * hidden; then the groups of columns that the same masks show are asked, and titles link by link.
+ * `_fulltext` of all searched object types. If some columns are hidden, the words of all columns together would disclose too much.
+ * Then the groups of columns that the same masks show are searched, and titles link by link.
  */
 function fulltextSources(context: SourceContext): Source[] {
   return context.fieldVisibility.whole ? [wholeFulltext] : [...ownFulltext(context), ...linkedFulltext(context)]
@@ -146,7 +146,7 @@ function fromNode(types: readonly TypeFields[]): Node {
   const names = types.map(({ fulltext }) => fulltext.name).join()
   const last = lastFrom.get(first)
   if (last?.names === names) return last.node
-  // The index would have to look at a list of documents for each type.
+  // Otherwise the index would have to read a list of documents for each type.
   const node: Node = { op: 'shared', of: anyOf(types.map(({ fulltext }) => lexeme(fulltextFrom(fulltext.name)))) }
   lastFrom.set(first, { names, node })
   return node
@@ -175,7 +175,7 @@ export function fulltextColumns(target: TextTarget, context: SourceContext): Sou
 const fulltextFields = ({ types }: SourceContext): SearchField[] =>
   types.flatMap((type) => type.all).filter((field) => field.fulltext)
 
-/** The same without titles of linked objects, which are words of these. */
+/** The same without titles of linked objects, whose words belong to those objects. */
 export function ownSources({ field, languages }: TextTarget, context: SourceContext): Source[] {
   if (!field && languages === null) return ownFulltext(context)
   return (field ? [field] : fulltextFields(context))

@@ -29,7 +29,7 @@ export interface TextContext extends SourceContext {
   readonly expansions: Expansions
 }
 
-/** A search asks for the node of a clause several times, in the same way: to count, to sort, for columns. */
+/** The last node of each clause: a search needs it several times (to count, to sort, for columns). */
 const last = new WeakMap<TextClause, { readonly context: TextContext; readonly node: Node | null }>()
 
 /** null: nothing can match. */
@@ -53,7 +53,7 @@ function isSame(one: TextContext, other: TextContext): boolean {
   )
 }
 
-/** Every word in one of the targets; as a phrase, all of them side by side in one. */
+/** Every word in one of the targets; for a phrase, all of them adjacent in one target. */
 function wordNodes(clause: TextClause, context: TextContext): Node[] {
   const adjacent = clause.phrase || clause.mode === 'token'
   const units = clause.mode === 'wildcard' ? usable(patterns(clause.text, 'words')) : words(clause.text)
@@ -67,7 +67,7 @@ function wordNodes(clause: TextClause, context: TextContext): Node[] {
   const sources = clause.targets.flatMap((target) => sourcesOf(target, context))
   if (clause.synonyms) return synonymNodes(clause, clause.synonyms, sources, context)
   const perWord = asked.map((word) => sources.map((source) => source(word)).filter((node) => node !== null))
-  // A word that is found nowhere keeps everything from matching.
+  // If a word occurs in no target, nothing can match.
   if (perWord.some((nodes) => nodes.length === 0)) return []
   return [allOf(perWord.map(anyOfShared))]
 }
@@ -100,7 +100,7 @@ function synonymNodes(
   return all.some((ways) => ways.length === 0) ? [] : [allOf(all.map(anyOfShared))]
 }
 
-/** Positions are kept per column, so a phrase in `_fulltext` is one in any of its columns. */
+/** Positions are stored per column, so a phrase in `_fulltext` must be within one of its columns. */
 function phraseNodes(target: TextTarget, words: readonly Asked[], context: TextContext): Node[] {
   const phrase: Asked = (write) => {
     const nodes = words.map((word) => word(write))
@@ -110,7 +110,7 @@ function phraseNodes(target: TextTarget, words: readonly Asked[], context: TextC
   const phrases = sources.map((source) => source(phrase)).filter((node) => node !== null)
   if (phrases.length === 0) return []
   if (target.field || !context.fieldVisibility.whole) return [anyOf(phrases)]
-  // Fewer documents are looked at when all words must be there at all.
+  // The condition that all words are present reduces the number of documents to be examined.
   const present = words.map((word) => wholeFulltext(word))
   return present.every((node) => node !== null) ? [allOf([...present, anyOf(phrases)])] : []
 }
@@ -168,12 +168,12 @@ export function piecesNode(pieces: readonly Piece[], write: Writer): Node {
   )
 }
 
-/** Wildcards alone say nothing. */
+/** Patterns that consist only of wildcards are ignored. */
 function usable(found: readonly Pattern[]): readonly Pattern[] {
   return found.filter((pattern) => pattern.parts.some((part) => 'literal' in part))
 }
 
-/** One word or pattern; null when nothing in the dictionary fits the pattern. */
+/** One word or pattern; null when no term of the dictionary matches the pattern. */
 function unitNode(unit: string | Pattern, dictionary: number, write: Writer, context: TextContext): Node | null {
   if (typeof unit === 'string') return lexeme(write(unit))
   const [first, second] = unit.parts

@@ -18,13 +18,13 @@ const noExpansions: Expansions = { terms: () => [], found: () => '' }
 interface Wanted {
   readonly dictionary: number
   readonly like: string
-  /** The texts in which it is looked for. */
+  /** The texts in which the pattern is searched. */
   readonly places: WordTarget[]
 }
 
 type PlanToExpand = SearchPlan & Pick<PostgresPlan, 'accessSets'>
 
-/** `lexical`: where lexemes are asked for. */
+/** `lexical`: for statements with conditions on lexemes. */
 interface Databases {
   readonly db: Queryable
   readonly lexical: Queryable
@@ -65,7 +65,7 @@ interface TermRow {
   term: string
 }
 
-/** Words are found by their trigrams, which the index has of these alone. */
+/** Only words can be found by trigrams, which the index does not have for tokens. */
 async function lookUp(
   { db, lexical }: Databases,
   plan: PlanToExpand,
@@ -153,7 +153,7 @@ function needsDictionary({ parts }: Pattern): boolean {
 
 const keyOf = (dictionary: number, like: string): string => `${dictionary} ${like}`
 
-/** The pattern as `like` reads it. */
+/** The pattern in the form for `like`. */
 function likeOf({ parts }: Pattern): string {
   return parts
     .map((part) => {

@@ -25,7 +25,6 @@ export interface Caller {
 /**
  * A grant in the form for evaluation, the same for all callers; `ownerOnly`, `contactOnly`: applies only if the caller is the owner
  * of the object, or the contact of its pool.
- * object, or the contact of its pool.
  */
 export interface Entry {
   readonly rights: Readonly<Record<string, RightItem>>

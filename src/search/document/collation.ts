@@ -1,8 +1,7 @@
 /**
- * Binary sort keys: bytes whose order is the order that ICU gives the texts, so that sorting a large result compares
- * bytes and an index can hold the order. Neither PostgreSQL nor JavaScript hands out ICU's own keys; but
- * `Intl.Collator` can be asked for the order of single characters, and from that the keys are built: first what
- * letters are there (accents and case aside), then the accents, then the case.
+ * Binary sort keys: bytes whose order is ICU's order of the texts, so that sorting a large result compares bytes and an index can
+ * hold the order. Neither PostgreSQL nor JavaScript provides ICU's own keys. But `Intl.Collator` can be asked for the order of
+ * single characters, and the keys are built from that: first the letters without accents and case, then the accents, then the case.
  *
  * A key is `primary 00 accents 00 case`; empty levels at the end are left out. Its length depends on the text. A caller that needs
  * bounded keys (such as an index) takes the first bytes, and the rest where these are equal.

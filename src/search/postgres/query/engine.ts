@@ -1,5 +1,4 @@
 /**
- * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and
  * The engine that searches in PostgreSQL. Most searches are one statement that walks through the matches once and returns their
  * number, the page and the facets. If a large result is estimated, number and facets are counted by a statement of their own, and
  * the page comes from an index in the order of the page, where there is one. Cached results are brought up to date

@@ -15,7 +15,7 @@ export function holdsCustomData(table: Table, types: CustomTypes): boolean {
   return own || table.nested.some((nested) => holdsCustomData(nested, types))
 }
 
-/** The content with each value as `map` gives it back; the same one where nothing is another. */
+/** The content with each value replaced by the result of `map`. Returns the same content when no value has changed. */
 export function mapCustomData<C extends Content>(
   table: Table,
   content: C,
@@ -45,7 +45,7 @@ export function uuidOf({ _uuid: uuid }: CustomData): string | null {
   return typeof uuid === 'string' && uuid !== '' && uuid.length <= longestUuid ? uuid : null
 }
 
-/** The value with an identifier: one that has none gets the one that all have that say the same. */
+/** The value with a uuid. A value without one gets a uuid that depends on its data alone, so equal values get the same uuid. */
 export function identified(data: CustomData): CustomData {
   if (uuidOf(data) !== null) return data
   const { _uuid: _unusable, ...rest } = data

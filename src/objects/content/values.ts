@@ -15,7 +15,7 @@ const maxDepth = 60
  */
 export function storedValue(column: Column, value: unknown, place: string): unknown {
   if (value === null || value === undefined) return undefined
-  // Doubles are what all other types are made of.
+  // Numbers of all other types are doubles.
   const given = column.type === 'custom' ? value : asDoubles(value)
   return converters[column.type](given, { column, place })
 }
@@ -179,8 +179,8 @@ function assertCoordinates(value: unknown, depth: number, context: Context): voi
 }
 
 /**
- * References to stored files: `[{"_id": 5, "preferred": true, "name": "front"}]`, or by `lookup:_id`; at most one is
- * preferred, else the first one is. What a file itself says may stand there, too: it comes back as it was answered.
+ * References to stored files: `[{"_id": 5, "preferred": true, "name": "front"}]`, or by `lookup:_id`; at most one is preferred,
+ * else the first one is. Other members of a file are allowed and ignored, so a client can send back a file as it was answered.
  */
 function files(value: unknown, context: Context): FileEntry[] | undefined {
   if (!Array.isArray(value)) return fail(context, value, 'a list of files')
@@ -252,7 +252,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
-/** A value as it may stand in an error: short, printable, never a whole payload. */
+/** A value for an error message: short, printable, never a whole payload. */
 export function printable(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   const clean = text.toWellFormed().replaceAll('\0', '\\0')

@@ -1,4 +1,4 @@
-/** `_maskfilters` of an object type: a mask that has one is only used for objects whose tags fit. */
+/** `_maskfilters` of an object type: a mask with a filter is only used for objects whose tags match it. */
 import type { Mask } from '../../datamodel/model.ts'
 import { type TagFilter, tagsFit } from '../../rights/service.ts'
 

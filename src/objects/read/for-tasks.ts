@@ -7,7 +7,7 @@ import { type MaskDeps, masksByPreference, standardMask } from '../masks/prefere
 import { loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 
-/** What a task has to know of an object to change it. */
+/** The properties of an object that a task needs to change it. */
 export interface TaskObject {
   readonly systemObjectId: number
   readonly id: number
@@ -27,7 +27,7 @@ export interface TaskObjectDeps {
   readonly masks: MaskDeps
 }
 
-/** Reads objects that a user has found, in the order of the ids; those that are gone meanwhile are left out. */
+/** Reads objects that a user has found, in the order of the ids; objects deleted in the meantime are left out. */
 export function objectsForTasks({ db, datamodel, rights, masks: deps }: TaskObjectDeps) {
   return async (actor: Actor, systemObjectIds: readonly number[]): Promise<TaskObject[]> => {
     const caller = await rights.forActor(actor)

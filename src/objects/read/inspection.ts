@@ -2,11 +2,11 @@ import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { standardText } from '../standard/compute.ts'
 import type { Content, Standard } from '../stored/content.ts'
 
-/** How far the index is with an object. */
+/** The state of an object in the index. */
 export type IndexState = 'indexed' | 'waiting' | 'failed'
 export const indexStates: readonly IndexState[] = ['indexed', 'waiting', 'failed']
 
-/** What administrators look for objects by; null restricts nothing. */
+/** The criteria by which administrators look for objects; null: no restriction. */
 export interface InspectedFilter {
   readonly ids: readonly number[] | null
   readonly objecttype: number | null
@@ -43,7 +43,7 @@ const titled = ({ standard, ...row }: Row, languages: readonly string[]): Inspec
 const rowColumns = `o.system_object_id as id, o.objecttype, o.version, o.pool_id as "poolId", o.owner_user as "ownerUser",
   o.modified_at as "modifiedAt", o.deleted_at as "deletedAt", o.standard, ${indexStateSql} as index`
 
-/** Objects by their ids; one more than `limit` where there are more. Those in the trash are among them. */
+/** Objects by their ids; one more than `limit` where there are more. Objects in the trash are included. */
 export async function inspectObjects(
   from: Queryable,
   filter: InspectedFilter,
@@ -80,7 +80,7 @@ export interface InspectedType {
   readonly failed: number
 }
 
-/** How many objects there are of each type, and how far the index is with them. */
+/** The number of objects of each type, and their state in the index. */
 export async function inspectTypes(from: Queryable): Promise<InspectedType[]> {
   const { rows } = await from.query<InspectedType>(
     `with waiting as (
@@ -124,7 +124,7 @@ export interface InspectedVersion {
 
 export interface InspectedRecord {
   readonly head: InspectedHead
-  /** Those before the latest one as well, newest first. */
+  /** The latest version and all earlier ones, newest first. */
   readonly versions: readonly InspectedVersion[]
   readonly content: Content
   /** Objects that link to it, by the column. */
@@ -198,7 +198,7 @@ export interface InspectedPool {
   readonly deleted: number
 }
 
-/** How many objects the pools have; one without any is left out. */
+/** The number of objects in each pool; pools without objects are left out. */
 export async function inspectPools(from: Queryable, ids: readonly number[]): Promise<InspectedPool[]> {
   const { rows } = await from.query<InspectedPool>(
     `select pool_id as "poolId", count(*) filter (where deleted_at is null)::int8 as live, count(deleted_at)::int8 as deleted

@@ -1,7 +1,7 @@
 import { type Format, type FormatName, formats, type MergeMode } from '../render/formats.ts'
 import { defaultOptions, type RenderDeps, type RenderOptions } from '../render/render.ts'
 
-/** What one object and a list can be asked for alike. */
+/** The options that requests for one object and for a list have in common. */
 export interface ShownAs {
   readonly format: FormatName
   /** Days that addresses of files hold; undefined: as usual. */
@@ -12,7 +12,7 @@ export interface ShownAs {
   readonly latestLinked?: boolean
   readonly mergeLinkedObjects?: MergeMode | undefined
   readonly mergeMaxDepth?: number | undefined
-  /** In what this answer differs from its format. */
+  /** The differences between this answer and its format. */
   readonly differing?: Partial<Pick<Format, 'inherited' | 'linked'>>
 }
 

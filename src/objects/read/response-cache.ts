@@ -6,12 +6,15 @@ import type { Head } from '../stored/rows.ts'
 
 /** Bytes of the longest answer that is kept. */
 const longest = 200_000
-/** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
+/**
+ * Usual maximum size of an object from which an answer was made. It is counted, since the cache may be the only one that still
+ * holds it.
+ */
 const sourceBytes = 600
 
 /**
- * What an answer was made from: the world that it was rendered in, and objects, each of which is replaced, never changed. As
- * long as all of it is the same, so is the answer.
+ * The sources of an answer: the world in which it was rendered, and objects, each of which is replaced, never changed. As long as
+ * all of these are the same, so is the answer.
  */
 export interface Sources {
   readonly world: World
@@ -68,12 +71,12 @@ function areEqual(some: readonly unknown[], others: readonly unknown[]): boolean
   return true
 }
 
-/** Whether what a caller may do with the object depends on the time of day. */
+/** Whether the rights of a caller on the object depend on the current time. */
 export function hasDatedGrants({ guard }: Pick<Head, 'guard'>): boolean {
   return guard.acl?.some(({ from, to }) => from !== undefined || to !== undefined) ?? false
 }
 
-/** Tells whether anything was asked of the database: such an answer has sources that nobody sees. */
+/** Records whether the database was asked at all: such an answer has sources that the cache cannot check. */
 export class Watched implements Queryable {
   asked = false
   readonly #q: Queryable

@@ -14,7 +14,10 @@ const maxPaths = 100
 /** Ancestors on one path at most. */
 const maxLevel = 100
 
-/** Fills in what is asked once for the whole response: hierarchy, history, people, grants, other capabilities. */
+/**
+ * Fills in the members that are loaded once for the whole response: hierarchy, history, people, grants, members from other
+ * capabilities.
+ */
 export async function finish(run: Run): Promise<void> {
   await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
   // The history names people, and standards files, so they come last.
@@ -69,7 +72,7 @@ const historyBytes = 250
 
 const operations: Readonly<Record<Operation, string>> = { i: 'INSERT', u: 'UPDATE', d: 'DELETE', r: 'UNDELETE' }
 
-/** `_changelog`: the versions up to the one that is shown, newest first. */
+/** `_changelog`: the versions up to the shown one, newest first. */
 async function fillHistory(run: Run): Promise<void> {
   if (run.history.length === 0) return
   const ids = new Set(run.history.map(({ object }) => object.systemObjectId))
@@ -109,7 +112,7 @@ async function fillDetails(run: Run): Promise<void> {
   }
 }
 
-/** What an old version is called comes from its own content; what it links to is called as it is today. */
+/** The title of an old version comes from its own content; the titles of linked objects in it are today's titles. */
 async function fillOldStandards(run: Run): Promise<void> {
   if (run.oldStandards.length === 0) return
   const missing = new Set<number>()

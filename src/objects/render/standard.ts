@@ -3,7 +3,7 @@ import { inLanguages, type Wire } from '../masks/reader.ts'
 import { numberName } from '../standard/compute.ts'
 import type { Standard } from '../stored/content.ts'
 
-/** How `_standard` is answered. */
+/** The form in which `_standard` is answered. */
 export interface StandardView {
   /** With html, files and geometries. */
   readonly extended: boolean

@@ -34,7 +34,7 @@ export interface Tags {
   snapshot(): TagSnapshot
   /** Tags usable for an object type in a pool; null when no settings narrow them. */
   available(objecttypeId: number, poolId: number | null): ReadonlyMap<number, EffectiveTag> | null
-  /** Those of the tags that exist; they cannot be deleted until the transaction ends. */
+  /** The tags that exist, out of the given ones; they cannot be deleted until the transaction ends. */
   lockForUse(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
 }
 
@@ -54,10 +54,10 @@ export type RunTransitions = TransitionService['runOnItems']
 /** Actions of transitions that ask somebody before the write. */
 export type TransitionAsks = Pick<TransitionService, 'asks' | 'asksFor'>
 
-/** Sends what a rejecting transition wants sent; after the rollback, with the error that ended the save. */
+/** Sends the messages of a transition that rejects the save; after the rollback, with the error that ended the save. */
 export type AfterRefusal = (error: unknown) => Promise<void>
 
-/** What rights on an object ask of a file that is put into it. */
+/** The properties of a file that rights on an object depend on. */
 export interface LinkableFile {
   readonly class: string
   readonly extension: string
@@ -67,7 +67,7 @@ export interface LinkableFile {
 export interface Files {
   /** Days that addresses of files hold; undefined: as usual. @throws {AppError} when that is longer than allowed. */
   expiry(days: number | undefined): number | undefined
-  /** Of the files those that exist and that the caller may give to an object; they stay until the transaction ends. */
+  /** The files that exist and that the caller may add to an object, out of the given ones; they stay until the transaction ends. */
   linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, LinkableFile>>
   byReference(from: Queryable, references: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Objects with files have another content, pool or place: renditions may have to bear something else. */
@@ -80,7 +80,7 @@ export interface ReviewedChange {
   readonly after: Guarded
 }
 
-/** A collection, and those of the changes, by index, that it is about. */
+/** A collection whose grants would share too much, and the changes, by index, that cause this. */
 export interface TooWideShare {
   readonly collectionId: number
   readonly changes: readonly number[]
@@ -126,12 +126,12 @@ export interface ObjectDeps {
   readonly runTransitions: RunTransitions
   readonly transitionAsks: TransitionAsks
   readonly afterRefusal: AfterRefusal
-  /** Who is asked before a change is written. */
+  /** The callbacks that run before a change is written. */
   readonly callbacks: Callbacks
   readonly events: EventLog
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Where large saves take their turn. */
+  /** Limits the number of large saves that run at the same time. */
   readonly heavyRequests: RequestLimiter
   /** Tells the indexer that there is work. */
   readonly wakeIndex: () => void
@@ -142,9 +142,9 @@ export interface ObjectDeps {
 
 /** One save or delete on its way through its phases. */
 export interface SaveContext {
-  /** Resolves when PostgreSQL has made sure that `model` is the current one; nothing is written before. */
+  /** Resolves when PostgreSQL has confirmed that `model` is the current one; nothing is written before. */
   readonly current: Promise<void>
-  /** False in the pass before callbacks, which finds, decides and merges like the other one and holds nothing. */
+  /** False in the pass before callbacks, which finds, decides and merges like the second pass, but locks nothing. */
   readonly locks: boolean
   readonly deps: ObjectDeps
   readonly tx: Tx
@@ -152,7 +152,9 @@ export interface SaveContext {
   readonly actor: Actor
   readonly rights: CallerRights
   readonly at: Date
-  /** Objects that are linked to, as far as they were looked up after `at`; those of the request stay until the end. */
+  /**
+   * Targets of links, as far as they were looked up after `at`; those in the request cannot be deleted until the transaction ends.
+   */
   readonly targets: Map<number, ExistingObject>
   /** Ten thousand objects keep each phase busy for long enough that others notice. */
   readonly yielder: Yielder

@@ -6,8 +6,8 @@ import type { SaveContext } from './context.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'
 
 /**
- * What a caller may know of. An object that it may not read is answered like one that does not exist, wherever a request
- * names it: the rest of a save relies on these functions for that.
+ * Rules about which objects a caller may learn of. An object that the caller may not read is answered like one that does not exist,
+ * wherever a request names it: the rest of a save relies on these functions for that.
  */
 
 type Loose = Omit<Guarded, 'acl'> & { acl: unknown }
@@ -18,8 +18,8 @@ export function guarded(object: Loose): Guarded {
 }
 
 /**
- * Whether the object is there for the caller: it may read it, or do with it what `right` says. The trash is there for
- * those who may delete.
+ * Whether the object exists for the caller: it may read it, or has the right `right` on it. Objects in the trash exist for callers
+ * that may delete them.
  */
 export function exists(
   rights: CallerRights,
@@ -64,10 +64,13 @@ interface MaskContext {
   readonly rights: CallerRights
 }
 
-/** How much of an object the caller may be shown in a mask: what the mask has, its title, or nothing but its ids. */
+/** How much of an object the caller may see in a mask: the fields of the mask, the title, or only the ids. */
 export type Showable = 'whole' | 'short' | 'nothing'
 
-/** What the answer to a save may show: what the caller could read before it or can read now. New objects it has sent itself. */
+/**
+ * How much of an object the answer to a save may show: whatever the caller could read before the save, or can read now. New objects
+ * were sent by the caller itself.
+ */
 export function showable(context: MaskContext, item: Item): Showable {
   if (context.rights.root || !item.current) return 'whole'
   const found = [guardBefore(item), guardAfter(item)].map((object) => inMask(context, item, object))
@@ -75,7 +78,7 @@ export function showable(context: MaskContext, item: Item): Showable {
   return found.includes('short') ? 'short' : 'nothing'
 }
 
-/** Whether the caller may know what is stored in the mask that it writes with. */
+/** Whether the caller may know the stored values of the mask with which it writes. */
 export function knowsStored(context: MaskContext, item: Item): boolean {
   return context.rights.root || inMask(context, item, guardBefore(item)) === 'whole'
 }

@@ -8,7 +8,7 @@ import { exists, guarded } from './disclosure.ts'
 import { asGuarded, type ExistingObject, guardColumns } from './existing-object.ts'
 import { isLookup, type LookupRef, lookupName, mayFind, resolveLookups } from './lookups.ts'
 
-/** How other records name an object. */
+/** The ways in which other records refer to an object. */
 export type NamedObject =
   | { readonly by: 'system'; readonly id: number }
   | { readonly by: 'uuid'; readonly uuid: string }
@@ -23,8 +23,8 @@ export interface FoundObject {
 }
 
 /**
- * Finds objects that records beside them name, for the caller; null where there is none. With `lock` none of them is deleted
- * until the transaction ends. A constant number of statements.
+ * Finds objects to which other records refer, for the caller; null where there is none. With `lock` none of them is deleted until
+ * the transaction ends. A constant number of statements.
  */
 export async function findNamedObjects(
   deps: ObjectDeps,

@@ -1,10 +1,10 @@
-/** What a save does to collections that share the objects (`collection_policy`). */
+/** The effects of a save on collections that share the objects (`collection_policy`). */
 import { cancelButton, type Task } from '../../platform/values/tasks.ts'
 import type { ReviewedChange, SaveContext, TooWideShare } from './context.ts'
 import { guarded } from './disclosure.ts'
 import { guardAfter, guardBefore, hasMoved, type Item } from './item.ts'
 
-/** What a save says of collections. */
+/** The options of a save that concern collections. */
 export interface ShareChoice {
   readonly collection: number | undefined
   readonly collectionPolicy: 'setinvalid' | 'remove' | undefined
@@ -18,7 +18,7 @@ export interface Shares {
   readonly found: readonly TooWideShare[]
 }
 
-/** Only what decides who may see an object matters, and new objects that come into a collection. */
+/** Only changes matter that affect who may see an object, and new objects that are added to a collection. */
 export async function sharesOf(
   { deps, tx }: SaveContext,
   items: readonly Item[],

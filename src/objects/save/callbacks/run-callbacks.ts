@@ -21,14 +21,14 @@ export interface Change {
   readonly kind: ChangeKind
   readonly actor: Actor
   readonly dryRun: boolean
-  /** How many objects the request names. */
+  /** The number of objects in the request. */
   readonly objects: number
-  /** A transition is run; otherwise those that concern the change are looked for. */
+  /** Set: a transition is run. Absent: the transitions that apply to the change are looked for. */
   readonly trigger?: PlanTrigger
   readonly deadline: Deadline
   /** The request that it is part of. */
   readonly facts?: (() => RequestFacts) | undefined
-  /** Who is asked about this change alone, before all others. */
+  /** Callbacks for this change alone, run before all others. */
   readonly first?: readonly SaveCallback[] | undefined
   /**
    * All that would change: finds, decides and merges, just as it is done for the write. `consider` is called with the items for
@@ -39,7 +39,7 @@ export interface Change {
 
 export type Consider = (items: readonly Item[]) => Promise<void>
 
-/** What callbacks have said, and what they have said it of. */
+/** The answers of callbacks, and the state of the objects that they saw. */
 export interface CallbackOutcome extends CallbackReplacements {
   readonly seen: { readonly model: Model; readonly versions: ReadonlyMap<number, number> } | null
   /** Actions of transitions that were asked of objects, by `askedKey`; null: none is to be asked. */
@@ -48,7 +48,7 @@ export interface CallbackOutcome extends CallbackReplacements {
 
 const nobodyAsked: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), seen: null, asked: new Set() }
 
-/** Nobody is to be asked of the change at all. */
+/** No callback runs for the change. */
 export const nothingSaid: CallbackOutcome = { ...nobodyAsked, asked: null }
 
 /** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
@@ -69,7 +69,7 @@ export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<Ca
     const answer = await answerOf(callback, change, objects, nothingFixed)
     if (answer.length === 0) continue
     callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
-    // The next one sees what has become of them.
+    // The next callback sees the changed objects.
     shown = null
   }
   return asks ? askTransitions(deps, change, callbackOutcome, viewer) : callbackOutcome
@@ -107,7 +107,9 @@ async function askTransitions(
 
 const nothingFixed: ReadonlySet<Item> = new Set()
 
-/** A receiver is told all of the objects, so whoever lets it be asked has to see and change them all. */
+/**
+ * A receiver is sent all of the objects, so the user who set up the transition must have the right to see and change all of them.
+ */
 function assertTold(name: string, objects: readonly Shown[], fixed: ReadonlySet<Item>): void {
   if (!objects.some(({ item }) => fixed.has(item))) return
   const reason = 'whoever has set the transition may not let it be asked'
@@ -139,15 +141,15 @@ interface Shown {
   readonly current: Wire | null
 }
 
-/** What is about to happen, as it looks now. */
+/** The change as it would be now, for callbacks. */
 interface Look {
   readonly callbackOutcome: CallbackOutcome
   readonly shown: readonly Shown[]
-  /** What transitions would ask, and of which of the objects. */
+  /** The actions of transitions that call receivers, and the objects of each. */
   readonly asks: readonly {
     readonly action: AskedOf
     readonly shown: readonly Shown[]
-    /** What the answer may not change. */
+    /** The objects that the answer may not change. */
     readonly fixed: ReadonlySet<Item>
   }[]
 }
@@ -203,9 +205,9 @@ function seenIn(model: Model, items: readonly Item[]): Pick<CallbackOutcome, 'se
 }
 
 /**
- * The change is still the one that callbacks have seen. Objects that came to it since are what the callbacks have asked
- * for, if they have asked for anything.
- * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel is another one.
+ * Checks that the change is still the one that callbacks saw. Objects that were added since come from the answers of callbacks, if
+ * there were any.
+ * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel has changed.
  */
 export function assertAsSeen(
   { deps, actor, model }: SaveContext,
@@ -218,7 +220,7 @@ export function assertAsSeen(
     if (!current) continue
     const version = seen.versions.get(systemObjectId)
     if (version === current.version || (version === undefined && replaced.size > 0)) continue
-    // Others than those that were sent the caller may not know of.
+    // The caller may not be allowed to see objects that it did not send.
     const sent = draft !== null && !draft.unsent
     const where = sent ? { name: `${place}.${table.name}._version` } : {}
     const convention = sent ? deps.conventionOf(actor) : 'stored'
@@ -301,7 +303,7 @@ function isReplaceable(kind: ChangeKind, { draft, mode }: Item): boolean {
   return (kind === 'save' || kind === 'transition') && draft !== null && (mode === 'create' || mode === 'update')
 }
 
-/** What was said before with the answer, which must be one that can be read. */
+/** The earlier results with this answer added; throws when the answer is not readable. */
 async function taken(
   deps: ObjectDeps,
   callbackOutcome: CallbackOutcome,

@@ -1,6 +1,6 @@
 /**
- * Edits: changes of an object that depend on what is stored of it (`_operations` of a payload), so that the same ones can be
- * made of many objects. They come over the fields of the payload, in their order.
+ * Edits: changes of an object that depend on its stored values (`_operations` of a payload), so that the same edits can be applied
+ * to many objects. They are applied after the fields of the payload, in their order.
  */
 import type { Column, NestedField } from '../../../datamodel/model.ts'
 import type { Content } from '../../stored/content.ts'
@@ -35,7 +35,7 @@ export interface ChangeRows extends InRows {
   readonly fields: Content | null
 }
 
-/** Replaces a text wherever it stands in a field. */
+/** Replaces a text wherever it occurs in a field. */
 export interface ReplaceText extends InRows {
   readonly kind: 'replace_text'
   readonly column: Column
@@ -49,7 +49,7 @@ export interface ReplaceText extends InRows {
 
 export type FieldEdit = AddRows | ChangeRows | ReplaceText
 
-/** `remove` those of `named`, `append` those of `added`; `replace` does both where it has taken something out. */
+/** `remove`: the tags of `named`; `append`: the tags of `added`; `replace`: both, if it has removed a tag. */
 export interface TagEdit {
   readonly kind: 'append' | 'remove' | 'replace'
   readonly named: readonly NamedRef[]
@@ -88,7 +88,7 @@ export const editLimits = {
   grown: 1_000_000,
   /** Places of a text that are looked at. */
   places: 500_000,
-  /** Comparisons of rows with what is looked for, by one operation in one object. */
+  /** Comparisons of rows with the searched row, by one operation in one object. */
   comparisons: 1_000_000,
   /** The same for all objects of a request. */
   allComparisons: 100_000_000,

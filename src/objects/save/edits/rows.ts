@@ -5,7 +5,7 @@ import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
 import { type AddRows, type ChangeRows, editLimits, type FieldEdit, type ReplaceText, type RowMatch } from './model.ts'
 import { placesOf, replacedAt } from './texts.ts'
 
-/** What edits have taken so far, over all objects of a request. */
+/** The work of edits so far, over all objects of a request. */
 export interface Taken {
   /** Characters that texts have grown by. */
   characters: number
@@ -14,7 +14,7 @@ export interface Taken {
 }
 
 /**
- * The content with an edit; nothing of what was there is changed in place.
+ * The content with an edit; the given content is not changed in place.
  * @throws {AppError} `FieldNotWritable` for rows that can only be added or removed; `InvalidValue` for texts that grow too long.
  */
 export function edited(content: Content, edit: FieldEdit, taken: Taken): Content {
@@ -89,7 +89,7 @@ function hasValues(row: Content, values: Content): boolean {
   return Object.keys(values).every((key) => sameContent(row[key] ?? null, values[key] ?? null))
 }
 
-/** Each row has values of its own: what comes later writes into lists of files. */
+/** Each row gets a copy of the values: a later step writes into lists of files. */
 function copy<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copy) as T
   if (!isRecord(value)) return value

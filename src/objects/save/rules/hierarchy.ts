@@ -3,8 +3,8 @@ import type { SaveContext } from '../context.ts'
 import type { Item } from '../item.ts'
 
 /**
- * Refuses parents that would make an object its own ancestor. Looks at the hierarchy as it will be: stored parents
- * with those of the items in their place. One statement, and only when parents change.
+ * Refuses parents that would make an object its own ancestor. Looks at the hierarchy as it will be: stored parents, replaced by
+ * those of the items. One statement, and only when parents change.
  */
 export async function assertNoCycles({ tx }: SaveContext, items: readonly Item[]): Promise<void> {
   const moved = items.filter((item) => item.parents.length > 0 && parentsChanged(item))
@@ -16,7 +16,7 @@ export async function assertNoCycles({ tx }: SaveContext, items: readonly Item[]
     [hierarchies.sort((a, b) => a - b)],
     'hierarchy-lock',
   )
-  // The parents of all items, moved or not: what is above an item is thereby known whichever way the path goes.
+  // The parents of all items, moved or not, so that the ancestors of an item are known on every path.
   const parentsOf = new Map(items.map((item) => [item.systemObjectId, item.parents]))
   const { rows } = await tx.query<{ id: number; parents: number[] }>(
     `with recursive up as (

@@ -3,7 +3,7 @@ import type { Column, Table, UniqueKey } from '../../../datamodel/model.ts'
 import { composed } from '../../../platform/values/text.ts'
 import { type Content, rowsOf } from '../../stored/content.ts'
 
-/** A value that an object holds in a unique key; `place` is where it stands, for errors. */
+/** A value that an object has in a unique key; `place` is its place in the request, for errors. */
 export interface UniqueEntry {
   readonly key: UniqueKey
   readonly value: string
@@ -14,8 +14,8 @@ export interface UniqueEntry {
 const maxPlain = 256
 
 /**
- * The values that an object holds in the unique keys of its object type and of its nested tables. A key of which any
- * column is empty holds nothing, as in SQL.
+ * The values that an object holds in the unique keys of its object type and of its nested tables. A key with an empty column has no
+ * value, as in SQL.
  */
 export function uniqueEntries(
   table: Table,
@@ -79,9 +79,9 @@ function columnsOf(key: UniqueKey, content: Content): Record<string, unknown> {
   return Object.fromEntries(key.columns.map((column) => [column.name, content[column.key]]))
 }
 
-/** The text under which a combination of values stands in `object_unique`. */
+/** The text for a combination of values in `object_unique`. */
 export function uniqueValue(values: readonly unknown[]): string {
-  // What looks the same is the same: texts count in composed form.
+  // Texts that look the same are equal: they are compared in composed form.
   const text = JSON.stringify(values, (_key, value) => (typeof value === 'string' ? composed(value) : value))
   return text.length <= maxPlain ? text : `sha256:${createHash('sha256').update(text).digest('base64url')}`
 }

@@ -17,11 +17,11 @@ import {
 } from './rows.ts'
 
 /**
- * Reads objects in sets: each function is one statement, however many objects there are. Objects whose type is gone
- * from the datamodel are left out: nothing can show them.
+ * Reads objects in sets: each function is one statement, however many objects there are. Objects whose type was removed from the
+ * datamodel are left out: there is no mask to show them.
  */
 
-/** Which objects of a type are meant; ids of other types match nothing. */
+/** The ids of objects of a type; ids of other types match nothing. */
 export type Address = { readonly by: 'id' | 'system_object_id'; readonly ids: readonly number[] }
 
 const conditions = {
@@ -29,7 +29,7 @@ const conditions = {
   system_object_id: 'o.objecttype = $1 and o.system_object_id = any($2::bigint[])',
 }
 
-/** Latest versions, in no order; `seen` hears of each with the row version of its row (row-versions.ts). */
+/** Latest versions, in no order; `seen` is called for each with the row version of its row (row-versions.ts). */
 export async function loadLatest(
   q: Queryable,
   model: Model,
@@ -172,7 +172,7 @@ export async function loadAncestors(q: Queryable, model: Model, parents: readonl
   )
 }
 
-/** An object under the one that it is shown with: through a link column, or (null) as a child in the hierarchy. */
+/** An object below another: through a link column, or (null) as a child in the hierarchy. */
 export interface LoadedReverse {
   readonly to: number
   readonly column: number | null

@@ -7,7 +7,7 @@ import { uniqueEntries } from '../save/rules/unique.ts'
 import type { Content } from '../stored/content.ts'
 import { reviveLinks } from './revived-links.ts'
 
-/** What a commit of the datamodel asks of the stored objects; everything in the transaction of the commit, in chunks. */
+/** The work on stored objects that a commit of the datamodel requires; everything in the transaction of the commit, in chunks. */
 export function createCommitHooks(reindex: CommitHooks['reindex']): CommitHooks {
   return { countObjects, countViolations, convertValues, rebuildUniqueKeys, revive: reviveLinks, reindex }
 }
@@ -135,7 +135,7 @@ async function convertValues(tx: Tx, conversions: readonly Conversion[]): Promis
   return failed.map((ids) => ids.size)
 }
 
-/** Converts one column in place; says whether the content changed. */
+/** Converts one column in place; returns whether the content changed. */
 function convertContent(root: Table, row: ContentRowOf, conversion: Conversion, failed: Set<number>): boolean {
   let changed = false
   const { key, table } = conversion.column

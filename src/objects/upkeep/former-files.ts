@@ -3,11 +3,11 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
 /**
- * Files that former versions of objects, and objects in the trash, need not keep: they are given up like those of purged
- * objects. The versions stay as they are; the file is one that nobody has any more, unless others have it.
+ * Files that former versions of objects, and objects in the trash, need not keep: they are given up like the files of purged
+ * objects. The versions stay as they are; the file is then unused, unless other objects have it.
  */
 
-/** What is said for the objects of a pool, or for those of an object type without pools. A null bounds nothing. */
+/** The settings for the objects of a pool, or for those of an object type without pools. A null sets no limit. */
 export interface LinkPolicy {
   readonly holder: string
   /** Days that a version has been a former one. */
@@ -28,7 +28,7 @@ interface Said extends PolicyHolders {
   }
 }
 
-/** Those that let something go. */
+/** The policies that give up any files. */
 export function linkPolicies({ removal, ...holders }: Said): LinkPolicy[] {
   const { keep_count_history_versions, keep_days_history_versions } = removal.file_link_delete
   const general = { days: keep_days_history_versions, count: keep_count_history_versions, trashed: null }
@@ -59,9 +59,9 @@ const policy = `policy as materialized (
 )`
 
 /**
- * What comes after the finding. Objects are locked, so that nobody puts a file back meanwhile, and files, so that nobody
- * who is about to have one waits for long; what somebody else has locked is left for another run. A file that only these
- * objects had belongs to its uploader again.
+ * The second part of the statement, after the files are found. Objects are locked, so that no save puts a file back meanwhile, and
+ * files are locked, but without making a save wait for long; rows that another transaction has locked are left for another run. A
+ * file that only these objects had belongs to its uploader again.
  */
 const giveUp = `, gone as (
   delete from file_use u using found f

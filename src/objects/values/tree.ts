@@ -1,7 +1,7 @@
 /**
- * An object as it is answered, as a tree of typed values: what the datamodel says of each value stands beside it. A value that
- * the answer does not have is not there either, so masks and rights need no second look. Formats, manifests, mappings, names of
- * files and captions take their values from it.
+ * An object as it is answered, as a tree of typed values, each with its definition in the datamodel. A value that the answer does
+ * not have is not in the tree either, so masks and rights need not be checked again. Formats, manifests, mappings, names of files
+ * and captions take their values from it.
  */
 import type {
   Column,
@@ -50,7 +50,7 @@ export interface RowTree {
   readonly fields: readonly FieldTree[]
 }
 
-/** A file as it is told. */
+/** A file with the versions that are written. */
 export interface FileTree {
   readonly wire: Wire
   readonly versions: readonly VersionTree[]
@@ -58,7 +58,7 @@ export interface FileTree {
 
 export interface VersionTree {
   readonly name: string
-  /** What is said of it besides where it is. */
+  /** The members of the version besides its address. */
   readonly wire: Wire
   /** Beside the written document. */
   readonly path?: string
@@ -86,9 +86,12 @@ export interface FilePlace {
   readonly path: string
 }
 
-/** What is told of a file. */
+/** The versions of a file to write. */
 export interface ToldFile {
-  /** By their names: where each is, beside the written file (`path`) or at the service (`url`). Others are not told. */
+  /**
+   * Versions by their names, with their place: beside the written file (`path`) or at the service (`url`). Other versions are left
+   * out.
+   */
   readonly versions: Readonly<Record<string, { readonly path?: string; readonly url?: string }>>
 }
 
@@ -99,11 +102,11 @@ export interface TreeContext {
   readonly model: Pick<Model, 'objecttypes'>
   /** Fields by their paths; absent: all. */
   readonly keep?: KeepPath
-  /** Objects of hierarchies that stand whole in the paths of others, by their ids. */
+  /** Objects of hierarchies that are whole in the paths of others, by their ids. */
   readonly above?: ReadonlyMap<number, Wire>
-  /** What files say of themselves, by their ids. */
+  /** The metadata of files, by their ids. */
   readonly metadata?: ReadonlyMap<number, unknown>
-  /** Absent: files are told with all their versions. */
+  /** Absent: files are written with all their versions. */
   readonly fileOf?: FileChoice | undefined
 }
 
@@ -113,7 +116,7 @@ interface Within extends TreeContext {
   readonly object: Wire
 }
 
-/** Null: the type of the object is gone from the datamodel meanwhile. */
+/** Null: the type of the object was removed from the datamodel meanwhile. */
 export function treeOf(context: TreeContext, wire: Wire): ObjectTree | null {
   const tree = placedTree(context, wire, undefined, undefined)
   return tree && { ...tree, paths: pathsOf(context, wire) }
@@ -239,7 +242,7 @@ function versionsOf({ versions }: Wire): VersionTree[] {
   })
 }
 
-/** Versions that are told stand in the order in which they are told, also those that the service has not. */
+/** Versions have the order of the choice, including versions that the service does not have. */
 function toldVersions(versions: readonly VersionTree[], { versions: told }: ToldFile): VersionTree[] {
   return Object.entries(told).map(([name, where]) => {
     const { wire = {} } = versions.find((one) => one.name === name) ?? {}
@@ -254,7 +257,7 @@ export function writtenOf(wire: Wire): WrittenObject {
   return { systemObjectId: idOf(wire), version, objecttype }
 }
 
-/** What the datamodel calls a field. */
+/** The names of a field in the datamodel. */
 export function namedBy(field: FieldTree): { readonly name: string; readonly nameLocalized: Localized } {
   return field.kind === 'rows' ? field.table : field.kind === 'objects' ? field.field.table : field.column
 }

@@ -1,8 +1,8 @@
 import type { LaneSettings } from './job-lanes.ts'
 
 /**
- * What a client sends as the version of a record that it changes (decisions.md, 1 and 20): the stored one, or, where the
- * instance is configured for such clients, the one that it makes. Never both: that would lose updates.
+ * The version that a client sends when it changes a record (decisions.md, 1 and 20): the stored version, or, where the instance is
+ * configured for such clients, the version that the change creates. Never both: that would lose updates.
  */
 export type VersionConvention = 'stored' | 'next'
 /** An OAuth2 client of the configuration file (`svc.services.api.oauth2Server.clients.<id>`). */
@@ -15,14 +15,14 @@ export interface OAuthClientConfig {
   readonly scopes: readonly string[] | null
   /** Whether a public client must prove that the code is its own (RFC 7636); clients with a secret may. */
   readonly pkce: 'required' | 'optional'
-  /** Which versions it sends; absent: as the instance has it. */
+  /** The version that the client sends; absent: the setting of the instance. */
   readonly versionConvention?: VersionConvention
 }
 
 /**
- * The effective configuration of one process: defaults, then `svc.yml`, then the environment. Immutable.
- * Keys in the file stand under `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of
- * them is config-keys.ts, the reader config-load.ts.
+ * The effective configuration of one process: defaults, then `svc.yml`, then the environment. Immutable. Keys in the file are under
+ * `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of them is config-keys.ts, the reader
+ * config-load.ts.
  */
 export interface Config extends LaneSettings {
   /** Absolute path. */
@@ -46,7 +46,7 @@ export interface Config extends LaneSettings {
   /** The part after `@` in global object ids. */
   readonly databaseName: string
   readonly rootPassword: string | null
-  /** Seals what is stored; null: the key in the data folder does. */
+  /** The key that seals stored secrets; null: the key in the data folder. */
   readonly secretKey: string | null
   readonly secretKeyBefore: string | null
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
@@ -73,15 +73,15 @@ export interface Config extends LaneSettings {
   /** Uploads in pieces of one user that are open, and the bytes that these announce. */
   readonly quotaUploads: number
   readonly quotaUploadBytes: number
-  /** Sign-ins that one network begins within an hour with nothing proved. */
+  /** Sign-ins that one network may begin within an hour before anything is proved. */
   readonly quotaSignIns: number
   /** Deep links that one network opens within an hour without an account. */
   readonly quotaDeepLinks: number
-  /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
+  /** Recipients of mail by hand, or of shares, from one user within an hour. */
   readonly quotaMails: number
   /** Milliseconds from which a statement is slow; 0: none is. */
   readonly slowStatement: number
-  /** Address of a collector of traces; null: nothing is traced. */
+  /** Address of a collector of traces; null: tracing is off. */
   readonly tracingEndpoint: string | null
   /** Traces of a hundred that are kept. */
   readonly tracingPercent: number
@@ -96,7 +96,7 @@ export interface Config extends LaneSettings {
   readonly quotaExports: number
   readonly quotaExportRuns: number
   readonly quotaArchives: number
-  /** Users whom one user makes by grants within an hour. */
+  /** Users that one user creates by grants within an hour. */
   readonly quotaShares: number
   /** Sessions of one user. */
   readonly quotaSessions: number
@@ -120,7 +120,7 @@ export interface Config extends LaneSettings {
   /** Large requests that are worked on at the same time. */
   readonly heavyRequests: number
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   /** Seconds that requests in flight get to finish when the service stops. */
   readonly stopTimeout: number
@@ -129,17 +129,17 @@ export interface Config extends LaneSettings {
   readonly identifierAliases: readonly string[]
   /** Milliseconds that a write waits for a lock before 423. */
   readonly lockTimeout: number
-  /** Absolute folders, besides the data folder, in which locations of files may lie. */
+  /** Absolute folders, besides the data folder, that may contain locations of files. */
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
-  /** An alarm is told when a disk with data has fewer free megabytes; 0: disks are not looked at. */
+  /** An alarm is raised when a disk with data has fewer free megabytes; 0: disks are not checked. */
   readonly leastFreeDisk: number
   /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null
   /** Bytes that stay free on the disk of the hotfolder. */
   readonly hotfolderReserve: number
-  /** Files and bytes that clients may have dropped for one collection and that lie there. */
+  /** Files and bytes that clients may have in the hotfolder of one collection. */
   readonly quotaHotfolderFiles: number
   readonly quotaHotfolderBytes: number
   /** Fetches files from private addresses too (tests, closed networks). */

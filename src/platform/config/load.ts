@@ -47,7 +47,7 @@ export function loadConfig({ file, env, cwd }: ConfigSources): Config {
   })
 }
 
-/** Two servers on one address: the system would name the port as taken, and not by whom. */
+/** Two servers on one address: the error of the system would name the port as taken, but not the other setting. */
 function refuseSamePort({ host, port, backendHost, backendPort }: Config): void {
   if (backendPort === null || backendPort === 0 || backendPort !== port) return
   const everywhere = [host, backendHost].some((address) => address === '0.0.0.0' || address === '::')
@@ -130,7 +130,7 @@ function withinMemory<T>(key: Key<T>, name: string, value: T, memory: Memory): T
   )
 }
 
-/** Walks the file along the known paths; below a key that is a map of its own, that key's check takes over. */
+/** Walks the file along the known paths; below a key whose value is a map, the check of that key takes over. */
 function refuseUnknownKeys(tree: Tree): void {
   const known = Object.values(keys).map((key) => key.path)
   const walk = (place: Tree, prefix: string): void => {

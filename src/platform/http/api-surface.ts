@@ -8,7 +8,7 @@ import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import type { ParameterRules, Surface } from './surface.ts'
 
 export interface ApiOptions extends Pick<Surface, 'authenticators'> {
-  /** Names of the headers that can say who is calling. */
+  /** Names of the headers that can identify the caller. */
   readonly requestTokens: readonly string[]
 }
 
@@ -48,7 +48,7 @@ function parameterRules(requestTokens: readonly string[]): ParameterRules {
 /** Shorter ones are no tokens of ours, and may be words. */
 const shortestToken = 20
 
-/** Errors go into logs and bug reports: what they quote of a request is without its secrets. */
+/** Errors are copied into logs and bug reports: their quotes of a request must not contain its secrets. */
 function cleanBody(error: AppError, { id, headers, query }: FastifyRequest): ErrorBody {
   const sent = [...secretsIn(headers), ...secretsIn(query)]
   const clean = withoutSecrets(sent.filter(({ length }) => length >= shortestToken))

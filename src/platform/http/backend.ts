@@ -18,7 +18,7 @@ export function createBackend(options: MetricsOptions): FastifyInstance {
     const ready = !http.traffic.stopping && (await answers(db))
     return reply.status(ready ? 200 : 503).send({ ready })
   })
-  // For orchestrators: the process answers, whatever it stands on does.
+  // For orchestrators: answers whether the process and its database work.
   backend.get('/healthz', async (_request, reply) => {
     const database = await answers(db)
     return reply.status(database ? 200 : 503).send({ status: database ? 'ok' : 'unavailable', database })

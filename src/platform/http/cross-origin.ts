@@ -35,8 +35,8 @@ const exposedHeaders = [
 ]
 
 /**
- * Hooks that answer OPTIONS with the methods of an address (RFC 9110, 9.3.7) and the preflights of browsers, and what
- * `@fastify/cors` needs to let pages of the configured origins read answers. `learn` comes before all routes.
+ * Hooks that answer OPTIONS with the methods of an address (RFC 9110, 9.3.7) and the preflights of browsers, and the options for
+ * `@fastify/cors`, so that pages of the configured origins can read answers. `learn` must run before all routes.
  */
 export function createCrossOrigin(origins: readonly string[]) {
   const routes: RouteOfOptions[] = []
@@ -56,7 +56,7 @@ export function createCrossOrigin(origins: readonly string[]) {
 
   function onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     if (request.routeOptions.config.surface?.origins === 'any') reply.header('Access-Control-Allow-Origin', '*')
-    // A surface may have OPTIONS of its own; a preflight is answered here all the same.
+    // A surface may handle OPTIONS itself; a preflight is always answered here.
     const own = request.routeOptions.config.surface !== undefined && !isPreflight(request)
     if (request.method !== 'OPTIONS' || own) done()
     else answer(request, reply, done)
@@ -77,7 +77,7 @@ export function createCrossOrigin(origins: readonly string[]) {
       return
     }
     if (open) reply.headers(openPreflight(request, found))
-    // Some browsers wait for a body where no length is told.
+    // Some browsers wait for a body when there is no `Content-Length`.
     reply.status(204).header('Content-Length', '0').send()
   }
 

@@ -12,9 +12,9 @@ import type { NeededRight } from './system-right.ts'
 import type { Traffic } from './traffic.ts'
 
 /**
- * What a route needs from its caller, declared beside its path in `config` and enforced by one hook (access.ts):
- * `public` never looks at a token; `optional` serves callers without a user and treats a rejected token as none;
- * `user` needs a valid token; `session` is `user`, but answers `InvalidToken` also when no token was sent (AUTH-010).
+ * The access of a route, declared beside its path in `config` and enforced by one hook (access.ts): `public` never looks at a
+ * token; `optional` serves callers without a user and treats a rejected token as none; `user` needs a valid token; `session` is
+ * `user`, but answers `InvalidToken` also when no token was sent (AUTH-010).
  */
 export type Access = 'public' | 'optional' | 'user' | 'session'
 
@@ -28,21 +28,24 @@ declare module 'fastify' {
     /** The body may be left out. */
     bodyOptional?: boolean
     /**
-     * How much the body may be (body/limits.ts): `one` where the schema has a body, else `none`. `stream`: the handler
-     * takes it as it comes, of any type (body/streamed.ts).
+     * The size class of the body (body/limits.ts): `one` where the schema has a body, else `none`. `stream`: the handler reads it
+     * as it arrives, of any type (body/streamed.ts).
      */
     body?: BodySize | 'stream'
-    /** Numbers of the body that no double holds are kept as their text (exact-json.ts): for who knows of them. */
+    /** Numbers of the body that do not fit into a double are kept as their text (exact-json.ts): for handlers that support this. */
     exactNumbers?: boolean
-    /** How slowly clients may send: filled in here. */
+    /** The lowest speed at which clients may send: filled in here. */
     pace?: Pace
     /** The same as numbers: filled in here. */
     bodyLimits?: BodyLimits
-    /** The system right without which nobody is served: asked for before the body is read. */
+    /** The system right that callers need: checked before the body is read. */
     systemRight?: NeededRight
-    /** Nobody else is served while it works (standstill.ts): it is not waited for. */
+    /**
+     * The route makes all processes stand still, so no other request is served while it works (standstill.ts), and it is not
+     * counted among the writing requests whose end is awaited.
+     */
     alone?: boolean
-    /** What it does is done to its end, whether the client waits for it or not: what counts wrong passwords. */
+    /** Its work is finished even if the client disconnects: for routes that count wrong passwords. */
     outlivesClient?: boolean
   }
   interface FastifySchema {
@@ -67,7 +70,7 @@ declare module 'fastify' {
 
 export type HttpApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, Logger, TypeBoxTypeProvider>
 
-/** The actor of a route whose access is `user` or `session`: there always is one. */
+/** The actor of a route whose access is `user` or `session`: it always has one. */
 export function actorOf(request: FastifyRequest): Actor {
   if (!request.actor) throw new AppError('UserRequired')
   return request.actor

@@ -4,8 +4,8 @@ import { isTransferred, release, transfer } from '../memory/buffer-ownership.ts'
 import type { Yielder } from '../process/cooperative-yield.ts'
 
 /**
- * An answer as JSON text in UTF-8, in pieces that nobody has to put together. Large ones are given back when they are sent
- * (memory/buffer-ownership.ts): whoever keeps one says so.
+ * An answer as JSON text in UTF-8, in pieces that need not be joined. The memory of large pieces is released when they are sent
+ * (memory/buffer-ownership.ts): a function that keeps a piece must `retain` it.
  */
 export type JsonBody = readonly Buffer[]
 
@@ -55,7 +55,7 @@ export class JsonWriter {
   }
 }
 
-/** Writes a value whose lists may be long: entries of objects down to `depth` by themselves, lists in groups. */
+/** Writes a value whose lists may be long: entries of objects down to `depth` one by one, lists in groups. */
 export async function writeJson(writer: JsonWriter, value: unknown, yielder: Yielder, depth = 3): Promise<void> {
   if (yielder.due()) await yielder.yield()
   if (depth === 0 || typeof value !== 'object' || value === null) {
@@ -90,7 +90,8 @@ export function sendJson(reply: FastifyReply, { body, short }: JsonAnswer): Fast
   reply.type('application/json; charset=utf-8')
   if (short > 0) reply.header('X-Svc-Truncated', `linked_objects=${short}`)
   const [first] = body
-  // All of it has left by then. What waits until V8 looks by itself was a hundred megabytes at 500 pages a second.
+  // By then all of it has been sent. Without this, memory that waited for V8's collection was a hundred megabytes at 500 pages a
+  // second.
   if (body.some(isTransferred)) reply.raw.once('finish', () => release(body))
   return reply.send(body.length === 1 ? first : new PiecesStream(body))
 }

@@ -32,7 +32,7 @@ export function createMetrics({ db, http, measures }: MetricsOptions): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   observeRequests(http, registry)
-  // Looked at before those below, which ask the database.
+  // Read before the metrics below, which query the database.
   new Gauge({
     name: 'strongroom_db_connections',
     help: 'Database connections of this process by state; waiting: requests without one.',
@@ -89,7 +89,7 @@ function observeRequests(http: HttpApp, registry: Registry): void {
   })
 }
 
-/** What cannot be read just now (the database is away) is left out; the other numbers are needed most then. */
+/** A metric that cannot be read now (the database is down) is left out; the other metrics are needed most then. */
 function showMeasure({ name, help, label, read }: Measure, registry: Registry): void {
   new Gauge({
     name: `strongroom_${name}`,

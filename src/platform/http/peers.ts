@@ -21,7 +21,7 @@ export interface PeerOptions {
 
 /** Requests of one connection that may be unanswered at a time: clients that send on without waiting are rare. */
 const mostPipelined = 32
-/** Seconds after which a request of somebody who has too many may find its place. */
+/** Seconds after which a request of a client over its limit may find a place. */
 const comeBackAfter = 1
 /** Milliseconds without any progress after which a connection may be given up for others. */
 const stalled = 2000
@@ -31,7 +31,7 @@ interface Watched {
   open: number
   /** When the last one was answered, or when it was opened. */
   restsSince: number
-  /** When the look at its pace began, and what the client had taken then; null: there is nothing to take. */
+  /** The start of the current pace measurement, and the bytes that the client had read then; null: there is nothing to read. */
   since: number | null
   takenThen: number
   /** When the client last took something. */
@@ -108,7 +108,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
     }
   }
 
-  /** Behind a proxy a client has no connections of its own, but requests. False: it has too many. */
+  /** Clients behind a proxy share connections, so their requests are counted. False: the client has too many. */
   function countRequest({ ip }: FastifyRequest, { raw }: FastifyReply): boolean {
     if (isProxy(ip)) return true
     const network = networkOf(ip)
@@ -172,13 +172,13 @@ export function guardPeers(server: Server, options: PeerOptions) {
   }
 }
 
-/** Bytes of an answer that is finished; one that is made while it is taken holds hardly any. */
+/** Bytes of an answer that is complete; an answer that is produced as it is read needs hardly any memory. */
 function bytesOf(payload: unknown): number {
   if (typeof payload === 'string' || Buffer.isBuffer(payload)) return payload.length
   return payload instanceof PiecesStream ? payload.bytes : 0
 }
 
-/** Bytes that the client has not taken; of one that is just being written, what the system has not accepted. */
+/** Bytes that the client has not read; for an answer in progress, the bytes that the system has not accepted. */
 function unsent(socket: Socket): number {
   const { writableLength } = socket
   if (writableLength === 0) return 0

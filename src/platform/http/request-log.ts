@@ -24,7 +24,7 @@ export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? ''
 }
 
-/** The id that a client gives its request, where it is one that logs can have. */
+/** The id that a client gives its request, if it is valid for logs. */
 export function acceptedRequestId(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined
 }

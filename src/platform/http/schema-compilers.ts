@@ -12,8 +12,8 @@ const common = {
   allErrors: false,
   strict: false,
   discriminator: true,
-  // The schema of schemas would be compiled with the first one: 80 ms (measured on a busy machine) in which nobody else is served,
-  // for each of the two compilers, and 3 MB. Ours are checked by a test.
+  // The schema of schemas would be compiled with the first one: 80 ms (measured on a busy machine) in which no other request is
+  // served, for each of the two compilers, and 3 MB. Ours are checked by a test.
   validateSchema: false,
   // Half of the time that compiling takes, for code that is hardly quicker.
   code: { optimize: false },

@@ -44,23 +44,23 @@ export interface HttpOptions {
   maxConnectionsOfNetwork: number
   /** Bytes of answers that may wait together until their clients take them. */
   mostUntaken: number
-  /** How slowly clients may send and take. */
+  /** The lowest speed at which clients may send and read. */
   pace: Pace
   corsOrigins: readonly string[]
-  /** Proxies whose `X-Forwarded-*` headers are believed. */
+  /** Proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[]
   /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
   readOnly: () => boolean
-  /** While something goes on there, requests are refused. */
+  /** While it is active, requests are refused. */
   standstill: Pick<Standstill, 'word' | 'enter'>
-  /** On which an address stands that nothing has. */
+  /** The surface for unknown addresses. */
   elsewhere: Surface
 }
 
 /**
- * Builds the HTTP layer: what holds of all requests, and the hooks that read the surface and the declaration of a route.
- * Knows no capability and no protocol.
+ * Builds the HTTP layer: everything that applies to all requests, and the hooks that read the surface and the declaration of a
+ * route. Knows no capability and no protocol.
  */
 export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   const sendFailure = createFailureHandler(options.elsewhere)
@@ -121,7 +121,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     if (writes && !alone) options.standstill.enter(reply.raw)
   })
   app.addHook('onRequest', peers.onRequest)
-  // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.
+  // Before the body is read: a request for a missing or forbidden resource is refused early.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) throw notThere(request, reply)
   })
@@ -147,7 +147,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   })
   return app
 
-  /** A known address says which methods it has (RFC 9110, 15.5.6). */
+  /** For a known address the answer lists its methods (RFC 9110, 15.5.6). */
   function notThere(request: FastifyRequest, reply: FastifyReply): AppError {
     const path = pathOf(request)
     const known = methodsAt(path, declaredRoutes)
@@ -174,7 +174,7 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
-    // Whoever reads a body sees to its end (body/reader.ts): files may take longer than any other request.
+    // The reader of a body limits its time (body/reader.ts): files may take longer than any other request.
     requestTimeout: 0,
     frameworkErrors: (error, request, reply) => {
       reply.header('X-Request-Id', request.id)
@@ -198,7 +198,7 @@ interface Learned {
   readonly upgrades: Set<string>
 }
 
-/** What is filled in of each route when it is registered. */
+/** Completes the declaration of each route when it is registered. */
 function learnRoutes(app: HttpApp, options: HttpOptions, { declaredRoutes, upgrades }: Learned): void {
   app.addHook('onRoute', function (route) {
     // That of the scope in which the route is registered.

@@ -26,7 +26,7 @@ export interface NeededRight {
   readonly name: string
   readonly parameter?: string
   readonly value?: string
-  /** Another one that will do as well. */
+  /** Another right that is sufficient as well. */
   readonly or?: NeededRight
 }
 

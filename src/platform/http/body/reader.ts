@@ -18,7 +18,7 @@ const valueBytes = 64
 const sliceBytes = 64 * 1024
 const turn = 10
 
-/** Takes what has arrived, bit by bit, and makes the body of it. */
+/** Receives the bytes of a body chunk by chunk, and returns the parsed body. */
 interface Sink {
   write(chunk: Buffer): void
   end(): unknown
@@ -63,7 +63,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
     read(request, payload, (limits) => new JsonReader(limits, { exact: isExact(request) }))
 
   return {
-    /** As a hook behind the check of the caller: what says itself that it is too large is refused unread. */
+    /** A hook after the check of the caller: a request that announces too large a body is refused before reading. */
     admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
       if (isStreamed(request)) {
         done()
@@ -84,7 +84,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
       done()
     },
 
-    /** `undefined` for an empty body: many clients name a content type where there is nothing to send. */
+    /** `undefined` for an empty body: many clients set a content type without a body. */
     json,
 
     /** Some clients send JSON under the type of forms, which their library names by itself. */
@@ -124,7 +124,7 @@ interface Pumping {
   readonly watch: Watch
 }
 
-/** Moves all bytes into the sink and answers how many there were. What comes behind a failure is not looked at. */
+/** Moves all bytes into the sink and returns their number. Bytes after a failure are ignored. */
 function pump(source: Readable, { limits, sink, share, watch }: Pumping): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   let received = 0
@@ -218,7 +218,7 @@ function watchPace(socket: { bytesRead?: number }, { grace, leastRate }: Pace): 
   return watch
 }
 
-/** The body without its content encoding. What comes out counts, so that little cannot become much. */
+/** The body without its content encoding. The unpacked size counts, so that a small body cannot expand to a large one. */
 function unpacked(request: FastifyRequest, payload: Readable): Readable {
   const encoding = String(request.headers['content-encoding'] ?? 'identity')
     .trim()
@@ -235,7 +235,7 @@ function unpacked(request: FastifyRequest, payload: Readable): Readable {
   return payload.pipe(unpacker)
 }
 
-/** Forms are small; a name that stands more than once becomes a list. */
+/** Forms are small; a name that occurs more than once becomes a list. */
 function formSink(limits: BodyLimits): Sink {
   const chunks: Buffer[] = []
   return {
@@ -245,14 +245,14 @@ function formSink(limits: BodyLimits): Sink {
   }
 }
 
-/** @throws {AppError} 400 for what the parser would read as U+FFFD, as bytes or escaped. */
+/** @throws {AppError} 400 for bytes, plain or escaped, that the parser would read as U+FFFD. */
 function formText(bytes: Buffer): string {
   const text = utf8Text(bytes, 'The body')
   if (!escapesUtf8(text)) throw badRequest('The body has escaped bytes (%) that are not UTF-8.')
   return text
 }
 
-/** JSON when the first byte that is no blank says so: no form of ours begins like that. */
+/** JSON when the first character that is not blank is that of JSON: no form of ours begins like that. */
 function formOrJsonSink(limits: BodyLimits, exact: boolean): Sink {
   let sink: Sink | null = null
   return {

@@ -1,14 +1,14 @@
 /**
- * How the memory of the process (the setting `SVC_MEMORY`) is divided. Each budget of a cache or of a buffer is a row of this
+ * The division of the memory of the process (the setting `SVC_MEMORY`). Each budget of a cache or of a buffer is a row of this
  * table, so that all of them together stay within the whole.
  */
 
 const MiB = 1024 * 1024
 
-/** Megabytes of the process when the setting says nothing; the parts below are megabytes of these. */
+/** Default megabytes of the process; the parts below are megabytes of these. */
 export const standardMemory = 512
 
-/** What the process takes whatever the setting says, in megabytes. */
+/** Fixed memory of the process, independent of the setting, in megabytes. */
 const fixed = {
   /** The program: Node's own code, most of it shared with other processes, and memory of libraries. */
   program: 64,
@@ -32,13 +32,13 @@ const table = {
   bodies: row(60, 'bodies of requests that are read, with the values made of them'),
   // The largest answer, 64 of these, beside the small ones of all others.
   answers: row(80, 'answers that wait until their clients take them'),
-  // Two large requests at a time, each with the rows of a few pages of 2 MB and what is made of them.
+  // Two large requests at a time, each with the rows of a few pages of 2 MB and the values made of them.
   work: row(30, 'rows and values of the requests that are worked on'),
-  // A thousand listeners with a frame or two each; who is behind reads the log for itself.
+  // A thousand listeners with a frame or two each; a listener that is behind reads the log itself.
   eventStreams: row(4, 'events that wait until listeners of streams take them'),
   // A table of two million objects and four conditions on it, or ten columns of a million.
   columns: row(38, 'columns of the index, for searches that find much'),
-  // As many searches as are asked for again and again: one of these is smaller than each page that comes of them.
+  // As many searches as are repeated often: an entry is smaller than each page of its results.
   columnsAsked: row(1, 'how often columns are asked for'),
   // A million sets of a few members, or half as many texts.
   facetSets: row(28, 'facets: the values of the sets that documents have'),
@@ -64,9 +64,9 @@ const table = {
   files: row(10, 'records of files'),
   // As many files in two formats as objects show them.
   fileTexts: row(12, 'files as objects show them'),
-  // Some thousands of sessions; what is used less than every five seconds is read anew in any case.
+  // Some thousands of sessions; a session that is used less than every five seconds is read again in any case.
   sessions: row(6, 'sessions'),
-  // Six thousand names; what is beyond them is read with the page that shows it.
+  // Six thousand names; further names are read with the page that shows them.
   userNames: row(3, 'names of users'),
   // A thousand groups with names in several languages.
   groupNames: row(1, 'names of groups'),
@@ -80,7 +80,7 @@ export type Shares = { readonly [P in Share]: number }
 export interface Memory extends Shares {
   /** Of the whole, in megabytes. */
   readonly megabytes: number
-  /** V8's limit for what is no longer young, in megabytes: all that the shares have together, since most of them lie there. */
+  /** V8's limit for the old generation, in megabytes: the sum of all shares, since most of them are in it. */
   readonly heap: number
   /** Bytes of the largest request body, and of the largest answer with objects. */
   readonly largestBody: number
@@ -93,7 +93,7 @@ const largest = { body: 32 / table.bodies.part, answer: 64 / table.answers.part 
 const shares = Object.entries(table) as [Share, Row][]
 const parts = shares.reduce((sum, [, { part }]) => sum + part, 0)
 
-/** With less the largest mails and datamodels (16 MiB) would be refused, and caches hold nothing for long. */
+/** With less memory, the largest mails and datamodels (16 MiB) would be refused, and caches would keep entries only briefly. */
 export const leastMemory = 320
 
 /** Megabytes that the program takes before it has done anything. */

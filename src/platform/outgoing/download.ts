@@ -4,8 +4,8 @@ import { type AddressRules, RefusedAddress } from './addresses.ts'
 import { ask } from './ask.ts'
 
 /**
- * What lies at an address that somebody sent. Every address on the way is checked (`ask.ts`),
- * also behind each redirect, and the content comes as it is taken: nothing of it is kept in memory.
+ * Downloads the content of an address that a user sent. Every address on the way is checked (`ask.ts`), also behind each redirect.
+ * The content is read as a stream: none of it is kept in memory.
  */
 export interface DownloadRequest {
   readonly url: string
@@ -19,7 +19,7 @@ export interface DownloadRequest {
 }
 
 export interface Download {
-  /** Where it was found at last. */
+  /** The final address, after redirects. */
   readonly url: URL
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -32,7 +32,7 @@ export interface Download {
 /** A redirect after so many is one too many. */
 const mostRedirects = 5
 
-/** @throws {RefusedAddress} when an address on the way is not allowed, any other error when nothing answers. */
+/** @throws {RefusedAddress} when an address on the way is not allowed, any other error when there is no answer. */
 export async function openDownload(request: DownloadRequest): Promise<Download> {
   const headers = { 'user-agent': 'svc', accept: '*/*', 'accept-encoding': 'identity', ...request.headers }
   const stop = new AbortController()

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { Config } from '../config/config.ts'
 
 /**
- * What the service takes of other servers: identity providers, directories, webhooks, mail servers, stores of contents. Who
- * answers without end has as much of the memory and the time as this, and no more. Contents of files come as they are taken and
- * have limits of their own (`outgoing-download.ts`).
+ * Limits for answers of other servers: identity providers, directories, webhooks, mail servers, stores of contents. A server with
+ * an endless answer uses at most this memory and this time. Contents of files are streamed and have other limits
+ * (`outgoing-download.ts`).
  */
 export interface OutgoingLimits {
   /** Bytes of an answer that is read as a whole. */
@@ -46,7 +46,7 @@ export async function bytesWithin(chunks: AsyncIterable<Uint8Array>, most: numbe
   return Buffer.concat(taken)
 }
 
-/** Milliseconds between two looks at what has come. */
+/** Milliseconds between two checks of the received bytes. */
 const look = 20
 
 /** Closes a connection that somebody else reads from, once more has come than the limit. */

@@ -4,7 +4,7 @@ import { bytesWithin } from './limits.ts'
 
 export { RefusedAddress } from './addresses.ts'
 
-/** A request to an address that an administrator typed in, and whose whole answer is read. */
+/** A request to an address from an administrator, with an answer that is read as a whole. */
 export interface OutgoingRequest extends AddressRules {
   readonly url: string
   readonly method: 'POST' | 'PUT'

@@ -31,13 +31,13 @@ const cleanEvery = 60
 /** Milliseconds between attempts to connect: the first pause, and the longest. */
 const shortestPause = 50
 const longestPause = 1000
-/** Attempts to show a name before whoever wants it hears of it, and milliseconds between them. */
+/** Attempts to show a name before the caller gets an error, and milliseconds between them. */
 const attempts = 20
 const attemptPause = 100
 
 /**
- * A connection of its own that only listens. Each second it asks the server for the messages that were sent, and so proves
- * itself: without an answer for five seconds, or with a message that never came, everything counts as changed. It is replaced
+ * A separate connection that only listens. Each second it asks the server for the messages that were sent, to check that it still
+ * works: without an answer for five seconds, or with a message that never arrived, everything counts as changed. It is replaced
  * when it breaks, with pauses that grow to a second.
  */
 export async function openBusConnection(options: BusConnectionOptions): Promise<BusConnection> {
@@ -54,7 +54,7 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
   let failing = false
   let timer: NodeJS.Timeout | undefined
 
-  /** One statement after the other, none of which takes long. */
+  /** One statement after the other, all of them short. */
   function send<T extends pg.QueryResultRow>(to: pg.Client | null, text: string, values: readonly unknown[] = []) {
     if (!to) return Promise.reject(new Error('Connection terminated: the bus is not connected'))
     const answer = last.then(() => answered(to, to.query<T>(text, [...values])))
@@ -104,7 +104,10 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
     }
   }
 
-  /** What tells this server, in this state, from others. Some that speak PostgreSQL's protocol say less of themselves. */
+  /**
+   * An identity of this server in its present state, to tell it from others. Some servers that speak PostgreSQL's protocol give
+   * less information.
+   */
   async function identify(of: pg.Client): Promise<{ readonly server: string; readonly processId: number }> {
     const read = async (text: string) => {
       const { rows } = await send<{ server: string; pid: number }>(of, text)
@@ -164,11 +167,11 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
       if (error instanceof pg.DatabaseError && !failing) log.warn({ err: error }, 'messages cannot be counted')
       failing = true
     }
-    // Another connection has a beat of its own.
+    // Another connection has its own beat.
     if (on === client && on !== null) soon()
   }
 
-  /** Whether sessions of the server are at work; by ids that whoever stands between has not made up. */
+  /** Whether sessions of the server are at work; only where process ids are real and not invented by a proxy. */
   async function working(processIds: readonly number[]): Promise<ReadonlySet<number>> {
     if (!trueIds) return new Set(processIds)
     const { rows } = await send<{ pid: number }>(client, workingSql, [processIds])

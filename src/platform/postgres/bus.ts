@@ -12,23 +12,24 @@ export type BusListener = (payload: string) => void
  * have been: after a broken or silent connection, and when one of them did not come (`bus_message` counts them).
  */
 export interface Bus {
-  /** Sends with the transaction: nobody hears of it when it rolls back. This process hears of it right at the commit. */
+  /** Sends with the transaction: no message is sent when it rolls back. This process receives it right at the commit. */
   publish(tx: Tx, topic: string, payload?: string): Promise<void>
   /** Calls `listener` for each message of the topic, until the returned function is called. */
   subscribe(topic: string, listener: BusListener): () => void
   /**
-   * Shows to the other processes that one that is called so is running; `isPresent` asks. Several can have a name. When
-   * the connection breaks, nobody sees it until there is a new one, a second after the database can be reached at most.
+   * Shows to the other processes that a process with this name is running; `isPresent` asks for it. Several processes can have the
+   * same name. When the connection breaks, the name is hidden until there is a new connection, at most a second after the database
+   * can be reached.
    */
   present(name: string): Promise<void>
   /** Ends that. */
   absent(name: string): Promise<void>
   /**
-   * Calls `forget` before all topics when the database is another one than before, or an older state of it: what is in memory is
-   * of no use then, not even for comparison. Until the returned function is called.
+   * Calls `forget` before all topics when the database is another one than before, or an older state of it: data in memory is
+   * useless then, even for comparison. Until the returned function is called.
    */
   onAnotherServer(forget: () => void): () => void
-  /** Calls all topics with an empty payload, as after a broken connection: whatever is kept may be outdated. */
+  /** Calls all topics with an empty payload, as after a broken connection: all cached data may be outdated. */
   renewAll(): void
   close(): Promise<void>
 }
@@ -45,7 +46,7 @@ interface Envelope {
   payload: string
 }
 
-/** Milliseconds for which a transaction may still be stored whose end is not known. */
+/** Milliseconds for which a transaction with an unknown outcome may still be committed. */
 const longestDoubt = 600_000
 
 export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<Bus> {

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { readForeign } from '../process/own-folders.ts'
 import { assertNoTraces, lookAtFolder } from './cluster.ts'
 
-/** Stands in a data folder while a restore into it goes on. */
+/** A file in the data folder while a restore into it is in progress. */
 const unfinished = 'restore-unfinished'
 
 const pathOf = (dataDir: string): string => join(dataDir, 'instance-id')
@@ -19,8 +19,8 @@ interface Found {
 }
 
 /**
- * Whether data folder and database belong together, before either is changed.
- * @throws {Error} which says what to do, where they do not.
+ * Checks that data folder and database belong together, before either is changed.
+ * @throws {Error} with instructions, when they do not.
  */
 export async function assertSameInstance(dsn: string, dataDir: string): Promise<void> {
   // Also when it is empty: then it was cut off as it began.
@@ -65,11 +65,11 @@ export async function noteInstance(dsn: string, dataDir: string): Promise<void> 
   }
 }
 
-/** Between `set` and `clear` no service starts on the data folder: neither while a restore goes on, nor when it was cut off. */
+/** Between `set` and `clear` no service starts on the data folder: neither during a restore, nor after an interrupted one. */
 export function restoreMark(dataDir: string) {
   const path = join(dataDir, unfinished)
   return {
-    /** `folders`: those of contents that the restore fills, and that had none before. */
+    /** `folders`: folders of contents that the restore fills, and that were empty before. */
     async set(folders: readonly string[] = []): Promise<void> {
       await mkdir(dataDir, { recursive: true })
       await using file = await open(path, 'w', 0o644)

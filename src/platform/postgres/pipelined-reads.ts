@@ -7,7 +7,7 @@ import { assertNoTransaction, type Db, onConnection, type Queryable } from './db
 import { unreachable } from './failures.ts'
 import { byIndexesAlways } from './planning.ts'
 
-/** Milliseconds after which PostgreSQL ends a statement here: whatever takes longer is in the wrong place. */
+/** Milliseconds after which PostgreSQL ends a statement here: a longer one should not run on these connections. */
 const longest = 10_000
 
 export interface PipelinedReads extends Queryable {
@@ -28,8 +28,8 @@ interface Lane {
  * are sent without waiting for the answers to earlier ones. That saves the hand-over of a connection and most of the
  * wake-ups on both sides: half of the processor time of a small read, measured with bench/read.ts.
  *
- * A slow statement would hold up those behind it, so everything else belongs on `db`, and what takes longer stands in lanes
- * of its own. No transactions, no cursors; rows are looked up by indexes (`planning.ts`).
+ * A slow statement would delay those behind it, so all other statements belong on `db`, and longer reads have separate lanes. No
+ * transactions, no cursors; rows are looked up by indexes (`planning.ts`).
  */
 export function openPipelinedReads({ db, connections = 2 }: { db: Db; connections?: number }): PipelinedReads {
   const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null, gathering: false }))
@@ -111,7 +111,7 @@ function gather(lane: Lane, client: pg.Client): void {
   })
 }
 
-/** What PostgreSQL itself refuses is no loss: it would refuse it again. */
+/** Statements that PostgreSQL itself refuses are not repeated: it would refuse them again. */
 function isLost(error: unknown): boolean {
   return error instanceof AppError ? error.code === 'ServiceUnavailable' : !(error instanceof pg.DatabaseError)
 }

@@ -16,7 +16,7 @@ export function readYielding(client: pg.ClientBase): () => void {
     paused = false
     stream.resume()
   }
-  // The driver listens as well, and first: what has arrived is parsed by now.
+  // The driver's listener runs first: the received data is already parsed.
   const look = (): void => {
     if (since === null) {
       since = performance.now()

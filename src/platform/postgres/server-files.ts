@@ -8,7 +8,7 @@ import { assertOwnLink, freshFile, giveFolder, isOnlyOf, readForeign } from '../
 /** The uid and gid under which the server runs; null: those of this process. */
 export type Identity = { uid: number; gid: number } | null
 
-/** Where the parts of one embedded server lie. */
+/** The folders of one embedded server. */
 export interface PostgresFolders {
   /** `<data folder>/postgres`. */
   home: string
@@ -30,8 +30,8 @@ const longestRunFolder = 103 - '/.s.PGSQL.5432'.length
 const nobody = 65534
 
 /**
- * Creates and finds all folders of the embedded server of a data folder. The server's user writes in `data` and `run` only:
- * what is above them stays ours, or that user could lead us elsewhere by links.
+ * Creates and finds all folders of the embedded server of a data folder. The server's user writes in `data` and `run` only. The
+ * folders above them stay ours; otherwise that user could redirect us by links.
  */
 export async function preparePostgresFolders(dataDir: string): Promise<PostgresFolders> {
   const root = await ownFolder(resolve(dataDir))
@@ -52,7 +52,7 @@ async function ownFolder(path: string): Promise<string> {
   return realpath(path)
 }
 
-/** PostgreSQL refuses to run as root, so root hands the server to whoever owns the data, else to nobody. */
+/** PostgreSQL refuses to run as root, so root runs the server as the owner of the data, else as nobody. */
 async function chooseIdentity(root: string, data: string): Promise<Identity> {
   if (process.getuid?.() !== 0) return null
   for (const path of [data, root]) {
@@ -109,8 +109,8 @@ async function isOurs(outside: string, identity: Identity): Promise<boolean> {
 }
 
 /**
- * Removes what this process has put outside the data folder; the next start makes a new one. The server's user may have put
- * more into `run`, which stays: whoever follows the folders of another user down may be led elsewhere.
+ * Removes the folder that this process has created outside the data folder; the next start creates a new one. The server's user may
+ * have put more into `run`, which stays: deleting recursively in folders of another user could follow its links.
  */
 export async function removeOutsideFolders({ home, run, outside, server }: PostgresFolders): Promise<void> {
   if (outside === null) return
@@ -151,7 +151,7 @@ async function installedServer(): Promise<string> {
   }
 }
 
-/** What to do on a system for which no PostgreSQL comes along; null where one does. `glibc` is undefined with musl. */
+/** Instructions for a system without a bundled PostgreSQL; null where there is one. `glibc` is undefined with musl. */
 export function unservedSystem(platform: NodeJS.Platform, glibc: string | undefined): string | null {
   const ownServer = 'set SVC_DB_DSN to a PostgreSQL 18 of your own'
   if (platform === 'win32') {

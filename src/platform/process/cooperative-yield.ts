@@ -10,8 +10,8 @@ export interface Yielder {
 }
 
 /**
- * Long work that yields to others every few milliseconds: `if (yielder.due()) await yielder.yield()` in its loops. `check` throws when
- * nobody waits for the result any more.
+ * Long work that yields to others every few milliseconds: `if (yielder.due()) await yielder.yield()` in its loops. `check` throws
+ * when the result is no longer needed.
  */
 export function createYielder(check?: () => void): Yielder {
   let since = performance.now()

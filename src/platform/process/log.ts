@@ -3,7 +3,10 @@ import type { Config } from '../config/config.ts'
 import { scrubText } from '../secrets/secrets.ts'
 import { terminalLine } from './log-terminal.ts'
 
-/** How a line of the log of requests ends: it is made of what has no secret (http/http.ts), and there are many. */
+/**
+ * The end of each line of the request log: such a line is made of values without secrets (http/http.ts), and there are many of
+ * them.
+ */
 const requestEnd = '"msg":"request"}\n'
 
 /**
@@ -35,7 +38,7 @@ const warning = Number(pino.levels.values.warn)
 
 /**
  * Each write costs a request a thirtieth of its processor time, so lines are written some at a time; warnings and errors at once,
- * with whatever waits. Only a process that is killed loses the last milliseconds of them.
+ * with all waiting lines. Only a killed process loses the lines of its last milliseconds.
  */
 function fileOfLines(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: false })

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Whether a process runs. One that has ended but was not waited for by its parent still has its id, and does not count:
- * what a killed service has left behind belongs to the first process of the machine or container, which may take long
- * to notice, or never does.
+ * Whether a process runs. One that has ended but was not waited for by its parent still has its id, and does not count: the
+ * children of a killed service belong to the first process of the machine or container, which may take long to reap them, or never
+ * does.
  */
 export function isAlive(pid: number): boolean {
   try {

@@ -5,7 +5,7 @@ export interface Progress {
   /** Begins a step of `total` units; the step before it ends. */
   start(label: string, total: number): void
   advance(count: number): void
-  /** Ends the step; what is said afterwards stands below it. */
+  /** Ends the step; later lines are printed below it. */
   stop(): void
   say(line: string): void
 }
@@ -49,7 +49,7 @@ function bars(stream: NodeJS.WritableStream): Progress {
   }
 }
 
-/** How fast it goes and how long the rest takes. Nothing where nobody can know: before the first unit, and in the first moment. */
+/** The speed and the remaining time. Empty while they are unknown: before the first unit, and in the first moment. */
 export function paceText(done: number, total: number, seconds: number): string {
   if (!(done > 0 && seconds > 0.05)) return ''
   const rate = done / seconds

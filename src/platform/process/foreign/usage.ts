@@ -40,7 +40,7 @@ export async function memoryByPs(group: number): Promise<number> {
     .reduce((sum, [, kilobytes = 0]) => sum + 1024 * kilobytes, 0)
 }
 
-/** Bytes of the files in a folder and those below it. */
+/** Bytes of the files in a folder and its subfolders. */
 export async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   const sizes = await Promise.all(

@@ -4,21 +4,21 @@ import { megabytes, memoryOfTree, sizeOf } from './usage.ts'
 export interface WatchLimits {
   /** Seconds of the clock. */
   readonly seconds: number
-  /** Bytes of memory of a program and what it starts. */
+  /** Bytes of memory of a program and its child processes. */
   readonly memory: number
-  /** Bytes of what it makes. */
+  /** Bytes of its output files. */
   readonly output: number
 }
 
-/** Which limit was broken, in words that go on from the name of the program. */
+/** The exceeded limit, as text that follows the name of the program. */
 export interface Broken {
   readonly limit: 'time' | 'memory' | 'output'
   readonly reason: string
 }
 
-/** Milliseconds between two looks at what a program takes. */
+/** Milliseconds between two checks of a program's use. */
 const watchEvery = 100
-/** Looks at its memory for each at what it has made, which takes longer. */
+/** Number of checks of the memory for each check of the output files, which takes longer. */
 const looksPerFolder = 5
 
 /** Tells once when a program takes more than it may, until the function that it gives is called. */

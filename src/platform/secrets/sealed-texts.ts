@@ -4,7 +4,7 @@ import type { Seal } from './seal.ts'
 /** A secret that is stored and that no key here opens: kept as it is, should its key come back. */
 export class LockedSecret {
   readonly sealed: string
-  /** What is shown of it. */
+  /** The part of it that is shown. */
   readonly shown: string
 
   constructor(sealed: string, shown: string) {
@@ -31,16 +31,16 @@ interface SealedText {
 
 export type SealedTexts = ReturnType<typeof createSealedTexts>
 
-/** Texts in JSON that are stored sealed; `about` is what they belong to. */
+/** Texts in JSON that are stored sealed; `about` is the record to which they belong. */
 export function createSealedTexts(seal: Pick<Seal, 'seal' | 'open' | 'prefix'>) {
   return {
-    /** How a secret is stored. */
+    /** The stored form of a secret. */
     async seal(secret: Secret, about: string, shown: string): Promise<SealedText> {
       if (typeof secret !== 'string') return { $sealed: secret.sealed, shown: secret.shown }
       return { $sealed: (await seal.seal(Buffer.from(secret), about)).toString('base64url'), shown }
     },
 
-    /** What was stored, with its secret; what is not sealed as it is. */
+    /** The stored value with its secret; a value that is not sealed is returned as it is. */
     async open(stored: unknown, about: string): Promise<unknown> {
       if (!isSealed(stored)) return stored
       const text = await seal.open(Buffer.from(stored.$sealed, 'base64url'), about)

@@ -20,7 +20,7 @@ export interface OtlpOptions {
 }
 
 export interface OtlpTracer extends Tracer {
-  /** Sends what is still here. */
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Spans of what the service does: one for each request, statement, job and outgoing call. They form a tree that tells where
- * the time of a request went. While tracing is off nothing is made and nothing is kept.
+ * Spans of the work of the service: one for each request, statement, job and outgoing call. They form a tree that shows where a
+ * request spent its time. While tracing is off, no span is created or kept.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -19,13 +19,13 @@ export interface SpanFacts {
 
 export interface OpenSpan {
   set(attributes: Attributes): void
-  /** What failed, by the name of the failure: messages may have values in them. */
+  /** The name of the failure: messages may contain values. */
   fail(reason: string): void
   end(): void
 }
 
 export interface Tracer {
-  /** Below `parent`, or with a trace of its own. */
+  /** A span below `parent`, or one that starts a new trace. */
   begin(facts: SpanFacts, parent: OpenSpan | undefined): OpenSpan
 }
 
@@ -62,7 +62,7 @@ export function beginSpan(facts: () => SpanFacts): OpenSpan | undefined {
   return tracer?.begin(facts(), current.getStore())
 }
 
-/** What `next` calls is within the span. */
+/** The calls of `next` are within the span. */
 export function withinSpan(span: OpenSpan, next: () => void): void {
   current.run(span, next)
 }

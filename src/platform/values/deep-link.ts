@@ -1,4 +1,4 @@
-/** Addresses that lead to objects and their files without a search; what is behind them is `deep-links`. */
+/** Addresses that lead to objects and their files without a search; they are implemented in `deep-links`. */
 
 export const deepLinkPath = '/api/v1/objects'
 
@@ -11,7 +11,7 @@ export function fileDeepLink(externalUrl: string, uuid: string, file: number, ve
   return `${deepLink(externalUrl, uuid)}/file/id/${file}/file_version/name/${encodeURIComponent(version)}`
 }
 
-/** What the base configuration says of links to pages of objects. */
+/** The settings of the base configuration for links to pages of objects. */
 interface PageSettings {
   readonly deep_link_access: { readonly enabled: boolean; readonly allow_access_by_id: boolean }
   readonly detail_deep_link: { readonly use_system_object_id: boolean }

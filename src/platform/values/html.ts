@@ -2,7 +2,7 @@ import { Html } from './trusted-html.ts'
 
 export type { Html } from './trusted-html.ts'
 
-/** Texts are escaped, finished HTML stands as it is. */
+/** Texts are escaped, finished HTML is inserted as it is. */
 export type HtmlValue = string | number | Html | readonly Html[]
 
 /** Markup with values in it: within elements and within attributes in quotes. */

@@ -7,9 +7,9 @@ const atom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+$/
 const label = /^[A-Za-z0-9-]{1,63}$/
 
 /**
- * Whether a text is the address of one mailbox, and nothing besides: `Dot-string@Domain` of RFC 5321 section 4.1.2, in ASCII.
- * Names, comments, lists, groups, quotes and address literals mean something in headers, and domains of other letters have two
- * spellings: none of them is one (such a domain is written `xn--…`, as browsers send it).
+ * Whether a text is the address of exactly one mailbox: `Dot-string@Domain` of RFC 5321 section 4.1.2, in ASCII. Names, comments,
+ * lists, groups, quotes and address literals have a special meaning in headers, and domains with other letters have two spellings:
+ * all of these are refused (such a domain is written `xn--…`, as browsers send it).
  */
 export function isMailbox(text: string): boolean {
   if (text.length > longest) return false
@@ -25,7 +25,7 @@ export function isMailbox(text: string): boolean {
 }
 
 /**
- * The address that mail is sent to; null: it is none. What was stored before domains had to be ASCII is spelled so here.
+ * The address for sending mail; null: the text is no address. Converts addresses that were stored before domains had to be ASCII.
  */
 export function mailboxOf(text: string): string | null {
   if (isMailbox(text)) return text

@@ -1,15 +1,14 @@
 import { RE2JS } from 're2js'
 
 /**
- * Regular expressions that somebody sends. RE2's engine takes time that grows with the text only, whatever the pattern, so what
- * is left to bound is the pattern itself: fifty times `.{1,1000}` are a program of 100,000 instructions, and a second before it
- * is known how many. So a size is estimated from the text before anything is compiled, and all patterns of one request share
- * one budget.
+ * Regular expressions from clients. RE2's engine takes time that grows with the text only, whatever the pattern, so only the
+ * pattern itself must be limited: fifty times `.{1,1000}` are a program of 100,000 instructions, and a second before it is known
+ * how many. So a size is estimated from the text before anything is compiled, and all patterns of one request share one budget.
  */
 export interface PatternBudget {
   /**
    * A pattern in the syntax of RE2, or of JavaScript where RE2 has the like (`script`).
-   * @throws {PatternError} that says why it cannot be used
+   * @throws {PatternError} with the reason why it cannot be used
    */
   compile(source: string, options?: { readonly script?: boolean; readonly flags?: number }): RE2JS
 }
@@ -67,8 +66,8 @@ function compile(source: string, flags: number): RE2JS {
 }
 
 /**
- * At least about as many instructions as a pattern has, and how many classes it names, from one walk over its text.
- * What is no pattern has a size as well: the compiler refuses it.
+ * At least about as many instructions as a pattern has, and how many classes it names, from one walk over its text. A text that is
+ * no pattern has a size as well: the compiler refuses it.
  */
 export function estimatedSize(source: string): { size: number; classes: number } {
   let classes = 0
@@ -113,7 +112,7 @@ export function estimatedSize(source: string): { size: number; classes: number }
   return { size: (open[0] ?? 0) + 2, classes }
 }
 
-/** `{2}`, `{2,}`, `{2,5}`; whatever else stands in braces is text. */
+/** `{2}`, `{2,}`, `{2,5}`; any other text in braces is literal. */
 function repetitionAt(source: string, at: number): { fixed: number; optional: number; end: number } | null {
   const [all, low = '', comma, high = ''] = /^\{(\d{1,6})(,?)(\d{0,6})\}/.exec(source.slice(at, at + 20)) ?? []
   if (all === undefined) return null

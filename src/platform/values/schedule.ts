@@ -1,7 +1,7 @@
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof weekdays)[number]
 
-/** Moments that come again, in a time zone; a list that is empty or absent says nothing. */
+/** Recurring times, in a time zone; an empty or absent list sets no condition. */
 export interface Schedule {
   readonly days_of_month?: readonly number[]
   readonly weekdays?: readonly Weekday[]
@@ -14,10 +14,10 @@ export interface Schedule {
 const mostDays = 4000
 
 /**
- * The first moment after `after` that fits every list of the schedule: null when none says anything, or none ever does.
- * Where only days are said it is their beginning, where only minutes are said they are those of every hour. An hour that the
- * clock leaves out in spring is taken when the clock goes on; one that it shows twice in autumn counts once where the
- * schedule names hours, and twice where it means every hour.
+ * The first moment after `after` that fits every list of the schedule: null when all lists are empty, or no time ever fits. With
+ * days only, it is the beginning of the day; with minutes only, those minutes of every hour. An hour that the clock skips in spring
+ * is replaced by the time right after the change; an hour that it repeats in autumn counts once where the schedule names hours, and
+ * twice where it means every hour.
  */
 export function nextTime(schedule: Schedule, after: Date): Date | null {
   const { days_of_month: monthDays = [], weekdays: days = [], timezone = '' } = schedule

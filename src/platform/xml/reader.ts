@@ -1,6 +1,6 @@
 import sax, { type SAXOptions } from 'sax'
 
-/** What is told while XML is read; names are as they stand there, with their prefix. */
+/** Events while XML is read; names are unchanged, with their prefix. */
 export interface XmlHandlers {
   open(name: string, attributes: Readonly<Record<string, string>>): void
   close(name: string): void
@@ -14,7 +14,7 @@ export interface XmlReader {
   end(): void
 }
 
-/** It is no XML, or more than anybody needs; what handlers throw is their own. */
+/** The text is no XML, or exceeds a limit; errors of handlers are passed on as they are. */
 export class XmlError extends Error {}
 
 /** Elements in each other, and attributes of one element. */
@@ -24,8 +24,8 @@ const [mostDepth, mostAttributes] = [100, 200]
 const options: SAXOptions & { strictEntities: boolean } = { position: false, strictEntities: true }
 
 /**
- * Reads XML a piece at a time. There are no document types, so nobody can define entities; depth and attributes are
- * bounded, and the library bounds names and values.
+ * Reads XML a piece at a time. There are no document types, so no document can define entities; depth and attributes are limited
+ * here, and the library limits names and values.
  */
 export function createXmlReader(handlers: XmlHandlers): XmlReader {
   const parser = sax.parser(true, options)

@@ -1,6 +1,6 @@
 /**
- * Every error that a client can get: code, package, HTTP status and text. The one place where they stand;
- * `AppError` takes the code, the HTTP layer reads the rest from here, `docs/errors.md` is printed from it.
+ * Every error that a client can get: code, package, HTTP status and text. The only definition of them: `AppError` takes the code,
+ * the HTTP layer reads the rest from here, `docs/errors.md` is printed from it.
  */
 export const catalogue = {
   AnswerTooLarge: {

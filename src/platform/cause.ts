@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A rule that ran by itself or for somebody, and by what it was started. */
+/** A rule that ran, by itself or on request. */
 export interface CauseStep {
   readonly kind: string
   readonly id: number
@@ -11,7 +11,7 @@ export type Cause = readonly CauseStep[]
 
 const current = new AsyncLocalStorage<Cause>()
 
-/** Why the present work is done. Jobs and events take it with them, and hand it on to what they lead to. */
+/** The cause of the current work. Jobs and events keep it, and pass it on to the work that they start. */
 export function currentCause(): Cause {
   return current.getStore() ?? []
 }

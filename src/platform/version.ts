@@ -4,7 +4,7 @@ import manifest from '../../package.json' with { type: 'json' }
 
 export const { version } = manifest
 
-/** What the package was made of (scripts/build.ts); `commit` only where that is known. */
+/** The source of the package (scripts/build.ts); `commit` only where it is known. */
 export interface Build {
   /** The day. */
   readonly date: string

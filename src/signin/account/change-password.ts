@@ -99,7 +99,7 @@ export function registerChangePassword(app: HttpApp, changePassword: ChangePassw
       config: {
         access: 'user',
         writes: true,
-        // A wrong password counts, whoever waits.
+        // A wrong password counts, even if the client disconnects.
         outlivesClient: true,
         errors: [
           'SystemRightRequired',

@@ -4,7 +4,7 @@ import { certificateTexts } from '../../platform/values/certificate-texts.ts'
 
 /** A certificate that sign-ins depend on. */
 export interface KnownCertificate {
-  /** Where it is configured. */
+  /** The place of its configuration. */
   readonly of: string
   readonly subject: string
   readonly validTo: string
@@ -46,7 +46,7 @@ interface MetadataOf {
   readonly idp_entity_id: string
 }
 
-/** That of the service, and those in metadata that stand in the configuration: no server is asked. */
+/** The certificate of the service, and those in metadata that are part of the configuration: no server is asked. */
 export async function samlCertificates(
   { cert }: BaseConfig['saml'],
   providers: readonly MetadataOf[],

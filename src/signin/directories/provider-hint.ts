@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookieValues, hostCookieName, setCookie } from '../cookies.ts'
 import { identifierWord } from '../request-token.ts'
 
-/** Somebody begins at their provider: the next sign-in in this browser goes there by itself. It proves nobody. */
+/** A person begins at their provider: the next sign-in in this browser goes there by itself. It proves no identity. */
 const nameIn = (request: FastifyRequest): string => hostCookieName(request, `${identifierWord}-provider`)
 /** Seconds. */
 const lifetime = 120

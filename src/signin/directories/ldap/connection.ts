@@ -9,7 +9,7 @@ import { attributesOf, DirectoryUnavailable, type Steps } from '../model.ts'
 type LdapConfig = BaseConfig['ldap']
 type Server = LdapConfig['connections'][number]
 
-/** Milliseconds for one answer of a server, and for all of them in one sign-in. */
+/** Milliseconds for one answer of a server, and for all answers of one sign-in. */
 const [perAnswer, perSignIn] = [5_000, 15_000]
 /** Milliseconds for which a server that did not answer is tried last. */
 const rest = 30_000
@@ -25,7 +25,7 @@ export interface FoundEntry {
 
 /** An open connection to one server. */
 export interface LdapConnection {
-  /** Whether these are the credentials of an entry. A server that says neither yes nor no has not let anybody in. */
+  /** Whether these are the credentials of an entry. Without a clear answer of the server the result is an error. */
   bind(dn: string, password: string): Promise<boolean>
   search(request: LdapSearch): Promise<FoundEntry[]>
 }
@@ -40,12 +40,12 @@ export interface LdapSearch {
 
 export type LdapServers = ReturnType<typeof createServers>
 
-/** The servers of one directory. They are tried in turn; what the first one that can be reached says counts. */
+/** The servers of one directory. They are tried in turn; the first one that can be reached answers. */
 export function createServers({ limits, now = () => Date.now() }: { limits: OutgoingLimits; now?: () => number }) {
   const failedAt = new Map<string, number>()
 
   return {
-    /** @throws {DirectoryUnavailable} when none of them can be asked */
+    /** @throws {DirectoryUnavailable} when none of them can be reached */
     async use<T>(config: LdapConfig, steps: Steps, work: (connection: LdapConnection) => Promise<T>): Promise<T> {
       const resting = ({ url }: Server): number => ((failedAt.get(url) ?? -rest) > now() - rest ? 1 : 0)
       const end = now() + Math.min(perSignIn, limits.time)
@@ -99,7 +99,7 @@ async function withConnection<T>(
     createConnection: once(connect, limits),
     createSecureConnection: once(connectSecure, limits),
   })
-  /** What fails otherwise than by an answer of the server is the connection. */
+  /** Failures other than answers of the server are failures of the connection. */
   const ask = async <R>(act: () => Promise<R>): Promise<R> => {
     try {
       return await within(Math.min(perAnswer, end - performance.now()), act)
@@ -110,7 +110,7 @@ async function withConnection<T>(
     }
   }
   const bind = async (dn: string, password: string): Promise<boolean> => {
-    // A bind without a password is one for nobody, and succeeds (RFC 4513, 5.1.2).
+    // A bind without a password is anonymous, and succeeds (RFC 4513, 5.1.2).
     if (dn === '' || password === '') return false
     try {
       await ask(() => client.bind(dn, password))
@@ -137,7 +137,7 @@ async function withConnection<T>(
     return await work({
       async bind(dn, password) {
         const right = await bind(dn, password)
-        // What is searched next is searched by whom it was before; a refused bind leaves nobody (RFC 4513, 4).
+        // Later searches use the same account as before; a refused bind leaves the connection anonymous (RFC 4513, 4).
         await asSearcher()
         return right
       },
@@ -192,7 +192,7 @@ async function search(
     )
     return searchEntries.slice(0, most).map(asFound)
   } catch (error) {
-    // The client gives no entries then; whoever asks for one has found none that counts.
+    // The client then returns no entries; a search for a single entry has no valid result.
     if (isTooMany(error)) throw new TooManyEntries('The filter finds more entries than it may.')
     throw error
   }

@@ -17,8 +17,8 @@ function escaped(value: string): string {
 }
 
 /**
- * Whether a login can name an entry. Servers leave out what is not seen and take several spaces for one: such logins
- * would name the same entry and be counted as others.
+ * Whether a login can name an entry. Servers ignore invisible characters and treat several spaces as one: such logins would name
+ * the same entry, but be counted separately.
  */
 export function isPlainLogin(login: string): boolean {
   return (

@@ -6,7 +6,7 @@ const inflate = promisify(inflateRaw)
 
 /** Characters of a message, and bytes of it unpacked. */
 const [longest, largest] = [16 * 1024, 64 * 1024]
-/** What signatures are taken of; SHA-1 can be forged. */
+/** Accepted signature algorithms with their digests; SHA-1 can be forged. */
 const algorithms: Readonly<Record<string, string>> = {
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256': 'sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha384': 'sha384',
@@ -34,7 +34,7 @@ export async function readRedirectMessage(query: string): Promise<RedirectMessag
   const text = (name: string): string => decodeURIComponent((given.get(name) ?? '').replaceAll('+', ' '))
   if (text(kind).length > longest) throw new Error('the message is too long')
   const unpacked = await inflate(Buffer.from(text(kind), 'base64'), { maxOutputLength: largest })
-  // What is signed is how it was sent, in this order, whatever else stands in the query.
+  // The signature covers these parameters as they were sent, in this order, whatever else is in the query.
   const signed = [kind, 'RelayState', 'SigAlg'].filter((name) => given.has(name))
   const content = Buffer.from(signed.map((name) => `${name}=${given.get(name)}`).join('&'))
   const algorithm = algorithms[text('SigAlg')]

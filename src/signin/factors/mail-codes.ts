@@ -12,7 +12,7 @@ import { tokenHash } from '../sessions/token.ts'
 const digits = 6
 /** Minutes. */
 export const codeMinutes = 10
-/** Codes that one user is sent within that time: whoever has a password must not fill a mailbox with it. */
+/** Maximum number of codes for one user within that time: a person with the password must not be able to fill a mailbox. */
 const mostCodes = 5
 /** Minutes that codes are kept to be counted. */
 const keptMinutes = 60
@@ -37,7 +37,7 @@ export function createMailCodes({ db, baseConfig, mail, seal }: MailCodeDependen
     /** Whether they can be used: the base configuration has them on, and a server for them. */
     available: (): boolean => baseConfig.get().two_factor.methods.includes('email') && sendsMail(baseConfig),
 
-    /** Whether a code is on its way to who signs in. */
+    /** Whether a valid code was sent for this sign-in. */
     async isSent({ id }: Login): Promise<boolean> {
       const { rows } = await db.query(
         'select from factor_mail_code where flow_hash = $1 and expires_at > now()',
@@ -118,7 +118,7 @@ async function clean(tx: Queryable): Promise<void> {
   )
 }
 
-/** The address as it is shown to somebody who may not be its owner: `a…@example.org`. */
+/** The address in a form for a person who may not be its owner: `a…@example.org`. */
 export function hinted(email: string): string {
   const at = email.lastIndexOf('@')
   return `${[...email][0] ?? ''}…${email.slice(at)}`

@@ -10,7 +10,7 @@ import { setupPage } from './pages/setup.ts'
 import { setupPasskeyPage } from './pages/setup-passkey.ts'
 import type { Factors } from './service.ts'
 
-/** What users do about their own second factors, in a sign-in that was begun for it: behind everything else. */
+/** The step in which users manage their own second factors, in a sign-in that was begun for it: after all other steps. */
 export function managementPart(factors: Factors): LoginPart {
   return {
     step: {

@@ -3,7 +3,7 @@ import type { ShownFactors } from '../../people/service.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { RecordedMethod } from './methods.ts'
 
-/** What a user has to prove with, and the groups that ask for it. */
+/** The factors that a user can prove, and the groups that require one. */
 export interface FactorRow {
   readonly type: UserType
   readonly login: string | null
@@ -57,7 +57,7 @@ export async function useStep(tx: Tx, userId: number, step: number): Promise<voi
   await tx.query('update user_factor set totp_last_step = $2 where user_id = $1', [userId, step], 'user_factor_step')
 }
 
-/** Uses up a recovery code. False: it is none of those that are left. */
+/** Uses up a recovery code. False: it is none of the remaining ones. */
 export async function useRecoveryCode(tx: Tx, userId: number, hash: Buffer): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update user_factor set recovery_hashes = array_remove(recovery_hashes, $2)
@@ -122,7 +122,7 @@ export async function replaceSecrets(tx: Tx, userIds: readonly number[], secrets
   )
 }
 
-/** Recovery codes stand in for something: those of users who have nothing else go. */
+/** Recovery codes replace another factor: they are removed for users without any other. */
 export async function removeLoneRecoveryCodes(tx: Tx, userIds: readonly number[]): Promise<void> {
   await tx.query(
     `update user_factor f set recovery_hashes = '{}' where user_id = any($1) and totp_secret is null
@@ -142,7 +142,7 @@ export async function findShown(db: Queryable, userIds: readonly number[]): Prom
   return rows
 }
 
-/** What the record of a user shows of this has changed. Its new version, and what events call it. */
+/** Marks the record of a user as changed. Returns its new version, and the name for events. */
 export async function touchUser(tx: Tx, userId: number) {
   const { rows } = await tx.query<{
     version: number

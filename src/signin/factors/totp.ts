@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 
-/** What every authenticator app knows: six digits, thirty seconds, SHA-1. @see RFC 6238 */
+/** The algorithm that every authenticator app supports: six digits, thirty seconds, SHA-1. @see RFC 6238 */
 const period = 30
 const digits = 6
 /** Steps before and after the present one of which codes are taken: clocks differ, and people type slowly. */
@@ -10,7 +10,7 @@ const window = 1
 /** 160 bits, as RFC 4226 (R6) advises. */
 export const newSecret = (): Buffer => randomBytes(20)
 
-/** What the sealed secret of a user belongs to. */
+/** The purpose under which the secret of a user is sealed. */
 export const totpAbout = (userId: number): string => `totp:${userId}`
 
 interface Label {
@@ -31,7 +31,7 @@ function totpOf(secret: Buffer, { issuer, label }: Label): TOTP {
   })
 }
 
-/** What the app reads from the picture. */
+/** The content of the QR code for the app. */
 export const addressOf = (secret: Buffer, label: Label): string => totpOf(secret, label).toString()
 
 /** The key as people type it: base32 in groups of four. */
@@ -40,7 +40,7 @@ export function keyOf(secret: Buffer): string {
   return base32.match(/.{1,4}/g)?.join(' ') ?? ''
 }
 
-/** The step of time that a code belongs to; null when it is none of those that are taken now. */
+/** The time step of a code; null when the code is not valid now. */
 export function stepOf(secret: Buffer, typed: string, now: Date): number | null {
   const code = typed.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(code)) return null

@@ -8,7 +8,7 @@ import type { Visit } from '../../pages/service.ts'
 import { notesOf, stepName } from '../notes.ts'
 import { type FactorPages, toPage } from './shared.ts'
 
-/** Behind the recovery codes, which are the answer to the form before: nothing but the way on. */
+/** The page after the recovery codes, which are the answer to the form before: only a link to continue. */
 export function recoveryPage(given: FactorPages): PageDefinition {
   const { flows } = given
   return loginPage(flows, {

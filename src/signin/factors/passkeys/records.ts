@@ -28,8 +28,8 @@ export interface PasskeyRecordDependencies {
 export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
 /**
- * Passkeys without a page: who has which, their names, and how they go. They are made on pages alone, where a device
- * answers. Those of others are for who may reset the second factors of that user.
+ * Management of passkeys without a page: list, rename, remove. They can only be created on pages, where a device answers. The
+ * passkeys of another user require the right to reset the second factors of that user.
  */
 export function createPasskeyRecords({ db, factors, rights, freshSignIn }: PasskeyRecordDependencies) {
   function assertManages(actor: Actor, userId: number): void {
@@ -37,7 +37,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
     if (userId === rootUserId) requireRight(actor, { name: 'system.root' })
   }
 
-  /** Whose it is, if the caller may know. Ids of others are nobody's business, not even whether there are such. */
+  /** The owner, if the caller may know it. Callers must not learn whether an id of another user exists. */
   async function userOf(actor: Actor, id: string): Promise<number> {
     const userId = await ownerOfPasskey(db, id)
     if (userId === null) throw new AppError('ResourceNotFound', { _id: id })

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 /** This service as passkeys know it (WebAuthn, "relying party"): they work for this host name and no other. */
 export interface RelyingParty {
   readonly id: string
-  /** Where the browser must have shown the page. */
+  /** The origin of the page in the browser. */
   readonly origin: string
 }
 

@@ -27,19 +27,19 @@ const ProofAnswer = Type.Object({
     userHandle: Type.Optional(Encoded),
   }),
 })
-/** A page of ours stands in no frame of another site: what was asked for in one was asked for by somebody else. */
+/** Our pages are never in a frame of another site: an answer from within such a frame was requested by that site. */
 const ClientData = Type.Object({
   challenge: Encoded,
   crossOrigin: Type.Optional(Type.Literal(false)),
   topOrigin: Type.Optional(Type.Never()),
 })
 
-/** What a device answers when it makes a key. */
+/** The answer of a device that creates a key. */
 export interface SetupAnswer {
   readonly challenge: string
   readonly json: RegistrationResponseJSON
 }
-/** What it answers when it proves that it has one. */
+/** The answer of a device that proves a key. */
 export interface ProofAnswer {
   readonly challenge: string
   readonly credentialId: Buffer
@@ -135,8 +135,8 @@ export async function verifySetup(
 }
 
 /**
- * Who made the device is nobody's question here. Certificates that come all the same are left out before anybody looks at
- * them: to check them is to ask addresses that stand in them, which a stranger chooses.
+ * The maker of a device does not matter here. Certificates that are sent anyway are removed before they are checked: checking them
+ * would request addresses in them, which a stranger chooses.
  */
 async function withoutAttestation({ response }: RegistrationResponseJSON): Promise<{ attestationObject: string }> {
   const { decodeAttestationObject, isoCBOR } = await import('@simplewebauthn/server/helpers')
@@ -151,10 +151,10 @@ async function withoutAttestation({ response }: RegistrationResponseJSON): Promi
   return { attestationObject: Buffer.from(bare).toString('base64url') }
 }
 
-/** ES256, EdDSA, RS256: what devices sign with, best first. */
+/** ES256, EdDSA, RS256: the signature algorithms of devices, best first. */
 export const algorithms = [-7, -8, -257] as const
 
-/** What to keep of a use of a key; null when the signature does not hold. */
+/** The values to store after a use of a key; null when the signature is not valid. */
 export async function verifyProof(
   { challenge, json }: ProofAnswer,
   key: PasskeyKey,

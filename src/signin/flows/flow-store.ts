@@ -70,7 +70,7 @@ export async function lockFlow(tx: Tx, idHash: Buffer): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Says who it is, of a sign-in that nobody has proved anything for yet. */
+/** Sets the user of a sign-in for which nothing was proved yet. */
 export async function proveFlow(
   db: Queryable,
   idHash: Buffer,

@@ -1,7 +1,7 @@
 /** A sign-in on the pages that is not finished. */
 export interface NewLogin {
   readonly clientId: string
-  /** Where the code goes in the end: checked. */
+  /** The final target of the code: already checked. */
   readonly redirectUri: string
   readonly redirectUriGiven: boolean
   readonly state: string
@@ -13,15 +13,15 @@ export interface NewLogin {
   readonly boundBrowserHash: Buffer | null
   /** The browser that it belongs to, by the cookie of the pages. */
   readonly browserHash: Buffer
-  /** Null: nobody has proved anything yet. */
+  /** Null: nothing was proved yet. */
   readonly userId: number | null
-  /** How it was proved: `native`, … */
+  /** The method of the proof: `native`, … */
   readonly method: string | null
-  /** What was typed. */
+  /** The typed login. */
   readonly login: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
-  /** What steps have kept, by step. */
+  /** Data that steps have kept, by step. */
   readonly notes: Readonly<Record<string, unknown>>
 }
 

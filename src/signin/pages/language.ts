@@ -12,14 +12,14 @@ export interface PageLanguage {
   readonly lang: string
   /** The same as the base configuration names it: `de-DE`. */
   readonly tag: string
-  /** A text of the page; `{name}` in it stands for a value. Not escaped yet. */
+  /** A text of the page; `{name}` in it is replaced by a value. Not escaped yet. */
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string
 }
 
-/** What an administrator has put in the place of texts, by key (`page.login.title`) and language. */
+/** Texts of the administrator that replace ours, by key (`page.login.title`) and language. */
 export type OwnTexts = (key: string) => Readonly<Record<string, string>> | undefined
 
-/** All texts of a language, or of that which holds in its place, by its tag; what an administrator has put there counts. */
+/** All texts of a language, or of its fallback, by its tag; texts of the administrator replace ours. */
 export function textsOf(wanted: string, own: OwnTexts): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const { tag, texts } = languages.get(wanted.toLowerCase().split('-')[0] ?? '') ?? { tag: 'en-US', texts: english }
   const entries = Object.entries(texts).map(([name, text]) => [`page.${name}`, own(`page.${name}`)?.[tag] || text])

@@ -6,10 +6,10 @@ import { onSurface } from '../../platform/http/surface.ts'
 import type { Pages, Visit } from './service.ts'
 import { pageSurface } from './surface.ts'
 
-/** A page of its own, `/api/page/<name>`. What its functions throw becomes the error page. */
+/** A page with its own address, `/api/page/<name>`. Errors of its functions become the error page. */
 export interface PageDefinition {
   readonly name: string
-  /** Its form changes accounts, so it is refused in read-only mode; those of a sign-in in progress go on. */
+  /** Its form changes accounts, so it is refused in read-only mode; forms of a sign-in in progress still work. */
   readonly writes?: boolean
   /** Parameters of its address. */
   readonly query?: readonly string[]

@@ -10,7 +10,7 @@ export function forPeople(pages: Pick<Pages, 'sendError'>, programs: Surface): S
   }
 }
 
-/** Pages stand beside the interface, not in its description. */
+/** Pages are not part of the interface and its description. */
 export function pageSurface(pages: Pick<Pages, 'sendError'>, api: Surface): Surface {
   return { ...forPeople(pages, api), name: 'page', description: null }
 }

@@ -34,8 +34,8 @@ export interface SessionCacheOptions {
 }
 
 /**
- * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. Changes
- * are told by `forget…`; what was being read meanwhile is not kept.
+ * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. `forget…` must be
+ * called for changes; sessions that were being read at that time are not kept.
  */
 export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
   const entries = createByteCache<string, Entry>({
@@ -57,7 +57,7 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
     const session = toSession(row)
     // It ends with the call that it is for, in all processes at once and without a message.
     if (row.clientId === callClient) return session
-    // What ends a share is told by nobody: sessions of links are read anew each time.
+    // The end of a share causes no message: sessions of links are read anew each time.
     if (asked === generation && row.type !== 'collection') {
       entries.set(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
     }
@@ -83,7 +83,7 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
       loading.set(key, fresh)
       return fresh
     },
-    /** Many at once; those that are gone are absent. */
+    /** Several at once; sessions that have ended are left out. */
     async getAll(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
       const found = new Map<string, Session>()
       for (const key of keys) {

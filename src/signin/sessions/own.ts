@@ -26,8 +26,8 @@ interface OpenSession {
 export type OwnSessions = ReturnType<typeof createOwnSessions>
 
 /**
- * Where a user is signed in, and how to sign out there. Who manages users may do so for them, but root's are root's own; so
- * may whoever has the right `sessions` on the user.
+ * The sessions of a user, and how to end them. User managers may do so for other users, except for root; so may callers with the
+ * right `sessions` on the user.
  */
 export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions }) {
   async function assertMay(actor: Actor, userId: number): Promise<void> {
@@ -81,13 +81,15 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
       try {
         await assertMay(actor, userId)
       } catch (cause) {
-        // Ids of others are nobody's business, not even whether there are such.
+        // Callers must not learn whether an id of another user exists.
         throw new AppError('ResourceNotFound', { _id: id }, { cause })
       }
       await sessions.endSession(id, actor.remoteAddr, 'signed_out')
     },
 
-    /** Ends all sessions of a user but the caller's own, and keeps no browser signed in. Returns how many those were. */
+    /**
+     * Ends all sessions of a user except for the caller's own, and forgets all kept sign-ins. Returns the number of ended sessions.
+     */
     async endOthers(actor: Actor, current: Session, userId = actor.userId): Promise<number> {
       await assertMay(actor, userId)
       if (isShared(actor)) return 0

@@ -2,7 +2,7 @@ import type { SystemRights, UserType } from '../../people/model.ts'
 import { subject } from '../../people/service.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
-/** What a token stands for, as one row. */
+/** The data of a token, as one row. */
 export interface SessionRow {
   sessionId: string
   clientId: string
@@ -40,7 +40,7 @@ export interface MembershipRow {
   exclude: boolean
 }
 
-/** Groups of the user `u`: where it was put, and those that have all users of its type. */
+/** Groups of the user `u`: those to which it was added, and those that contain all users of its type. */
 const memberships = `coalesce((
   select jsonb_agg(jsonb_build_object('id', g.id, 'systemRights', g.system_rights, 'networks', g.ip_subnet_filter,
     'exclude', g.ip_subnet_filter_exclude) order by g.id)
@@ -97,7 +97,7 @@ export type UserAccessRow = Omit<
   | 'notSeenLately'
 >
 
-/** Rights and groups of users who act without a token of their own: jobs, deep links, plugins. */
+/** Rights and groups of users that act without a token: jobs, deep links, plugins. */
 export async function findAccess(db: Queryable, userIds: readonly number[]): Promise<UserAccessRow[]> {
   const { rows } = await db.query<UserAccessRow>(
     `select ${userColumns} from "user" u where u.id = any($1)`,
@@ -194,7 +194,7 @@ export interface RotatedToken {
   userId: number
   scopes: string[]
   method: string
-  /** What its successor is made from, with the token itself. */
+  /** The seed of its successor, together with the token itself. */
   seed: Buffer
 }
 
@@ -221,8 +221,8 @@ export async function useRefreshToken(
 }
 
 /**
- * A refresh token that has been used within these seconds, as the one who used it got it. One that was used in the future, before the
- * clock went back, was not: for that long nobody would notice that it is presented twice.
+ * A refresh token that was used within these seconds, with the successor that was returned then. A use in the future (the clock was
+ * set back) does not count: for that long a second use would not be noticed.
  */
 export async function findJustUsed(
   tx: Tx,
@@ -338,7 +338,7 @@ export async function touch(db: Queryable, id: string): Promise<void> {
   await db.query('update oauth_session set last_used_at = now() where id = $1', [id], 'session_touch')
 }
 
-/** The access token goes on for a minute only. False: it is gone already. */
+/** The access token stays valid for only a minute. False: it has already expired. */
 export async function replaceAccessToken(tx: Tx, hash: Buffer, sessionId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update oauth_token t set expires_at = least(t.expires_at, now() + interval '1 minute') from oauth_session s
@@ -393,7 +393,7 @@ export async function inspectToken(db: Queryable, hash: Buffer): Promise<Inspect
   return rows[0] ?? null
 }
 
-/** Ends all sessions of users; returns the users who had any. */
+/** Ends all sessions of users; returns the users with an open session. */
 export async function revokeOfUsers(tx: Tx, userIds: readonly number[]): Promise<Set<number>> {
   const { rows } = await tx.query<{ user_id: number }>(
     `update oauth_session set revoked_at = now()
@@ -412,8 +412,9 @@ export async function removeEnded(tx: Tx): Promise<void> {
 }
 
 /**
- * Keeps `most` sessions of a user, this one among them: removes those that have ended, then those that were not used for the longest
- * time. Nobody waits: what another sign-in removes at this moment is left to it. Gives those that were open.
+ * Keeps `most` sessions of a user, this one among them: removes those that have ended, then those that were not used for the
+ * longest time. It never waits: sessions that another sign-in is removing at this moment are left to it. Returns the removed
+ * sessions that were open.
  */
 export async function removeOldest(tx: Tx, userId: number, keptId: string, most: number): Promise<FoundSession[]> {
   const { rows } = await tx.query<FoundSession & { open: boolean }>(

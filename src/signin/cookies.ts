@@ -13,8 +13,8 @@ export function cookieValues(request: Pick<FastifyRequest, 'headers'>, name: str
 const hostPrefix = '__Host-'
 
 /**
- * The name of a cookie that no neighbouring host name can put there or cover: browsers take `__Host-` from this very host
- * alone, over https and for all of its paths (RFC 6265bis, 4.1.3.2). Over http they take none: there it is the bare name.
+ * The name of a cookie that no neighbouring host name can set or shadow: browsers accept `__Host-` from this very host alone, over
+ * https and for all of its paths (RFC 6265bis, 4.1.3.2). Over http they do not accept the prefix, so the bare name is used there.
  */
 export function hostCookieName({ protocol }: Pick<FastifyRequest, 'protocol'>, name: string): string {
   return protocol === 'https' ? hostPrefix + name : name
@@ -29,7 +29,7 @@ interface CookieOptions {
   /** Seconds; 0 removes it, null keeps it as long as the browser runs. */
   maxAge: number | null
   path?: string
-  /** `Strict`: not sent with what other sites make it send, links included. */
+  /** `Strict`: not sent with requests that start on other sites, links included. */
   sameSite?: 'Lax' | 'Strict'
 }
 

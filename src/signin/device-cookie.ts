@@ -7,8 +7,8 @@ const name = `${identifierWord}-device`
 const lifetime = 31_536_000
 
 /**
- * What a browser keeps from an earlier sign-in. It proves nobody: it only keeps the failures of others apart. One that a
- * neighbouring host has put there covers none of ours.
+ * A token that a browser keeps from an earlier sign-in. It proves no identity: it only keeps the failures of other browsers apart.
+ * A token that a neighbouring host has set does not hide ours.
  */
 export function deviceOf(request: Pick<FastifyRequest, 'headers'>): string | null {
   const all = [...hostCookieValues(request, name), ...cookieValues(request, name)]

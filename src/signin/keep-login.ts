@@ -38,8 +38,8 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
 
   return {
     /**
-     * The user whom the browser has kept, or null. Each use moves the end on. What was kept by a cookie that a neighbouring
-     * host cannot have put there counts in no other.
+     * The user of the kept sign-in of the browser, or null. Each use extends it. A kept sign-in that was stored under a protected
+     * cookie (`__Host-`) is not accepted under the bare name.
      */
     async use(request: FastifyRequest, reply: FastifyReply): Promise<number | null> {
       const span = spans[baseConfig.get().login.keep_login]
@@ -93,7 +93,7 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
   }
 }
 
-/** Users who must prove themselves anew everywhere. `except`: not in the browsers with these ids. */
+/** Users that must sign in again everywhere. `except`: not in the browsers with these ids. */
 export async function forgetKept(
   tx: Queryable,
   userIds: readonly number[],

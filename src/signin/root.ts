@@ -21,9 +21,9 @@ export function makePassword(): string {
 }
 
 /**
- * Gives user `root` a password on the first start: the configured one, or a random one that is returned, to be
- * printed, by this start and by all others until somebody has signed in with it. Later a configured password that
- * differs replaces the stored one, and ends the sessions of root.
+ * Gives user `root` a password on the first start: the configured one, or a random one that is returned, to be printed, by this
+ * start and by all later ones until somebody has signed in with it. Later a configured password that differs replaces the stored
+ * one, and ends the sessions of root.
  */
 export async function ensureRoot(given: RootDependencies, configured: string | null): Promise<string | null> {
   const { db, passwords, sessions, initial } = given

@@ -8,13 +8,13 @@ const quota = { rows: 'svc.quotas.signIns' }
 /** Networks of one place (an IPv6 /48) have so many shares together, and all networks so many. */
 const ofSite = 4
 const ofAll = 100
-/** What any network may still begin within an hour when the shares of all are taken. */
+/** Sign-ins that any network may still begin within an hour when the total is used up. */
 const always = 10
 
 /**
- * What is stored for somebody who has proved nothing: sign-ins that wait for another server or for a passkey, challenges of
- * passkeys, sign-ins of guests. Each goes by itself when its time is over, and no one makes another one go; so a network
- * begins so many within an hour, and when all have begun very many, those that have begun few go on.
+ * Limits for data that is stored for strangers, who have proved nothing: sign-ins that wait for another server or for a passkey,
+ * challenges of passkeys, sign-ins of guests. Each is deleted when its time is over, and none displaces another. So a network may
+ * begin a limited number within an hour, and when the total is very high, networks with few can still continue.
  */
 export function createStrangers({ db, most }: { db: Db; most: number }) {
   return {

@@ -4,7 +4,7 @@ import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
 import { button, checkbox, field, type PasswordMethod, type ProviderOffer, type Visit } from '../../signin/service.ts'
 import type { AuthorizeRequest } from './request.ts'
 
-/** Pages for those who cannot sign in yet. */
+/** Pages for people who cannot sign in yet. */
 export interface LoginOffers {
   readonly forgotPassword: boolean
   readonly register: boolean
@@ -14,19 +14,19 @@ export interface LoginPage {
   readonly offers: LoginOffers
   /** Whether passkeys sign in. */
   readonly passkeys: boolean
-  /** Other servers that say who somebody is. */
+  /** Other servers that can identify the user. */
   readonly providers: readonly ProviderOffer[]
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   readonly basePath: string
   readonly asked: AuthorizeRequest
-  /** Who is asked for the password. */
+  /** The methods to check the password. */
   readonly methods: readonly PasswordMethod[]
   readonly config: BaseConfig
-  /** What was typed: the login, never the password. */
+  /** The typed login, never the password. */
   readonly login?: string | undefined
   readonly keep?: boolean
   readonly problem?: string | null
-  /** The problem is one of what was typed. */
+  /** The problem is in a typed value. */
   readonly invalid?: boolean
   readonly status?: number
 }
@@ -71,7 +71,7 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
 /** The provider that the section `saml` itself describes. */
 const isFirst = ({ kind, name }: ProviderOffer): boolean => kind === 'saml' && name === 'saml'
 
-/** Links, since the policy of the page lets no form lead to another server. */
+/** Links and not forms, since the policy of the page lets no form lead to another server. */
 function providerLinks(
   { localized }: Visit,
   { asked, providers, basePath }: LoginPage,

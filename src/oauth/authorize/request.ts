@@ -6,7 +6,7 @@ import { challengeOf } from '../pkce.ts'
 import type { Destination, Redirects } from '../redirects.ts'
 import { requestedScopes } from '../scopes.ts'
 
-/** An authorization request whose client and redirect URI are known to be good. */
+/** An authorization request whose client and redirect URI are already checked. */
 export interface AuthorizeRequest {
   readonly client: OAuthClient
   readonly destination: Destination
@@ -23,8 +23,8 @@ export interface AuthorizeRequest {
 const [shortestState, longestState] = [8, 4000]
 
 /**
- * Reads an authorization request (RFC 6749, 4.1.1). Whatever is wrong is told here, by a 400 (OAUTH-011): nobody is sent
- * to an address with an error of a request that may not be the client's own.
+ * Reads an authorization request (RFC 6749, 4.1.1). Errors are answered here, by a 400 (OAUTH-011): no browser is redirected with
+ * an error, since the request may not be the client's own.
  * @throws {OAuthError}
  */
 export function readAuthorizeRequest(

@@ -51,7 +51,7 @@ const answers = {
   303: Type.Unsafe<undefined>({ description: 'Back to the client, with the code, or to a page that comes before.' }),
 }
 
-/** The sign-in page. What is wrong with a request is told here, as a page or as RFC 6749 has it. */
+/** The sign-in page. Errors of a request are answered here, as a page or in the form of RFC 6749. */
 export async function registerAuthorizeRoutes(
   app: HttpApp,
   { authorize, pages }: { authorize: Authorize; pages: Pages },

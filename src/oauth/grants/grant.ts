@@ -7,7 +7,7 @@ export interface GrantRequest {
   readonly client: OAuthClient
   readonly form: Form
   readonly remoteAddr: string
-  /** What the browser keeps from an earlier sign-in. */
+  /** The device token of the browser from an earlier sign-in. */
   readonly device: string | null
   /** Of the browser ids that came with it. */
   readonly browserHashes: readonly Buffer[]
@@ -15,7 +15,7 @@ export interface GrantRequest {
 }
 
 export interface Granted extends IssuedTokens {
-  /** What the browser is to keep from this sign-in. */
+  /** The device token for the browser to keep from this sign-in. */
   readonly device?: string
 }
 

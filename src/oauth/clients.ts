@@ -30,7 +30,7 @@ export interface ClientOptions {
   throttle: Pick<Throttle, 'clientSucceeded' | 'failed' | 'openForClient'>
   configured: readonly OAuthClientConfig[]
   baseConfig: BaseConfigService
-  /** Words that stand in place of `svc` in the id of the web front end. */
+  /** Words that may replace `svc` in the id of the web front end. */
   aliases: readonly string[]
 }
 
@@ -43,8 +43,8 @@ export type OAuthClients = ReturnType<typeof createOAuthClients>
 const rememberedSecrets = 1000
 
 /**
- * The clients of this server: those of the configuration file, those of the base configuration, and the default ones,
- * which are public (CLIENT-001, -003, -004). The first of a name counts.
+ * The clients of this server: those of the configuration file, those of the base configuration, and the default ones, which are
+ * public (CLIENT-001, -003, -004). The first client with a name counts.
  */
 export function createOAuthClients({ db, throttle, configured, baseConfig, aliases }: ClientOptions) {
   const limiter = createLimiter({ concurrency: 1, maxWaiting: 200, maxWaitingOfShare: 5 })
@@ -85,7 +85,10 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     return { id, secretHash: null, redirectUris: [], scopes: null, needsPkce: true, ownOrigin: true, builtIn: true }
   }
 
-  /** A secret that was right lately costs nothing and waits for nobody: strangers lock no client out by wrong ones. */
+  /**
+   * A secret with a recent success costs nothing and waits for no other request: strangers cannot lock a client out by wrong
+   * secrets.
+   */
   async function secretFits(client: OAuthClient, secret: string, remoteAddr: string): Promise<boolean> {
     const { secretHash } = client
     // A hash with more rounds is not accepted anywhere (LIM-003): computing it would be an attack on ourselves.
@@ -94,7 +97,7 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     const digest = tokenHash(secret)
     const known = remembered.get(key)
     if (known && timingSafeEqual(known, digest)) return true
-    // Each client has a share from each network, so nobody waits for guesses at the secret of somebody else.
+    // Each client has a separate share for each network, so guesses at one client's secret delay no other client.
     const share = JSON.stringify([siteOf(remoteAddr), client.id])
     const fits = await limiter
       .run(() => compare(client.id, secret, secretHash, remoteAddr), share)

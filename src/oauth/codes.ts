@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { adoptDirectorySession, type IssuedTokens, newToken, type Sessions, tokenHash } from '../signin/service.ts'
 
-/** What a code stands for. */
+/** The data of a code. */
 export interface CodeGrant {
   readonly clientId: string
   readonly redirectUri: string
@@ -22,7 +22,7 @@ export interface CodeGrant {
   readonly userAgent: string | null
 }
 
-/** What a token request brings along for a code. */
+/** The data of a token request with a code. */
 export interface CodeUse {
   readonly code: string
   readonly clientId: string
@@ -33,7 +33,7 @@ export interface CodeUse {
   /** Of the browser ids that it carries. */
   readonly browserHashes: readonly Buffer[]
   readonly remoteAddr: string
-  /** Seconds that the access token is to live, where that is not what the base configuration says. */
+  /** Seconds of the access token's life, if different from the base configuration. */
   readonly accessSeconds?: number
 }
 
@@ -51,8 +51,8 @@ export function createCodes({ db, sessions }: { db: Db; sessions: Sessions }) {
     },
 
     /**
-     * A session for a code, which is used up; `null` when it is not good, or not for this client, address, verifier and
-     * browser. A code that comes a second time ends the session that came of it: one of the two has stolen it.
+     * A session for a code, which is used up; `null` when it is not valid, or not for this client, address, verifier and browser. A
+     * second use of a code ends the session that was opened with it: one of the two senders has stolen it.
      * @see RFC 9700 section 2.1.1; RFC 6749 section 10.5
      */
     async redeem(use: CodeUse): Promise<(IssuedTokens & { userId: number }) | null> {

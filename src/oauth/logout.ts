@@ -7,7 +7,7 @@ export interface LogoutDependencies {
   sessions: Sessions
   keepLogins: KeepLogins
   aliases: readonly string[]
-  /** Where a browser signs out besides; null: nowhere. */
+  /** The address at which a browser signs out at its provider, too; null: none. */
   signOutAddress: (browserHashes: readonly Buffer[]) => Promise<string | null>
 }
 
@@ -26,7 +26,7 @@ export function createLogout({ sessions, keepLogins, aliases, signOutAddress }: 
     }
     await keepLogins.forget(request, reply)
     const browsers = browserHashesOf(request, aliases)
-    // Where somebody else has said who it is, the next sign-in there would pass without a question.
+    // If an external provider has identified the user, the next sign-in there would succeed without a question.
     const elsewhere = wantsPage(request) ? await signOutAddress(browsers) : null
     await sessions.endOfBrowsers(browsers, request.ip)
     if (elsewhere !== null) return reply.header('Cache-Control', 'no-store').redirect(elsewhere, 303)

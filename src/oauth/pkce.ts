@@ -5,7 +5,7 @@ import type { OAuthClient } from './clients.ts'
 
 /**
  * The challenge of an authorization request; null when the client need not send one and does not.
- * @throws {OAuthError} `invalid_request`; `plain` is refused, also where it is meant by saying no method.
+ * @throws {OAuthError} `invalid_request`; `plain` is refused, also when it is implied by a missing method.
  * @see RFC 7636 section 4.3
  */
 export function challengeOf(form: Form, client: OAuthClient): string | null {

@@ -3,7 +3,7 @@ import { OAuthError } from '../platform/http/oauth-error.ts'
 import { matchesOrigin, redirectUriRule } from '../platform/values/redirect-uris.ts'
 import type { OAuthClient } from './clients.ts'
 
-/** Where a sign-in sends the browser in the end: known to be good. */
+/** The final target of the browser in a sign-in: already checked. */
 export interface Destination {
   readonly uri: string
   /** The request named it: then the token request must name the same. */
@@ -20,11 +20,11 @@ export interface RedirectOptions {
 
 export type Redirects = ReturnType<typeof createRedirects>
 
-/** Which addresses a browser may be sent to. Nothing is sent anywhere before this has said yes. */
+/** The addresses to which a browser may be sent. No redirect happens without this check. */
 export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
   const external = new URL(externalUrl).origin
 
-  /** Of what a client says of the address that it has called only loopback is believed: that nobody else is led to. */
+  /** The address in the client's request is only trusted for loopback: no other person can be led there. */
   function isOwn(address: URL, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean {
     if (address.origin === external) return true
     return isLoopback(address.hostname) && address.origin === `${request.protocol}://${request.host}`
@@ -38,9 +38,9 @@ export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
     },
 
     /**
-     * The redirect URI of a request: exactly one of those that the client has registered (RFC 9700, 2.1), which may be
-     * left out when there is one only (OAUTH-004). The default clients have none and may name any address of the
-     * service. Another origin must be allowed besides (CLIENT-014).
+     * The redirect URI of a request: exactly one of those that the client has registered (RFC 9700, 2.1), which may be left out
+     * when there is one only (OAUTH-004). The default clients have none and may name any address of the service. Another origin
+     * must be allowed in addition (CLIENT-014).
      * @throws {OAuthError} `invalid_request`; the browser must not be sent anywhere.
      */
     destination(client: OAuthClient, given: string | undefined, request: FastifyRequest): Destination {

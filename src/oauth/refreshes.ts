@@ -11,9 +11,9 @@ export interface RefreshDependencies {
 
 export type Refreshes = ReturnType<typeof createRefreshes>
 
-/** How sessions go on: by a refresh token or by the browser, and only for whom their directory still has. */
+/** The renewal of sessions: by a refresh token or by the browser, and only for users that their directory still has. */
 export function createRefreshes({ sessions, words }: RefreshDependencies) {
-  /** @throws {AppError} `ServiceUnavailable` while the directory cannot be asked; nothing is used up then */
+  /** @throws {AppError} `ServiceUnavailable` while the directory cannot be reached; no token is used up then */
   async function wordOf(userId: number, remoteAddr: string): Promise<'there' | Stopped> {
     const word = await words.lately(userId, remoteAddr)
     if (word !== 'unavailable') return word

@@ -18,16 +18,16 @@ export async function migrateQueue(db: Db): Promise<void> {
     const utils = await makeWorkerUtils({ pgPool: queuePool(db) })
     await utils.release()
   } finally {
-    // Closing the connection gives the lock and the setting back, whatever state it is in.
+    // Closing the connection releases the lock and resets the setting, whatever state it is in.
     client.release(true)
   }
 }
 
 /**
- * The pool as the library wants it. It insists on listeners for errors of clients, and it may give back the client on
- * which it listens twice when the connection breaks while it stops, which the pool would answer with an exception
- * that nobody can catch. All who listen through one such pool share a connection: whoever ends takes the channels from the
- * others, so they must end together.
+ * The pool in the form that the library needs. It requires listeners for errors of clients, and it may give back the client on
+ * which it listens twice when the connection breaks while it stops, which the pool would answer with an exception that cannot be
+ * caught. All listeners through one such pool share a connection: when one ends, the others lose their channels, so they must end
+ * together.
  */
 export function queuePool(db: Db): Db['pool'] {
   const { pool } = db
@@ -47,7 +47,7 @@ export function queuePool(db: Db): Db['pool'] {
       released = true
       if (listening === shared) listening = null
       shared.listeners--
-      // It is never given back to the pool: what its listeners did to it is not undone.
+      // It is never returned to the pool: the effects of its listeners are not undone.
       if (shared.listeners === 0) shared.client.then((client) => client.release(destroy ?? true)).catch(() => {})
     }
     shared.client.then(

@@ -34,7 +34,7 @@ export interface BatchOptions {
   readonly onFailure: (error: Error) => Promise<void>
 }
 
-/** Mails to users who want them at certain times, then all together (`mail_schedule`). */
+/** Mails to users who want them at certain times, combined into one (`mail_schedule`). */
 export function createBatches({ db, jobs, readers, send, active, onFailure }: BatchOptions) {
   jobs.register<{ userId: number }>(job, async ({ userId }, { jobId }) => {
     if (!active()) return db.transaction((tx) => wait(tx, userId))
@@ -70,7 +70,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
     })
 
   return {
-    /** Queues mails: those of readers without a schedule at once, the others for the next time that their reader wants. */
+    /** Queues mails: those to readers without a schedule at once, the others for the next time in the reader's schedule. */
     async sendWhenWanted(tx: Tx, waiting: readonly WaitingMail[], now: Date): Promise<void> {
       if (!active()) return
       const timed = waiting.map((one) => ({ ...one, at: one.schedule && nextTime(one.schedule, now) }))
@@ -103,7 +103,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
   }
 }
 
-/** One mail out of several: what each is about stands above it. */
+/** One mail out of several: each part has its subject as a heading. */
 function joined(mails: readonly Mail[]): Mail {
   const [first] = mails as [Mail, ...Mail[]]
   if (mails.length === 1) return first

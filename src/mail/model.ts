@@ -10,7 +10,7 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html?: string
-  /** What nobody else may know, where the subject may have it. */
+  /** The confidential part of the content; the subject may contain it, but no other text may. */
   readonly secret?: string
   /** Of the reader, best first: chooses the signature. */
   readonly languages: readonly string[]

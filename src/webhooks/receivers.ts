@@ -6,15 +6,15 @@ const look = 20
 
 export type Receivers = ReturnType<typeof createReceivers>
 
-/** The calls that run here, by receiver: one that is slow has at most half of the places, so that others get their calls. */
+/** The calls that run here, by receiver: a slow receiver has at most half of the places, so that others get their calls. */
 export function createReceivers(places: number) {
   const share = Math.max(1, Math.floor(places / 2))
   const running = new Map<string, Set<{ readonly since: number }>>()
 
   return {
     /**
-     * Takes a place for a call; the function gives it back. Null: the receiver has its share and is slow, so that the call should
-     * come later. Where it is quick, a place of its share is waited for.
+     * Takes a place for a call; the returned function releases it. Null: the receiver is slow and has its share, so that the call
+     * should be repeated later. For a quick receiver this waits for a place of its share.
      */
     async enter(receiver: string, signal: AbortSignal): Promise<(() => void) | null> {
       const calls = running.get(receiver) ?? new Set()

@@ -29,7 +29,7 @@ export interface WebhookOptions {
 
 export interface WebhookCall {
   readonly name: string
-  /** On whose behalf: asked for a token when the webhook is configured to carry one. */
+  /** The user for whom the call is made: used for a token when the webhook is configured to send one. */
   readonly userId: number | null
   /** The same for every attempt of one call, for receivers that want to recognise a repetition. */
   readonly id: string
@@ -38,9 +38,9 @@ export interface WebhookCall {
   readonly signal?: AbortSignal
 }
 
-/** A question to a receiver, whose answer somebody waits for. */
+/** A question to a receiver whose answer is awaited. */
 export interface WebhookQuestion extends Omit<WebhookCall, 'payload' | 'userId'> {
-  /** The body, given the token of the caller where it goes with it. */
+  /** The body; it gets the token of the caller when the webhook sends one. */
   readonly body: (token: string | null) => Promise<string>
   /** The token of the caller; null: there is none. */
   readonly token: string | null
@@ -126,8 +126,8 @@ export function createWebhookService({
     },
 
     /**
-     * Asks a receiver, and logs the outcome like that of a call. Any answer is given back, whatever its status.
-     * @throws {Error} in words that go on from the name of the webhook, when there is none.
+     * Asks a receiver, and logs the outcome like that of a call. Any answer is returned, whatever its status.
+     * @throws {Error} with text that follows the name of the webhook, when there is no answer.
      */
     async ask(question: WebhookQuestion): Promise<OutgoingResponse> {
       const { name, token, mostAnswer } = question
@@ -179,26 +179,26 @@ export function createWebhookService({
   }
 }
 
-/** The receiver is in trouble or busy; any other status below 500 says that it does not want this call. */
+/** The receiver is in trouble or busy; any other status below 500 means that it does not want this call. */
 function mayTryAgain(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429
 }
 
-/** Keyed hashes of the body; none without a secret. SHA-1 is for receivers that know nothing better. */
+/** Keyed hashes of the body; none without a secret. SHA-1 is for receivers without support for better ones. */
 function signatures(secret: string, body: string): Record<string, string> {
   if (secret === '') return {}
   const hmac = (algorithm: string): string => createHmac(algorithm, secret).update(body).digest('hex')
   return { 'x-hub-signature': `sha1=${hmac('sha1')}`, 'x-hub-signature-256': `sha256=${hmac('sha256')}` }
 }
 
-/** What a receiver is told that nobody else may know: it may send it back, in its answer or in the text of a failure. */
+/** The secrets in a call to a receiver: the receiver may send them back, in its answer or in the text of a failure. */
 function secretsOf({ url: stored, secret }: Webhook, token: string | null): string[] {
   const secrets = [token, typeof secret === 'string' ? secret : null]
   const url = typeof stored === 'string' ? URL.parse(stored) : null
   if (url) {
     const { username, password } = url
     const [name, word] = [unescaped(username), unescaped(password)]
-    // A name alone is a token; both together are what the header has in base64.
+    // A user name alone is a token; both together are the base64 text of the header.
     secrets.push(...(password === '' ? [username, name] : [password, word, `${name}:${word}`]))
     for (const [name, value] of url.searchParams) {
       if (scrubAddress(`?${name}=x`) !== `?${name}=x`) secrets.push(value)

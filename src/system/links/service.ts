@@ -27,7 +27,7 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
   const base = withoutEnd(externalUrl, '/')
 
   /**
-   * One slash, then what browsers read as it stands: with two, or a backslash, it would be the name of another host.
+   * One slash, then characters that browsers do not change: with two slashes, or a backslash, it would be the name of another host.
    * @throws {AppError} `ShareLinkPathInvalid`
    */
   function assertPath(path: string): void {
@@ -84,7 +84,7 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
       if (!(await store.deleteLink(db, name, actor.isRoot ? null : actor.userId))) throw invalid(name)
     },
 
-    /** The whole address that a link stands for. @throws {AppError} `ShareLinkInvalid`, also when it has ended */
+    /** The complete target address of a link. @throws {AppError} `ShareLinkInvalid`, also when it has ended */
     async target(name: string): Promise<string> {
       const link = await store.findLink(db, name)
       if (!link) throw invalid(name)
@@ -103,7 +103,7 @@ function invalid(name: string): AppError {
   return new AppError('ShareLinkInvalid', { id: name.slice(0, 100) })
 }
 
-/** Nobody guesses one. */
+/** Too long to be guessed. */
 function newId(): string {
   return randomBytes(24).toString('base64').replaceAll(/[+/=]/g, '').slice(0, 16)
 }

@@ -15,7 +15,7 @@ export interface PurgeDeps {
   readonly standstill: Pick<Standstill, 'run' | 'alone'>
   /** Whether the configuration of the process allows it. */
   readonly allowed: boolean
-  /** What the base configuration says of it. */
+  /** The settings of the base configuration for purging. */
   readonly settings: () => { readonly allow_purge: boolean; readonly purge_storage: boolean }
   readonly externalUrl: string
   readonly rootPassword: {
@@ -30,7 +30,7 @@ export interface PurgeDeps {
 export interface PurgeRequest {
   /** A new password of root. */
   readonly set_password?: string
-  /** Where the caller is sent at once, while the work goes on. */
+  /** The address to which the caller is redirected at once, while the work continues. */
   readonly redirect?: string
 }
 

@@ -19,7 +19,7 @@ export async function countObjects(db: Db): Promise<ObjectCount[]> {
   return rows
 }
 
-/** Objects whose contents are looked at to know their size. */
+/** Number of objects whose contents are read to estimate the size. */
 const sampled = 5000
 
 /** Bytes of the contents of live objects as JSON, on average, by type; of `total` objects a sample. */

@@ -18,7 +18,7 @@ export interface ListedBackup {
   readonly status: 'running' | 'done' | 'error' | 'unreadable'
 }
 
-/** What is in one: of each table and location, without anything of the rows. */
+/** An entry of a backup: a table, sequence or location, without data of the rows. */
 export interface BackupEntry {
   readonly path: string
   readonly kind: 'table' | 'sequence' | 'contents'
@@ -68,14 +68,14 @@ async function listed(folder: string, name: string): Promise<ListedBackup | null
   }
 }
 
-/** What an archive says of itself; null: there is no such. */
+/** The description of an archive; null: there is no such archive. */
 export async function readArchive(folder: string, name: string): Promise<BackupContents | null> {
   if (!archiveName.test(name)) return null
   const backup = await listed(folder, name)
   return backup && contentsOf(backup, async () => createReadStream(join(folder, name)))
 }
 
-/** What an archive says of itself, read from its beginning; one that cannot be read says nothing. */
+/** The description of an archive, read from its beginning; an unreadable archive has none. */
 export async function contentsOf(
   backup: ListedBackup,
   open: () => Promise<Readable>,

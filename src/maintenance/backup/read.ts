@@ -25,18 +25,18 @@ export function openArchive(file: string): {
   return { source, ...entriesFrom(source) }
 }
 
-/** The same of an archive that does not lie in a file. Ends when the source is destroyed. */
+/** The same for an archive that is not in a file. Ends when the source is destroyed. */
 export function entriesFrom(source: Readable): { entries: AsyncGenerator<Part>; read: Promise<void> } {
   const archive = tarExtract()
   const read = pipeline(source, createZstdDecompress(), plainTar(longestText), archive).catch((error: unknown) => {
     throw meaningOf(error)
   })
-  // Its failure is told by the loop over the entries, which waits for it.
+  // The loop over the entries, which waits for it, reports its failure.
   read.catch(() => {})
   return { entries: entriesOf(archive), read }
 }
 
-/** What unpacks says what it has stumbled over; the person at the terminal is told what that means. */
+/** The errors of the decompressor name technical causes; this returns their meaning for the person at the terminal. */
 function meaningOf(cause: unknown): unknown {
   const { code = '', message } = cause as NodeJS.ErrnoException
   const unreadable =
@@ -64,7 +64,7 @@ async function* partsOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<
   }
 }
 
-/** Whoever reads an entry may be the first to hear that the archive breaks off. */
+/** The reader of an entry may be the first to find that the archive is truncated. */
 async function* chunksOf(entry: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of entry) yield chunk as Buffer

@@ -46,7 +46,7 @@ export interface BackupOptions {
   progress: Progress
 }
 
-/** A location of which nothing was copied. */
+/** A location whose contents were not copied. */
 export interface LeftContents {
   readonly place: BackupLocation
   readonly count: number
@@ -63,13 +63,13 @@ export interface BackupSummary {
 }
 
 /**
- * Writes all data as they are at one moment into a file, while the service goes on saving. The file appears under its
- * name when it is complete and on disk.
+ * Writes a snapshot of all data into a file, while the service continues to save. The file appears under its name when it is
+ * complete and on disk.
  * @throws {Error} when the file exists, or anything fails; then no file is left.
  */
 export async function writeBackup({ file, ...options }: BackupOptions): Promise<BackupSummary> {
   const partial = `${file}.partial`
-  // Whoever reads it can sign in as anybody who chose a weak password: for its owner's eyes only.
+  // A reader of the file can find out weak passwords and sign in with them: only its owner may read it.
   const target = await open(partial, 'wx', 0o600)
   try {
     const existing = await open(file, 'r').catch(() => null)
@@ -81,7 +81,7 @@ export async function writeBackup({ file, ...options }: BackupOptions): Promise<
       createZstdCompress(),
       createWriteStream(partial, { fd: target.fd, autoClose: false }),
     )
-    // A full disk ends the reading: nobody would take what it has read.
+    // On a full disk the writer ends, and would never take the data.
     const add: AddEntry = (name, content) => Promise.race([addEntry(archive, name, content), never(written)])
     const stream = streamInto(archive)
     const addStream: AddStream = (...entry) => Promise.race([stream(...entry), never(written)])
@@ -128,7 +128,7 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
     await client.query('begin isolation level repeatable read read only')
     const tables = await contentTables(client)
     const counts = await countRows(client, tables)
-    // After the snapshot is taken, so no id in it lies ahead of its sequence.
+    // After the snapshot is taken, so that no id in it is ahead of its sequence.
     const sequences = await sequenceStates(client)
     const places = await backupLocations(client, { dataDir: config.dataDir, folders: config.fileFolders })
     const folders = withFiles ? places.filter(isFolder) : []

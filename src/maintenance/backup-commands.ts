@@ -59,7 +59,9 @@ export async function runBackup(args: string[], config: Config, out: Out = proce
   )
 }
 
-/** `strongroom verify …`: answers the exit code. @throws {Error} with one line that says why it cannot be restored. */
+/**
+ * `strongroom verify …`: returns the exit code. @throws {Error} with the reason, in one line, why the backup cannot be restored.
+ */
 export async function runVerify(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
   const given = argumentsOf('verify', args, out)
   if (given === null) return 0
@@ -101,7 +103,7 @@ export async function runRestore(args: string[], config: Config, out: Out = proc
   return 0
 }
 
-/** Once the service runs, it makes a key of its own. */
+/** Once the service runs, it creates a new key. */
 function keyMissing({ apps, accounts }: SealedElsewhere, dataDir: string): string {
   const what = [
     ...(apps > 0 ? [`${apps} authenticator apps`] : []),
@@ -156,7 +158,7 @@ async function shown<T>(out: Out, work: (progress: Progress) => Promise<T>): Pro
   }
 }
 
-/** The event log says when the last good backup was made (BACKUP_DONE, BACKUP_FAILED). */
+/** The event log records the time of the last good backup (BACKUP_DONE, BACKUP_FAILED). */
 async function logged(
   db: Db,
   config: Config,

@@ -16,17 +16,17 @@ export interface MakeDeps {
   readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
   /** Of archives on their way. */
   readonly folder: string
-  /** Where backups are stored; null: nowhere. */
+  /** The store for backups; null: none. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
-  /** Tells administrators what they have to look at. */
+  /** Sends a notification to administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
 }
 
 /** Milliseconds between two lines of the log that say how far it is. */
 const pace = 5000
 
-/** Answers where the archive lies. */
+/** Returns the place of the archive. */
 export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<NonNullable<store.BackupEnd['place']>> {
   const { db, config, folder, place, storeOf, alarm } = deps
   const target = place()
@@ -51,7 +51,10 @@ export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<
   }
 }
 
-/** How files begin that a backup has on the way to its location: archives of people in the same folder have other names. */
+/**
+ * The beginning of the names of files for a backup on the way to its location: archives of people in the same folder have other
+ * names.
+ */
 const temporaryName = (id: number): string => `making-${id}-`
 
 /** Of attempts that were killed. */
@@ -104,7 +107,7 @@ function progressInto(db: Db, id: number): Progress & { line(text: string): Prom
   }
 }
 
-/** What a backup is called where it is downloaded. */
+/** The file name of a backup for downloads. */
 export function fileName({ id, createdAt, format }: Pick<StoredBackup, 'id' | 'createdAt' | 'format'>): string {
   const moment = createdAt.toISOString().slice(0, 19).replaceAll(':', '-')
   return `backup-${id}-${moment}.${backupFormats[format]?.extension ?? 'bin'}`

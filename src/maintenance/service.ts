@@ -30,7 +30,7 @@ export interface BackupDeps {
   readonly jobs: Pick<Jobs, 'enqueue' | 'register'>
   readonly events: Pick<EventLog, 'append'>
   readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders' | 'readOnly'>
-  /** Where backups are stored; null: nowhere. */
+  /** The store for backups; null: none. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
   readonly names: (
@@ -38,7 +38,7 @@ export interface BackupDeps {
     ids: readonly number[],
   ) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
-  /** Tells administrators what they have to look at. */
+  /** Sends a notification to administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
 }
 
@@ -160,7 +160,7 @@ export function createBackupService(deps: BackupDeps) {
       requireRight(actor, manageBackups)
       const backup = await find(id)
       if (backup.status === 'running') throw new AppError('DeleteNotSupported', { id })
-      // Rather an archive that nothing names than a record of one that is gone.
+      // An archive without a record is better than a record without an archive.
       const removed = await db.transaction((tx) => store.removeBackup(tx, id))
       if (removed?.sha256 && removed.locationId !== null) await storeOf(removed.locationId).remove(removed.sha256)
     },

@@ -48,7 +48,7 @@ export async function scheduledBackups(tx: Tx): Promise<Pick<StoredBackup, 'id' 
   return rows
 }
 
-/** Those of them that are not being made. */
+/** Removes those of the backups that are not in progress. */
 export async function removeBackups(
   tx: Tx,
   ids: readonly number[],
@@ -97,7 +97,7 @@ export async function endBackup(tx: Tx, id: number, { status, place }: BackupEnd
   return rowCount === 1
 }
 
-/** One that is not being made; null: there is none. */
+/** Removes a backup that is not in progress; null: there is none. */
 export async function removeBackup(tx: Tx, id: number): Promise<StoredBackup | null> {
   const { rows } = await tx.query<StoredBackup>(
     `delete from backup where id = $1 and status <> 'running' returning ${columns}`,

@@ -62,7 +62,7 @@ export async function runUserCommand(
     (option) => values[option] !== undefined && !command.options.includes(option),
   )
   if (foreign) throw new Error(`user ${action} has no option --${foreign}; see strongroom user --help`)
-  // Asked for before the database is opened: whoever thinks about it keeps nobody waiting.
+  // Asked for before the database is opened, so that a slow answer blocks no one.
   const takesPassword = command.options.includes('generate')
   const password = !takesPassword ? '' : values.generate ? makePassword() : await askPassword(login, io)
   const given = { login, password, email: values.email ?? null, root: values.root ?? false }
@@ -77,7 +77,7 @@ type Option = 'generate' | 'email' | 'root'
 
 interface Command {
   readonly options: readonly Option[]
-  /** What to say; `what` is the password when it was made up. */
+  /** Returns the text to print; `what` is the password when it was generated. */
   run(recovery: Recovery, given: Given): Promise<{ what: string; text: string }>
 }
 
@@ -125,7 +125,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
 }
 
-/** What a browser says of itself must not reach the terminal as commands to it. */
+/** The user agent of a browser must not reach the terminal as control characters. */
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?')
 }

@@ -1,4 +1,6 @@
-/** What of an exported object is saved elsewhere: its uuid and fields, links by uuid, files by what was exported of them. */
+/**
+ * The parts of an exported object that are saved in another instance: its uuid and fields, links by uuid, and its exported files.
+ */
 import type { WireTable } from '../sheets/load/model.ts'
 import { type Draft, type ExportedFile, isUuid, isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
@@ -8,7 +10,7 @@ export const fileKey = '_import_file'
 
 export interface DraftDeps {
   readonly tableOf: (type: string) => WireTable | undefined
-  /** Another pool in place of those of the objects. */
+  /** A pool for all objects, instead of their own pools. */
   readonly pool: string | undefined
   readonly withoutFiles: boolean
   /** Pools and tags of the service. */
@@ -16,7 +18,7 @@ export interface DraftDeps {
   readonly tags: ReadonlyMap<string, number>
 }
 
-/** Members of blocks that the other instance says by itself. */
+/** Members of blocks that the other instance assigns itself. */
 const ownMembers = new Set(['_id', '_version', '_pool', '_id_parent', '_parents'])
 
 /** @throws {PackageProblem} where the object cannot be imported as it is */
@@ -116,7 +118,7 @@ function tagsOf({ tags }: DraftDeps, { _tags }: Wire, place: string): { readonly
   })
 }
 
-/** What a tag is known by, the surest first. */
+/** The keys of a tag for comparison, the most reliable first. */
 export function tagKeys(tag: unknown): string[] {
   if (!isWire(tag)) return []
   const { reference, displayname } = tag

@@ -1,6 +1,6 @@
 export type Wire = Readonly<Record<string, unknown>>
 
-/** A file of an object, where it lies in the export, and as what it was uploaded. */
+/** A file of an object: its path in the export, and the name and type with which it was uploaded. */
 export interface ExportedFile {
   readonly path: string
   readonly name: string
@@ -12,7 +12,7 @@ export interface Draft {
   readonly type: string
   readonly head: Wire
   readonly block: Wire
-  /** Names of fields, with what of the import each needs first. */
+  /** Names of fields, each with the uuids of the import that it needs first. */
   readonly needs: Readonly<Record<string, readonly string[]>>
 }
 

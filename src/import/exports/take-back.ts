@@ -7,7 +7,7 @@ import { isUuid, isWire, type Wire } from './model.ts'
 const atATime = 500
 const attempts = 5
 
-/** Puts into the trash what the ledger says was sent, the last types first. */
+/** Moves the objects to the trash that were sent according to the ledger, the last types first. */
 export async function takeBack(client: ServiceClient, ledger: Ledger): Promise<void> {
   const { sent } = await ledger.state()
   for (const [type, uuids] of [...sent].reverse()) {
@@ -36,7 +36,7 @@ async function toTrash(client: ServiceClient, { ledger, type, uuids }: Sent): Pr
       const named = found.map(({ id, version }) => [id, version, null])
       return void (await client.delete(`/db/${type}`, named, { delete_policy: 'setnull' }))
     } catch (error) {
-      // The versions are those of the index: one that is behind is refused, and looked up again.
+      // The versions come from the index: an outdated version is refused, and looked up again.
       if (attempt === attempts) throw error
     }
   }
@@ -82,7 +82,7 @@ async function foundBy(client: ServiceClient, type: string, uuids: readonly stri
   })
 }
 
-/** How many of these objects the service has. */
+/** Number of these objects that the service has. */
 export async function countThere(client: ServiceClient, uuids: readonly string[]): Promise<number> {
   let count = 0
   for (const some of inParts(uuids)) {

@@ -1,6 +1,6 @@
 /**
- * Archives become folders. Nothing is written outside of the folder, no link is made, and no more comes out than the limits allow, whatever
- * the archive says of itself.
+ * Unpacks archives into folders. No file is written outside of the folder, no link is created, and the limits hold for the unpacked
+ * data, whatever the archive claims.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'

@@ -25,10 +25,10 @@ export interface SheetCommand {
   readonly options: SheetOptions
   readonly mapping?: string
   readonly type?: string
-  /** Of texts whose heading names none. */
+  /** The language of texts whose heading names none. */
   readonly language?: string
   readonly dryRun: boolean
-  /** Nobody is asked. */
+  /** The user is not asked for confirmation. */
   readonly yes: boolean
   readonly batch?: number
   readonly connections?: number
@@ -39,7 +39,7 @@ export interface SheetCommandDeps {
   readonly client: ServiceClient | null
   readonly progress: Progress
   readonly signal: AbortSignal
-  /** Null where there is nobody to ask. */
+  /** Null when there is no user to ask. */
   readonly confirm: ((question: string) => Promise<boolean>) | null
 }
 
@@ -103,7 +103,7 @@ async function readMappingFile(file: string): Promise<Mapping> {
   return parseMapping(await readFile(file, 'utf8'), file)
 }
 
-/** What the mapping says of the file holds for that file: one with corrected rows may be written otherwise. */
+/** The mapping's settings for the file are for this file only: a file with corrected rows may have another dialect. */
 function withTold(options: SheetOptions, { file: told }: Mapping, file: string): SheetOptions {
   if (told.name !== basename(file) || told.format !== options.format) return options
   const { name: _, ...dialect } = told

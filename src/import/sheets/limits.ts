@@ -1,4 +1,4 @@
-/** What a spreadsheet may have at most. Whatever is beyond is refused with a word that says so. */
+/** The limits for a spreadsheet. A sheet beyond them is refused with an error that names the limit. */
 export const limits = {
   /** Columns; the interface has as many in an object type. */
   columns: 1000,
@@ -12,10 +12,10 @@ export const limits = {
   zipEntries: 10_000,
   /** Bytes that a part of an XLSX file may unpack to. */
   partBytes: 4 * 1024 ** 3,
-  /** How many times its packed size a part may have, from `unpackedFreely` on. Sheets of repeated values reach about 60. */
+  /** How many times its packed size a part may have, from `unpackedFreely` on. Sheets with repeated values reach about 60. */
   unpackedTimes: 200,
   unpackedFreely: 32 * 1024 ** 2,
-  /** Characters of all texts of an XLSX file: they lie in one list that every cell refers to, so they stay in memory. */
+  /** Characters of all texts of an XLSX file: they are in one list to which every cell refers, so they stay in memory. */
   sharedText: 100_000_000,
   sharedStrings: 10_000_000,
   /** Formats of cells, fonts, names of sheets. */

@@ -1,4 +1,4 @@
-/** The columns that say of a row of an errors file which row it was, and what was wrong. */
+/** The additional columns of an errors file: the original row, the wrong columns, and the reason. */
 export const errorHeadings = { row: '_row', columns: '_columns', reason: '_reason' } as const
 
 /** Cells that a spreadsheet program would take for a formula. */

@@ -56,7 +56,7 @@ export function createFinder(client: ServiceClient): Finder {
   }
 }
 
-/** Whether the service says that the value of this column, and of no other, is in use. */
+/** Whether the service reports that the value of this column, and of no other, is in use. */
 export function isKeyTaken({ code, parameters }: ServiceError, column: string): boolean {
   if (code !== 'DatabaseUniqueKeyViolation') return false
   const { values } = parameters

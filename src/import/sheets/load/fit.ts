@@ -20,8 +20,8 @@ export interface FittedColumn {
 }
 
 /**
- * The mapping beside the object types that are there: what fits them, and the types that are to be made.
- * @throws {SheetError} with all that does not fit: what is there is never changed.
+ * Compares the mapping with the existing object types: returns the columns that match, and the types that must be created.
+ * @throws {SheetError} with all mismatches: existing types are never changed.
  */
 export function fit(mapping: Mapping, model: StoredModel): { columns: FittedColumn[]; missing: string[] } {
   const faults: string[] = []

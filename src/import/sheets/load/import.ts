@@ -30,12 +30,12 @@ export interface SheetImportOptions {
   readonly file: string
   readonly sheet: Sheet
   readonly mapping: Mapping
-  /** How many rows there are. */
+  /** Number of rows. */
   readonly rows: number
   readonly batch?: number
   readonly connections?: number
   readonly progress: Progress
-  /** Ends the import after the requests in flight; the same import goes on from there later. */
+  /** Ends the import after the requests in flight; running the same import again continues from there. */
   readonly signal?: AbortSignal
 }
 
@@ -159,7 +159,7 @@ function sumOf({
   return created + updated + unchanged + refused
 }
 
-/** All rows, those that were stored before too: a key that comes twice is told at its second row. */
+/** All rows, including those that were stored before: a duplicate key is reported at its second row. */
 export async function* planned(
   rows: AsyncIterable<SheetRow>,
   convert: (row: SheetRow) => PlannedRow,

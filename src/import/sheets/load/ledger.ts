@@ -3,7 +3,7 @@ import { type Checkpoint, writeCheckpoint } from './checkpoint.ts'
 import type { createErrorsFile } from './errors-file.ts'
 import type { RowOutcome } from './rows.ts'
 
-/** So many refusals by the service, and nothing that it took: it is no single row that is wrong. */
+/** After this many refusals by the service without any success, the cause is not in single rows. */
 const hopeless = 100
 
 export interface LedgerOptions {
@@ -14,7 +14,7 @@ export interface LedgerOptions {
   readonly errors: ReturnType<typeof createErrorsFile>
 }
 
-/** Writes down what became of rows, batch after batch in their order, however they end. */
+/** Records the results of rows, batch after batch in their order, in whatever order they end. */
 export function createLedger({ of, checkpoint, checkpointFile, errorsFile, errors }: LedgerOptions) {
   const { created = 0, updated = 0, unchanged = 0, refused = 0 } = checkpoint ?? {}
   const counts = { created, updated, unchanged, refused }

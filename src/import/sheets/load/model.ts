@@ -33,7 +33,7 @@ export interface WireMask {
   readonly is_preferred?: boolean
 }
 
-/** What is committed. */
+/** The committed datamodel. */
 export interface StoredModel {
   readonly tables: readonly WireTable[]
   readonly masks: readonly WireMask[]
@@ -60,13 +60,13 @@ export function isUnique(table: WireTable, column: WireColumn): boolean {
   )
 }
 
-/** The mask that objects of the type are read and saved by when nothing else is said. */
+/** The default mask for reading and saving objects of the type. */
 export function usualMask(model: StoredModel, table: WireTable): string {
   const own = model.masks.filter(({ table_id }) => table_id === table.table_id)
   return (own.find((mask) => mask.is_preferred) ?? own[0])?.name ?? '_all_fields'
 }
 
-/** Whether the type can be a list with its values in this column: nothing else must have a value. */
+/** Whether the type can be a list with its values in this column: no other column may be required. */
 export function isList(table: WireTable, name: string): boolean {
   const column = columnNamed(table, name)
   if (!column || table.owned_by || table.pool_link) return false

@@ -11,8 +11,8 @@ export interface SaveEachOptions<T> {
 const fewRefusals = 3
 
 /**
- * Stores what the service takes of a batch, which it takes as a whole or not at all: the one that an error names is left out;
- * where it names none, the batch is halved. At most twice as many requests as there are items.
+ * Stores as many items of a batch as the service accepts. It accepts a batch as a whole or not at all: an item that an error names
+ * is left out; if the error names none, the batch is halved. At most twice as many requests as there are items.
  */
 export async function saveEach<T>(items: readonly T[], { send, refuse }: SaveEachOptions<T>): Promise<void> {
   const waiting: (readonly T[])[] = [items]

@@ -7,7 +7,7 @@ import { saveEach } from './save-each.ts'
 const together = 200
 
 export interface Terms {
-  /** System object ids of values of a list; what is not there is made. Values that were refused have a reason instead. */
+  /** System object ids of values of a list; missing values are created. Refused values have a reason instead. */
   idsOf(list: TermList, values: ReadonlySet<string>): Promise<Map<string, number | string>>
   created(): number
 }

@@ -14,7 +14,7 @@ export interface ProposalContext {
   readonly fileExists: (path: string) => boolean
 }
 
-/** One column with what was decided. */
+/** One column with the decisions about it. */
 export interface Draft {
   readonly statistics: ColumnStatistics
   mapping: ColumnMapping

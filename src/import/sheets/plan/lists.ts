@@ -3,20 +3,20 @@ import { freeName, identifierOf, singular } from './names.ts'
 
 /** Longest value of a list: longer ones are texts. */
 const longestTerm = 200
-/** Fewer cells say nothing about repetition. */
+/** With fewer cells, repetition is no evidence. */
 const fewest = 8
 
 const never = /^(?:title|titel|name|description|beschreibung|bemerkung|note|notiz|comment|kommentar|dimensions|masse)/
 
 /**
- * A text that repeats, or that has several values in a cell, becomes a link to objects of a type of its own: each value is
- * written once, can be corrected in one place, and is a facet.
+ * A text that repeats, or that has several values in a cell, becomes a link to objects of a separate type: each value is written
+ * once, can be corrected in one place, and is a facet.
  */
 export function proposeList(draft: Draft, context: ProposalContext, taken: Set<string>): void {
   const { statistics, mapping } = draft
   const { heading, column, type } = mapping
   if (mapping.ignore || !column || type !== 'text_oneline' || never.test(column)) return
-  // Dates in words of their own repeat, too.
+  // Dates as free text repeat, too.
   if (statistics.fits.date > statistics.filled / 2) return
   const separator = separatorOf(statistics)
   const several = separator === null ? undefined : statistics.several[separator]

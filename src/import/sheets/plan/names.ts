@@ -1,6 +1,6 @@
 import { withoutEnd } from '../../../platform/values/text.ts'
 
-/** Names of the interface, made of what people write above columns. */
+/** Names of the interface, made from the headings of columns. */
 
 /** Letters that decomposition leaves alone. */
 const letters: Readonly<Record<string, string>> = {
@@ -63,7 +63,7 @@ export function languageHeading(heading: string, known: readonly string[]): Lang
   return language === null ? null : { name: name.trim(), language }
 }
 
-/** `Titel (de)` and `Titel [Englisch]`: the name, and what the brackets at the end have. */
+/** `Titel (de)` and `Titel [Englisch]`: the name, and the text in the brackets at the end. */
 function inBrackets(heading: string): [string, string] | null {
   if (!/[)\]]$/.test(heading)) return null
   const open = Math.max(heading.lastIndexOf('('), heading.lastIndexOf('['))

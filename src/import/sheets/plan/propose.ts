@@ -17,7 +17,7 @@ const fewMisfits = 0.02
 
 const titles = /^(?:title|titel|name|bezeichnung|label|objekttitel|object_name|betreff|headline|titre)/
 
-/** A datamodel for the sheet, by what its columns have. */
+/** A datamodel for the sheet, derived from the values of its columns. */
 export function propose({ rows, columns }: SheetStatistics, context: ProposalContext): Proposal {
   const taken = new Set<string>()
   const drafts: Draft[] = columns.map((statistics) => draft(statistics, context, taken))
@@ -69,7 +69,7 @@ function fitting({ filled, fits }: ColumnStatistics, kind: Kind): boolean {
   return fits[kind] > misfits && misfits <= Math.max(1, filled * fewMisfits)
 }
 
-/** What to say of the cells that do not fit. */
+/** The note on cells that do not match the type. */
 function withMisfits({ filled, fits, misfits }: ColumnStatistics, kind: Kind, reason: string): string {
   const missing = filled - fits[kind]
   if (missing === 0) return reason
@@ -141,7 +141,7 @@ function decideText(statistics: ColumnStatistics): Decision {
   return { type: 'text_oneline', reason: `texts of up to ${longest} characters` }
 }
 
-/** `parent_id` and the like name the object above by its key. */
+/** `parent_id` and the like contain the key of the object above. */
 function proposeParent(drafts: readonly Draft[], key: Draft | null): void {
   const parent = /^(?:parent(?:_.*)?|broader(?:_.*)?|uebergeordnet.*|oberbegriff.*|gehoert_zu)$/
   const found = drafts.find((each) => each !== key && !each.mapping.ignore && parent.test(each.mapping.column ?? ''))
@@ -150,7 +150,7 @@ function proposeParent(drafts: readonly Draft[], key: Draft | null): void {
   found.reason = `the object above, by its ${key.mapping.heading}`
 }
 
-/** What stands for an object: its title, who made it or when, its number. */
+/** The fields for the title of an object: its title, its creator or date, its number. */
 function proposeStandard(drafts: readonly Draft[], key: Draft | null): void {
   const shown = drafts.filter(({ mapping }) => mapping.ignore !== true)
   const isText = ({ mapping: { type } }: Draft): boolean => type?.startsWith('text') ?? false

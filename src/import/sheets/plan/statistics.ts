@@ -4,7 +4,7 @@ import { KeySet } from '../values/key-set.ts'
 import { type DecimalSign, decimalsOf, plainNumber, readBoolean } from '../values/numbers.ts'
 import { cellText, isAddress, namesFile } from '../values/text.ts'
 
-/** What is remembered of different values, in characters: of all columns together, and of one. */
+/** The limits, in characters, for remembering different values: of all columns together, and of one. */
 const rememberedText = 40_000_000
 const rememberedValues = 20_000
 
@@ -40,7 +40,7 @@ export interface ColumnStatistics {
   readonly dates: { readonly order: DayOrder; readonly ranges: number; readonly times: number; readonly none: number }
   /** Different values; null when there are too many to remember. */
   readonly distinct: number | null
-  /** No value stands in two rows, and every row has one; null when there were too many to tell. */
+  /** No value occurs in two rows, and every row has one; null when there were too many to tell. */
   readonly unique: boolean | null
   /** Of each separator: cells that have it, their parts, different ones, and the longest. */
   readonly several: Readonly<Record<string, Several>>
@@ -109,7 +109,7 @@ function createColumn(heading: string, room: number) {
       if (unique) unique = keys.add(text)
       for (const each of several) each.add(text)
       for (const kind of kinds) {
-        // What has not fitted a thousand times will not be it.
+        // A type that did not match a thousand times is excluded.
         if (filled - fits[kind] > 1000 + fits[kind]) continue
         if (tests[kind](text)) fits[kind]++
         else if (misfits[kind].length < 3) misfits[kind].push({ row, value: text.slice(0, 60) })
@@ -168,11 +168,11 @@ function createSeveral(separator: string, room: number) {
   }
 }
 
-/** Whether the point or the comma stands before decimals, and how many there are. */
+/** Whether the decimal sign is a point or a comma, and how many decimals there are. */
 function createNumbers() {
   const decimals: Record<DecimalSign, number> = { '.': 0, ',': 0 }
   const fits: Record<DecimalSign, number> = { '.': 0, ',': 0 }
-  // `1.234` may be a thousand or one: only what cannot be thousands says which sign it is.
+  // `1.234` may be a thousand or one: only numbers that cannot have thousands separators show which sign it is.
   const sure: Record<DecimalSign, number> = { '.': 0, ',': 0 }
   let [codes, largest] = [false, 0]
   return {

@@ -54,7 +54,7 @@ function rowOf(number: number, record: string[]): SheetRow {
   return { number, cells: record }
 }
 
-/** The parser counts what fields hold, so a line of delimiters alone would take memory without end. */
+/** The limit of the parser is for the content of fields, so a line of only delimiters would take unlimited memory. */
 async function* boundedLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let length = 0
   for await (const piece of pieces) {

@@ -39,7 +39,7 @@ async function isUtf8(file: string): Promise<boolean> {
   }
 }
 
-/** The name of the encoding as the standard writes it. @throws {SheetError} when nobody knows it. */
+/** The name of the encoding as the standard writes it. @throws {SheetError} when it is unknown. */
 export function knownEncoding(label: string): string {
   try {
     return new TextDecoder(label).encoding

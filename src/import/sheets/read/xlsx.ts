@@ -10,8 +10,8 @@ import { readXml } from './xlsx/xml.ts'
 const mostColumns = 16_384
 
 /**
- * A sheet of an XLSX file: the one of that name, else the first that can be seen. Values are those that the file has: no
- * formula is worked out, no macro is run; what a formula came to when the file was saved is its value.
+ * A sheet of an XLSX file: the one of that name, else the first visible one. Values come from the file as it is: no formula is
+ * evaluated, no macro is run; the value of a formula is its result when the file was saved.
  */
 export async function openXlsx(file: string, wanted?: string) {
   await using parts = await openParts(file)

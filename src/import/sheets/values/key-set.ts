@@ -12,7 +12,7 @@ export class KeySet {
     this.#most = most
   }
 
-  /** Whether it is new; null when there is no more room to tell. */
+  /** Whether it is new; null when there is no more room to remember keys. */
   add(key: string): boolean | null {
     const bytes = hash('sha256', key, 'buffer')
     const high = bytes.readUInt32BE(0)
@@ -43,7 +43,7 @@ export class KeySet {
   }
 }
 
-/** Where the pair stands, or would stand. */
+/** The slot of the pair, or the free slot for it. */
 function placeOf(table: Uint32Array, high: number, low: number): number {
   const places = table.length / 2
   let place = high % places

@@ -1,7 +1,7 @@
-/** Which sign stands before the decimals. */
+/** The sign before the decimals. */
 export type DecimalSign = '.' | ','
 
-/** A number with a sign of its own for thousands: `1.234,5`, `1'234.5`, `1 234`. */
+/** A number with a separator for thousands: `1.234,5`, `1'234.5`, `1 234`. */
 const patterns: Record<DecimalSign, RegExp> = {
   '.': /^[+-]?(?:\d+|\d{1,3}(?:[,'’\u00a0\u202f ]\d{3})+)(?:\.\d+)?$/,
   ',': /^[+-]?(?:\d+|\d{1,3}(?:[.'’\u00a0\u202f ]\d{3})+)(?:,\d+)?$/,
@@ -22,7 +22,7 @@ export function decimalsOf(plain: string): number {
   return point < 0 ? 0 : plain.length - point - 1
 }
 
-/** A whole number, as far as it can be told exactly. */
+/** An integer, if it can be represented exactly. */
 export function readInteger(text: string, sign: DecimalSign): number | null {
   const plain = plainNumber(text, sign)
   if (plain === null || /\.\d*[1-9]/.test(plain)) return null

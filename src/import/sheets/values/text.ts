@@ -20,13 +20,13 @@ export function isAddress(text: string): boolean {
   return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)
 }
 
-/** The end of the name of a file: `jpg`; nothing where there is none. */
+/** The extension of a file name: `jpg`; null without one. */
 export function extensionOf(text: string): string | null {
   const path = isAddress(text) ? new URL(text).pathname : text
   return /\.([a-z0-9]{1,5})$/i.exec(path)?.[1]?.toLowerCase() ?? null
 }
 
-/** Kinds of files that collections have; the order in which they are looked for where a name says none. */
+/** Kinds of files that collections have; the order in which they are tried for a name without an extension. */
 export const fileExtensions = [
   ...['jpg', 'jpeg', 'png', 'tif', 'tiff', 'webp', 'gif', 'heic', 'svg', 'jp2', 'dng', 'psd'],
   ...['pdf', 'mp3', 'wav', 'flac', 'ogg', 'm4a', 'mp4', 'mov', 'm4v', 'mkv', 'avi', 'webm', 'obj', 'glb', 'stl'],

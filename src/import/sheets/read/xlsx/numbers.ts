@@ -4,7 +4,7 @@ const dateFormats = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 30, 36, 45,
 /** Whether a number in this format is a date or a time. */
 export function isDateFormat(id: number, code: string | undefined): boolean {
   if (code === undefined) return dateFormats.has(id)
-  // Without what is written as it stands, colours and languages: `[Red]0.00 "yards"` is none.
+  // Without literal texts, colours and languages: `[Red]0.00 "yards"` is no date.
   const bare = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^[\]]*\]/gi, '')
   return /[ymdhs]/i.test(bare) && !/^general$/i.test(bare.trim())
 }
@@ -25,7 +25,7 @@ export function dateOfSerial(serial: number, from1904: boolean): string | null {
   return moment.getTime() % dayMs === 0 ? text.slice(0, 10) : text.slice(0, 19)
 }
 
-/** A number as people write it: `0.1`, where the file says 0.10000000000000001. */
+/** A number as people write it: `0.1`, where the file has 0.10000000000000001. */
 export function numberText(text: string): string {
   const value = Number(text)
   return text.trim() === '' || !Number.isFinite(value) ? text : String(value)

@@ -33,7 +33,7 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
   return { sheets, from1904, strings, isDate: (style) => dates[style] ?? false }
 }
 
-/** Which part is the workbook stands in the relations of the package; nearly always it is this one. */
+/** The relations of the package name the part of the workbook; nearly always it is this one. */
 async function workbookPart(parts: Parts): Promise<{ path: string; folder: string }> {
   if (parts.has('xl/workbook.xml')) return { path: 'xl/workbook.xml', folder: 'xl' }
   if (!parts.has('_rels/.rels')) throw new SheetError('it is no XLSX file')
@@ -57,7 +57,7 @@ async function relations(parts: Parts, path: string): Promise<Map<string, string
   return targets
 }
 
-/** Targets stand from the folder of the part, or with a slash from the root of the package. */
+/** Targets are relative to the folder of the part, or with a slash to the root of the package. */
 function inFolder(folder: string, target: string): string {
   return target.startsWith('/') ? target.slice(1) : posix.join(folder, target)
 }
@@ -116,8 +116,8 @@ async function sharedStrings(parts: Parts, path: string): Promise<string[]> {
 }
 
 /**
- * Puts together what stands in `t` elements, formatted in pieces or not. How a word is pronounced (`rPh`) is no part of it.
- * `onText` gets the length of what is gathered.
+ * Joins the texts of `t` elements, formatted in pieces or not. Phonetic hints (`rPh`) are left out. `onText` gets the length of the
+ * gathered text.
  */
 export function createTextReader(onText: (length: number) => void) {
   let gathered: string[] = []

@@ -18,7 +18,7 @@ export async function readArtists(file: string, wanted: ReadonlySet<number> | nu
   return artists
 }
 
-/** System object ids by Tate id. Of two records of one artist the one that is filed under a letter is the better one. */
+/** System object ids by Tate id. Of two records of one artist, the one that is filed under a letter is preferred. */
 export function artistIds(
   records: readonly NumberedArtist[],
   ids: ReadonlyMap<string | number, number>,

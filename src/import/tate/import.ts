@@ -12,7 +12,7 @@ export interface TateImportOptions {
   client: ServiceClient
   /** Folder with `artists.jsonl.gz` and `artworks.jsonl.gz` (or `.jsonl`), and perhaps `loans.jsonl`. */
   folder: string
-  /** At most so many artworks, and what they refer to. */
+  /** Maximum number of artworks; the records to which they refer are included. */
   limit?: number
   /** Objects per request. */
   batch?: number
@@ -21,7 +21,7 @@ export interface TateImportOptions {
   progress: Progress
   /** Object types of an older release get the columns that they lack. */
   extend?: boolean
-  /** Ends the import after the requests in flight; the same import goes on from there later. */
+  /** Ends the import after the requests in flight; running the same import again continues from there. */
   signal?: AbortSignal
 }
 

@@ -1,10 +1,10 @@
 /**
- * The masks of the Tate collection in the wire form of `POST /mask/HEAD`: for each object type the one that people
- * work with, for artworks and artists also a short one for lists and a read-only one for the public.
+ * The masks of the Tate collection in the wire form of `POST /mask/HEAD`: for each object type the standard one for editing, for
+ * artworks and artists also a short one for lists and a read-only one for the public.
  */
 
 interface Show {
-  /** Slot of `_standard`, and what stands before the next part. */
+  /** Slot of `_standard`, and the text before the next part. */
   standard?: 1 | 2 | 3
   format?: 'comma' | 'space' | 'colon' | 'newline' | 'round-parentheses'
   facet?: boolean

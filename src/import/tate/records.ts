@@ -85,7 +85,7 @@ export interface LoanRecord {
   note?: string
 }
 
-/** Something about the folder or its files that the caller can mend. */
+/** A problem with the folder or its files that the caller can fix. */
 export class SourceError extends Error {}
 
 /** `<folder>/<name>.jsonl.gz` or `<folder>/<name>.jsonl`; `null` when there is neither. */

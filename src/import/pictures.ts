@@ -13,8 +13,8 @@ interface Artwork {
 }
 
 /**
- * Paints pictures for the first artworks of the sample, which comes without any, and puts them there as a client would:
- * uploaded, then linked. What has been done by an earlier start is not done again.
+ * Draws pictures for the first artworks of the sample, which has none, and adds them as a client would: uploaded, then linked. Work
+ * of an earlier start is not repeated.
  */
 export async function addPictures(client: ServiceClient, progress: Progress, signal: AbortSignal): Promise<number> {
   const first = await withoutPicture(client)
@@ -35,7 +35,7 @@ export async function addPictures(client: ServiceClient, progress: Progress, sig
   return first.length
 }
 
-/** Nothing where some artworks have pictures, or where there is no place for them (data of an earlier release). */
+/** Empty when some artworks have pictures, or when there is no column for them (data of an earlier release). */
 async function withoutPicture(client: ServiceClient): Promise<readonly Artwork[]> {
   const search = (request: object) => client.post<{ count: number; objects: Artwork[] }>('/search', request)
   const having = { type: 'in', bool: 'must_not', fields: ['artwork.image'], in: [null] }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 
-/** A person who can be asked. */
+/** A person who can answer questions. */
 export interface Terminal {
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WritableStream
@@ -12,7 +12,7 @@ export async function confirm({ input, output }: Terminal, question: string): Pr
   return /^(?:y|yes|j|ja)$/i.test(await ask(input, output, `${question} [y/N] `))
 }
 
-/** Asks for something that nobody looking on may read. */
+/** Asks for a secret, without showing it on the screen. */
 export async function askSecret({ input, output }: Terminal, question: string): Promise<string> {
   output.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

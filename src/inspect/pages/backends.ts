@@ -1,7 +1,7 @@
 import { badRequest } from '../../platform/errors.ts'
 import type { PageDeps } from './deps.ts'
 
-/** Something that the service stands on, as it answers just now. */
+/** A service on which ours depends, with its current state. */
 export interface Backend {
   readonly name: string
   readonly kind: 'database' | 'location' | 'process'

@@ -19,7 +19,7 @@ import type { SystemService } from '../../system/service.ts'
 import type { TagService } from '../../tags/service.ts'
 import type { TaskService } from '../../tasks/service.ts'
 
-/** What the pages read, and what their buttons do. */
+/** The services that the pages and their buttons use. */
 export interface PageDeps {
   readonly config: Config
   readonly db: Db

@@ -124,7 +124,7 @@ export function objectsPage(deps: Deps): ConsolePage {
   }
 }
 
-/** What of `ids` cannot be read is said on the page, beside the form in which it was typed. */
+/** An error in `ids` is shown on the page, beside the form with the typed text. */
 function idsOf(query: Query): { readonly ids: readonly number[] | null; readonly problem: string | null } {
   try {
     return { ids: query.ids('ids'), problem: null }

@@ -7,7 +7,7 @@ import { neighbours, notThere } from '../query.ts'
 import { badge, filter, pager, table, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** All users: archived ones, guests and those of the service too. */
+/** All users: archived ones, guests and system users too. */
 export function usersPage({ db }: Pick<PageDeps, 'db'>): ConsolePage {
   return {
     path: 'users',

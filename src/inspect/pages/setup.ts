@@ -5,7 +5,7 @@ import type { ConsolePage } from '../model.ts'
 import { badge, facts, fold, json, section, table, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** How the process is set, and the base configuration section by section; secrets are masked in both. */
+/** The settings of the process, and the base configuration section by section; secrets are masked in both. */
 export function configPage({ config, baseConfig }: Pick<PageDeps, 'config' | 'baseConfig'>): ConsolePage {
   return {
     path: 'config',

@@ -3,7 +3,7 @@ import type { ConsolePage } from '../model.ts'
 import { badge, facts, section, table, tiles, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** How much is stored, how far the index is, and whether it agrees with what is stored. */
+/** The amount of stored data, the progress of the index, and whether it agrees with the stored data. */
 export function statusPage({ status, search }: Pick<PageDeps, 'status' | 'search'>): ConsolePage {
   return {
     path: 'system/status',

@@ -23,14 +23,15 @@ export interface StoredFields {
 const [mostFields, longestValue] = [1000, 2000]
 
 interface Versions {
-  /** That by which the object is shown, and that with which it was saved; null: it is not known any more. */
+  /** The datamodel for the names on the page, and the one with which the object was saved; null: it no longer exists. */
   readonly shown: Model
   readonly saved: Model | null
 }
 
 /**
- * What is stored of an object, by the names of any version of the datamodel, and how these differ from those with which it was
- * saved. Contents have the ids of columns, so each version can name them; one that a version does not have keeps its id.
+ * The stored fields of an object, with the names of any version of the datamodel, and the differences from the names with which it
+ * was saved. Contents have the ids of columns, so each version can name them; a column that a version does not have is shown by its
+ * id.
  */
 export function storedFields(
   content: Readonly<Record<string, unknown>>,

@@ -3,7 +3,7 @@ import { stateText, type View } from './view.ts'
 
 export interface Column<Row> {
   readonly label: string
-  /** Numbers stand at the right. */
+  /** Numbers are aligned right. */
   readonly kind?: 'number' | 'wide' | 'code' | 'time'
   value(row: Row): HtmlValue | null | undefined
 }
@@ -12,7 +12,7 @@ const dash = html`<span class="none">–</span>`
 const shown = (value: HtmlValue | null | undefined): HtmlValue =>
   value === null || value === undefined || value === '' ? dash : value
 
-/** Rows with a heading for each column; on a telephone each row is a card, and the headings stand beside the values. */
+/** Rows with a heading for each column; on a telephone each row is a card, and the headings are beside the values. */
 export function table<Row>(view: View, caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
   if (rows.length === 0) return html`<p class="empty">${view.text('none')}</p>`
   const head = columns.map(({ label, kind = '' }) => html`<th scope="col" class="${kind}">${label}</th>`)
@@ -59,7 +59,7 @@ export const badge = (view: View, state: string): Html =>
 
 export const yesNo = (view: View, value: boolean): string => view.text(value ? 'yes' : 'no')
 
-/** A heading with what stands below it. */
+/** A heading with its content. */
 export const section = (title: string, ...content: readonly Html[]): Html =>
   html`<section><h2>${title}</h2>${joined(content)}</section>`
 
@@ -82,7 +82,7 @@ interface Pages {
   readonly Next: number | null
 }
 
-/** Which rows these are, and the way to the ones before and behind. */
+/** The range of the shown rows, with links to the previous and next ones. */
 export function pager(view: View, { Offset, Limit, Prev, Next }: Pages, count: number, total?: number): Html {
   if (count === 0 && Offset === 0) return nothing
   const range = { first: view.number(Offset + 1), last: view.number(Offset + count) }
@@ -98,14 +98,14 @@ export function pager(view: View, { Offset, Limit, Prev, Next }: Pages, count: n
 export interface FilterField {
   readonly name: string
   readonly label: string
-  /** What may be chosen; without it a text may be typed. */
+  /** The choices; without them the field is free text. */
   readonly choices?: readonly (readonly [value: string, label: string])[]
   readonly placeholder?: string
-  /** What it means that nothing is chosen. */
+  /** The label of the empty choice. */
   readonly blank?: string
 }
 
-/** A form that narrows what the page shows. */
+/** A form that filters the rows of the page. */
 export function filter(view: View, path: string, fields: readonly FilterField[]): Html {
   const shownFields = fields.map(({ name, label, choices, placeholder = '', blank = view.text('any') }) => {
     const value = view.asked(name)

@@ -6,15 +6,15 @@ import type { TextName } from './texts.en.ts'
 
 /** One page on its way to one reader. */
 export interface View extends ConsoleLanguage {
-  /** An address of the console: `link('objects/12/')`; what has no value is left out of the query. */
+  /** An address of the console: `link('objects/12/')`; empty parameters are left out. */
   link(path: string, query?: Readonly<Record<string, string | number | boolean | null | undefined>>): string
   /** The address of this page with other parameters. */
   here(query: Readonly<Record<string, string | number | boolean | null | undefined>>): string
   /** A parameter as it was sent. */
   asked(name: string): string
-  /** A button that does something; nothing where the reader may only look. */
+  /** A button for an action; empty where the reader may not run actions. */
   button(action: string, label: string, fields?: Readonly<Record<string, string>>, kind?: 'plain' | 'danger'): Html
-  /** A time, with what programs read of it. */
+  /** A time, with a machine-readable value. */
   when(value: Date | string | null | undefined): Html
   /** Buttons are shown. */
   readonly acts: boolean
@@ -22,7 +22,7 @@ export interface View extends ConsoleLanguage {
 
 export interface ViewOptions {
   readonly language: ConsoleLanguage
-  /** Where the console stands: `/inspect/`. */
+  /** The base path of the console: `/inspect/`. */
   readonly base: string
   /** Path of the page below it. */
   readonly path: string

@@ -14,20 +14,20 @@ import { parametersOf, wantedForm } from './wanted.ts'
 export interface BackendConsoleOptions {
   readonly console: Console
   readonly log: Logger
-  /** Everybody who reaches the port may change things. */
+  /** Everybody who can reach the port may make changes. */
   readonly actions: boolean
   readonly readOnly: boolean
   /** Name under which the port is reached, besides addresses and names of a private network. */
   readonly host: string
   /** Milliseconds that a page may keep the database busy. */
   readonly timeLimit: number
-  /** As whom things are read and done. */
+  /** The actor for reading and for actions. */
   readonly actor: () => Promise<Actor>
 }
 
 const longestForm = 64 * 1024
 
-/** The console on the backend port: nobody is asked who they are. */
+/** The console on the backend port: without authentication. */
 export function registerBackendConsole(backend: FastifyInstance, options: BackendConsoleOptions): void {
   const { console, log, actions, readOnly, timeLimit } = options
   // Forms of another process, or from before its start, do not hold here.

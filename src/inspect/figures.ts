@@ -29,10 +29,10 @@ export interface Sample {
   readonly values: Readonly<Partial<Record<FigureName, number>>>
 }
 
-/** Milliseconds between two samples; they are taken while somebody looks, once for all who do. */
+/** Milliseconds between two samples; they are taken while there are viewers, once for all of them. */
 const every = 2000
 const kept = 150
-/** Milliseconds after which a stream ends: the browser comes again, and is asked who it is. */
+/** Milliseconds after which a stream ends: the browser connects again, and is authenticated again. */
 const longest = 60_000
 /** Bytes that may wait for a slow reader. */
 const mostWaiting = 256 * 1024
@@ -99,7 +99,7 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
     clearInterval(timer)
     timer = null
     delay.disable()
-    // What comes later does not follow on this.
+    // Later figures do not continue these.
     history.length = 0
   }
 
@@ -111,7 +111,7 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
     /** The figures of this moment. */
     now: sample,
 
-    /** Figures as server-sent events, from those of the last minutes on; null: too many look already. */
+    /** Figures as server-sent events, beginning with those of the last minutes; null: there are too many viewers. */
     stream(): Readable | null {
       if (streams.size >= mostStreams) return null
       const stream = new PassThrough()
@@ -139,7 +139,7 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
   }
 }
 
-/** One number, or one for each value of its label; what cannot be read just now is left out. */
+/** One number, or one for each value of its label; values that cannot be read now are left out. */
 async function readMeasure({ name, read }: Measure): Promise<Record<string, number>> {
   const value = await Promise.resolve(read()).catch(() => ({}))
   if (typeof value === 'number') return { [name]: value }

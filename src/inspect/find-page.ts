@@ -10,7 +10,7 @@ export interface FoundPage {
   readonly at: string
 }
 
-/** Parameters that all pages have, and those of the interface that mean nothing here. */
+/** Parameters of all pages, and those of the interface that have no effect here. */
 const everywhere: ReadonlySet<string> = new Set(['accept', 'done', 'access_token', 'cache_seconds', 'pretty', 'strict'])
 const longestPart = 200
 

@@ -4,8 +4,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const formLifetime = 8 * 3600
 
 /**
- * What the forms of a page carry, so that nobody else can send them: made of a secret that another site does not know, for
- * this one action and some hours.
+ * Tokens for the forms of a page, so that no other site can send them: derived from a secret that another site does not know, for
+ * one action and some hours.
  */
 export interface FormTokens {
   of(action: string): string

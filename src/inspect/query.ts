@@ -1,7 +1,7 @@
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 
-/** Rows that a page shows when it is not told, and at most. */
+/** Default and maximum number of rows on a page. */
 const [usualRows, mostRows] = [50, 500]
 /** Further rows are found by a narrower filter: the database counts up to each of them. */
 const farthest = 1_000_000
@@ -82,7 +82,7 @@ export function idIn(text: string): number | null {
   return number <= Number.MAX_SAFE_INTEGER ? number : null
 }
 
-/** A part of a path that must be an id. @throws {AppError} `ResourceNotFound`: nothing has such a one. */
+/** A part of a path that must be an id. @throws {AppError} `ResourceNotFound`: no record can have such an id. */
 export function pathId(text: string | undefined, name: string): number {
   const id = idIn(text ?? '')
   if (id === null) throw notThere({ [name]: text })

@@ -22,7 +22,7 @@ export interface ConsoleRoutes {
 
 export { createConsoleSessions }
 
-/** Who has been found behind a request, with the session where there is one. */
+/** The authenticated caller of a request, with the session where there is one. */
 const found = new WeakMap<FastifyRequest, ConsoleSession>()
 
 /** The console on the public port: behind a session of the browser, or for programs that read JSON behind a token. */
@@ -65,8 +65,8 @@ export async function registerConsoleRoutes(app: HttpApp, routes: ConsoleRoutes)
 }
 
 /**
- * People are sent to sign in, and get errors as pages; programs get the envelope. A token counts for JSON alone: who has put one
- * into a browser is asked to sign in all the same.
+ * People are sent to sign in, and get errors as pages; programs get the envelope. A token is accepted for JSON only: a person who
+ * uses one in a browser must still sign in.
  */
 function consoleSurface(api: Surface, routes: ConsoleRoutes): Surface {
   const { console, sessions, bearer, pages } = routes

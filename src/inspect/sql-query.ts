@@ -15,9 +15,9 @@ export interface SqlAnswer {
 const [longest, mostRows, longestValue] = [5, 200, 2000]
 
 /**
- * Asks the database what somebody types: as a part of a select, so that nothing but a query fits; in a transaction that reads
- * only, as a role that may read tables and nothing else where there is one; for some seconds, on a connection of its own, which
- * is closed afterwards, whatever the query has set on it.
+ * Runs a query that an administrator types. It is put into a select, so that only queries are valid, and runs in a read-only
+ * transaction, as a role that may only read tables where there is one. It has a time limit of some seconds, and a separate
+ * connection, which is closed afterwards because the query may have changed its settings.
  */
 export async function askSql(db: Db, query: string): Promise<SqlAnswer> {
   const client = await db.connect()

@@ -1,7 +1,7 @@
 import { badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 
-/** `html` is what people get, and all who do not say; `events` is a stream. */
+/** `html` is for browsers, and the default; `events` is a stream. */
 export type WantedForm = 'html' | 'json' | 'events'
 
 interface Asked {

@@ -13,7 +13,7 @@ const changesPage = 1000
 
 export type Searching = Pick<SearchService, 'walk' | 'changes' | 'check' | 'count'>
 
-/** What is done with a batch; how many could not be changed. */
+/** The change of a batch; returns how many objects could not be changed. */
 export type ChangeBatch = (actor: Actor, ids: readonly number[]) => Promise<{ readonly failed: number }>
 
 /** False: the rest is for another job. */
@@ -22,7 +22,7 @@ export async function throughFound(search: Searching, run: Run, found: Found, ch
   return found.incremental ? throughChanges(search, run, found, change) : throughAll(search, run, found, change)
 }
 
-/** Of those that have changed nobody knows how many they are before they are read. */
+/** The number of changed objects is unknown before they are read. */
 async function totalOf(search: Searching, run: Run, { request, incremental }: Found): Promise<number | undefined> {
   if (incremental && (run.state.since ?? null) !== null) return undefined
   return search.count(await run.actor(), request, noDeadline)
@@ -78,7 +78,7 @@ async function inBatches(
   return true
 }
 
-/** How many objects a search finds, for a preview. */
+/** Number of objects that a search finds, for a preview. */
 export function countFound(search: Searching, actor: Actor, { request }: Found, deadline: Deadline): Promise<number> {
   return search.count(actor, request, deadline)
 }

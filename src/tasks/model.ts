@@ -12,9 +12,9 @@ export interface Recipient {
   readonly problems_only: boolean
 }
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface TaskState {
-  /** Objects that there are to look at, as far as that is known. */
+  /** Number of objects to look at, as far as it is known. */
   readonly total?: number
   /** Objects that were looked at. */
   readonly done?: number
@@ -26,7 +26,7 @@ export interface TaskState {
   readonly after?: number
   /** Objects with a higher system object id came after the run had begun. */
   readonly upTo?: number
-  /** The part of the work that goes on, where there are several. */
+  /** The current part of the work, where there are several. */
   readonly step?: string
   /** Of incremental tasks: changes until this moment were seen, in microseconds since 1970. */
   readonly since?: number | null
@@ -35,7 +35,7 @@ export interface TaskState {
   readonly at?: number
 }
 
-/** What a user says of a task. */
+/** A task as its user defines it. */
 export interface TaskDraft {
   readonly module: string
   readonly params: Readonly<Record<string, unknown>>

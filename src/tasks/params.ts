@@ -77,10 +77,10 @@ export function tagsOf(params: Params): TagChange {
   return { set: [...new Set(set)], unset: [...new Set(unset)] }
 }
 
-/** Which objects a task is about. */
+/** The objects of a task. */
 export interface Found {
   readonly request: WalkRequest
-  /** As it was sent: what of it says nothing about which objects are found is checked all the same. */
+  /** The request as it was sent: parts of it that do not affect which objects are found are checked all the same. */
   readonly whole: Params
   /** Only objects that have changed since the last run that was done. */
   readonly incremental: boolean

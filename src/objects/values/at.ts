@@ -2,7 +2,7 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { FieldTree, ObjectTree } from './tree.ts'
 
-/** A path in the datamodel as it is now. */
+/** A path in the current datamodel. */
 export interface FieldPath {
   /** The object type. */
   readonly root: Table
@@ -10,7 +10,7 @@ export interface FieldPath {
   readonly nested: readonly Table[]
   /** The column that links to the object with `column`. */
   readonly link: Column | null
-  /** Null: the identifier of the object. */
+  /** `null`: the id of the object. */
   readonly column: Column | null
 }
 

@@ -33,7 +33,7 @@ export function replacementText(name: string, { tree, file, languages }: Replace
       const pool = isRecord(wire._pool) && isRecord(wire._pool.pool) ? wire._pool.pool : {}
       return localized(pool[rest[0] ?? ''], rest[1], languages)
     }
-    // Of a moment the day.
+    // Only the day of a time.
     case '_created':
     case '_last_modified':
       return plain(wire[first]).slice(0, 10)
@@ -61,7 +61,7 @@ function fieldText(field: FieldTree, rest: readonly string[], languages: readonl
   }
 }
 
-/** `_standard.1.text.de-DE`, from the number on. */
+/** `_standard.1.text.de-DE`, after `_standard`. */
 function standardText(
   { _standard: standard }: Wire,
   [slot = '', , language]: readonly string[],

@@ -21,17 +21,20 @@ export interface ObjectTree {
   /** With its system fields. */
   readonly wire: Wire
   readonly table: Table
-  /** It is shown with its fields, not only by its name or by its id alone. */
+  /** It is shown with its fields, and not only by its name or its id. */
   readonly whole: boolean
   readonly fields: readonly FieldTree[]
-  /** The ways from the top of the hierarchy down to it, itself included; empty where there is none to be shown. */
+  /** The paths from the top of the hierarchy down to it, itself included; empty where there is none to show. */
   readonly paths: readonly (readonly ObjectTree[])[]
 }
 
 interface Placed {
   /** Name on the wire: that of the column, `_nested:…`, `_reverse_nested:…`. */
   readonly name: string
-  /** `artwork.title`, `artwork._nested:artwork__contributor.role`; of linked objects with all before: `artwork.artist.person.name`. */
+  /**
+   * `artwork.title`, `artwork._nested:artwork__contributor.role`; for linked objects with the path to them:
+   * `artwork.artist.person.name`.
+   */
   readonly path: string
 }
 
@@ -60,7 +63,7 @@ export interface VersionTree {
   readonly name: string
   /** The members of the version besides its address. */
   readonly wire: Wire
-  /** Beside the written document. */
+  /** Path beside the written document. */
   readonly path?: string
   readonly url?: string
 }
@@ -110,7 +113,7 @@ export interface TreeContext {
   readonly fileOf?: FileChoice | undefined
 }
 
-/** Of an object that is shown with its fields: a boolean that it does not have is a node without a value (null). */
+/** For an object that is shown with its fields: a missing boolean is a node without a value (null). */
 interface Within extends TreeContext {
   readonly whole: boolean
   readonly object: Wire
@@ -139,7 +142,7 @@ function pathsOf(context: TreeContext, wire: Wire): readonly (readonly ObjectTre
 
 const idOf = (wire: Wire): number => Number(wire._system_object_id)
 
-/** `mask`: the one of the place, which the object does not name itself. */
+/** `mask`: the mask at this place, which the object itself does not name. */
 function placedTree(
   context: TreeContext,
   wire: Wire,
@@ -199,7 +202,7 @@ function columnTree(context: Within, { column, linkMask }: ColumnField, holder: 
   }
 }
 
-/** A mask with a name is named by the object itself, as it may be shown with another one. */
+/** An object names a mask with a name itself, as it may be shown with another one. */
 const inlineOnly = (mask: Mask | null): Mask | undefined => (mask?.isInline ? mask : undefined)
 
 function rowsTree(context: Within, { table, fields }: NestedField, holder: Wire, before: string): FieldTree[] {
@@ -262,7 +265,7 @@ export function namedBy(field: FieldTree): { readonly name: string; readonly nam
   return field.kind === 'rows' ? field.table : field.kind === 'objects' ? field.field.table : field.column
 }
 
-/** The files of fields and of their rows: a list for each field that has some. */
+/** The files of fields and of their rows: a list for each field with files. */
 export function fileLists(
   fields: readonly FieldTree[],
 ): { readonly column: Column; readonly files: readonly FileTree[] }[] {

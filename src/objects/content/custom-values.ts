@@ -40,7 +40,7 @@ export function mapCustomData<C extends Content>(
 
 const longestUuid = 200
 
-/** The identifier that a value has. */
+/** The uuid of a value, if it has one. */
 export function uuidOf({ _uuid: uuid }: CustomData): string | null {
   return typeof uuid === 'string' && uuid !== '' && uuid.length <= longestUuid ? uuid : null
 }
@@ -62,7 +62,7 @@ export function identified(data: CustomData): CustomData {
   return keepExact({ ...(readExact(data) as CustomData), _uuid: parts.join('-') })
 }
 
-/** Values that say the same in another order are the same. */
+/** Values that differ only in the order of members are equal. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
   if (!isRecord(value)) return value
@@ -76,7 +76,7 @@ function inOrder(value: unknown): unknown {
 /** In milliseconds since 1970: the year 2300. */
 const latest = 10_413_792_000_000
 
-/** When the plugin wants to be asked for it again; null: it does not say. */
+/** The time at which the plugin wants to be asked for it again; null: none. */
 export function expiryOf({ _expires_at: at }: CustomData): Date | null {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
   return Number.isNaN(time) || Math.abs(time) > latest ? null : new Date(time)

@@ -7,7 +7,7 @@ export interface FileEntry {
   preferred: boolean
   name?: string
   frontend_prefs?: Record<string, unknown>
-  /** Named by its reference until the save has found it. */
+  /** A file that is named by a reference has only this until the save has found it. */
   _reference?: string
 }
 

@@ -1,7 +1,7 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import { type Content, type ContentRow, rowsOf } from '../stored/content.ts'
 
-/** A link of a content: through which column to which object. */
+/** A link of a content: its column and its target. */
 export interface LinkTriple {
   readonly from: number
   readonly column: number

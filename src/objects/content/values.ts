@@ -277,7 +277,7 @@ export function invalidValue(place: string, value: unknown, expected: string): A
   )
 }
 
-/** A `_uuid` as clients may choose it. */
+/** A `_uuid` in a form that clients may choose. */
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)
 }

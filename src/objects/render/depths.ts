@@ -5,7 +5,7 @@ import type { Head, Loaded } from '../stored/rows.ts'
 import { loadInheritance } from './inheritance.ts'
 import { asOfKey, type ReverseWant, type Run, reverseKey, type Want } from './run.ts'
 
-/** Linked objects that are loaded with one statement. */
+/** Maximum number of linked objects that one statement loads. */
 const mostAtOnce = 1000
 
 /** Loads the objects that the places of the last depth wait for, and fills the places. */

@@ -9,9 +9,9 @@ import { shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 import { linkedShort, setPerson } from './system-fields.ts'
 
-/** Paths of one object at most: a polyhierarchy can have exponentially many. */
+/** Maximum number of paths of one object: a polyhierarchy can have exponentially many. */
 const maxPaths = 100
-/** Ancestors on one path at most. */
+/** Maximum number of ancestors on one path. */
 const maxLevel = 100
 
 /**
@@ -51,7 +51,7 @@ async function fillHierarchy(run: Run): Promise<void> {
   }
 }
 
-/** The ways from the top down to the object, itself included, in the order of its parents. */
+/** The paths from the top down to the object, itself included, in the order of its parents. */
 function pathsOf(object: Head, ancestors: ReadonlyMap<number, Head>): Head[][] {
   const paths: Head[][] = []
   const climb = (at: Head, tail: readonly Head[]): void => {
@@ -67,7 +67,7 @@ function pathsOf(object: Head, ancestors: ReadonlyMap<number, Head>): Head[][] {
   return paths
 }
 
-/** Bytes that are expected of an entry of `_changelog`. */
+/** Expected bytes of an entry of `_changelog`. */
 const historyBytes = 250
 
 const operations: Readonly<Record<Operation, string>> = { i: 'INSERT', u: 'UPDATE', d: 'DELETE', r: 'UNDELETE' }
@@ -145,7 +145,7 @@ async function fillPeople(run: Run): Promise<void> {
   await eachYielding(run.people, ({ done }) => done(names), run.yielder)
 }
 
-/** Bytes that are expected of a file with its versions. */
+/** Expected bytes of a file with its versions. */
 const fileBytes = 1500
 
 async function fillFiles(run: Run): Promise<void> {

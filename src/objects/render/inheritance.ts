@@ -7,9 +7,7 @@ import type { Head, Loaded } from '../stored/rows.ts'
 import type { Run } from './run.ts'
 import { isHierarchical } from './system-fields.ts'
 
-/**
- * Loads all objects above the given ones with their contents: two statements, or none when all are there already.
- */
+/** Loads all ancestors of the given objects with their contents: two statements, or none when all are already loaded. */
 export async function loadInheritance(run: Run, objects: readonly Head[]): Promise<void> {
   const start = new Set<number>()
   for (const object of objects) {

@@ -25,7 +25,7 @@ export interface Chain {
   readonly up: Chain | null
 }
 
-/** That of an object that was asked for itself. */
+/** The nesting of a requested object. */
 export function topNesting({ options }: Run, object: Loaded, part: Part): Nesting {
   const isPast = object.version !== object.latestVersion && !options.latestLinked
   return {

@@ -72,7 +72,7 @@ function wantLink(run: Run, nesting: Nesting, holder: Wire, key: string, id: num
   })
 }
 
-/** The linked object in its short form, if it is there. */
+/** The linked object in its short form, if it is already loaded. */
 function shortLink(run: Run, id: number, linkMask: Mask | null): Wire | string | undefined {
   const known = run.shortLinks.get(id)
   if (known?.linkMask === linkMask) return known.wire
@@ -121,7 +121,7 @@ function sharedKey(object: Loaded, mask: Mask, nesting: Nesting, links: readonly
   return `${object.systemObjectId}.${object.version}.${numberOf(mask)}.${format.name}.${mergeLeft}.${inReverse}.${asOf}.${around}`
 }
 
-/** The linked object, or the token of the part that it is. */
+/** The linked object, or the token of its part. */
 function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, nesting: Nesting): Wire | string {
   if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
   const mask = linkedMask(run, object, linkMask)
@@ -187,7 +187,7 @@ function wantReverse(run: Run, nesting: Nesting, object: Loaded, holder: Wire, k
   })
 }
 
-/** Rows that are sorted by a linked object are put in order when that is there. */
+/** Rows that are sorted by a linked object are sorted when that object is loaded. */
 function sortLater(run: Run, holder: Wire, key: string, rows: ReturnType<typeof rowsOf>, field: NestedField): void {
   const sort = (): void => {
     const wire = holder[key] as Wire[]

@@ -34,7 +34,7 @@ export const frameBytes = 700
 export interface AnswerLimits {
   /** Most bytes. */
   readonly bytes: number
-  /** Most places of linked objects that are filled with whole ones. */
+  /** Maximum number of places for linked objects that are filled with whole ones. */
   readonly embedded: number
 }
 
@@ -61,7 +61,7 @@ export class AnswerParts {
     return this.#short
   }
 
-  /** Objects below others that are loaded at most. */
+  /** Maximum number of objects below others that are loaded. */
   get mostObjects(): number {
     return this.#limits.embedded
   }
@@ -88,8 +88,8 @@ export class AnswerParts {
   }
 
   /**
-   * Takes room for a whole object in `times` places, of this size and with links of this size, for which each of them
-   * takes its room itself. False: it has to be short.
+   * Reserves room for a whole object in `times` places, of this size and with links of this size, each of which reserves its own
+   * room. False: the object has to be short.
    */
   takePlaces(times: number, bytes: number, linkBytes: number): boolean {
     const most = this.#limits.bytes * embeddedShare
@@ -184,7 +184,7 @@ export class AnswerParts {
 
   /** `nested`: some of the written parts are inside other parts, and so may appear in many places. */
   #checkSize(tops: readonly number[], nested: boolean): void {
-    // A letter takes three bytes at most: mostly there is no need to count them.
+    // A character takes three bytes at most: mostly there is no need to count them.
     if (!nested && this.#writer.bytes + 3 * this.#lettersOf(tops) <= this.#limits.bytes) return
     let bytes = this.#writer.bytes
     for (const top of tops) bytes += this.#sizeOf(top)
@@ -259,7 +259,7 @@ export function expectedBytes(value: unknown): number {
 
 const sizes = new WeakMap<Content, number>()
 
-/** The same, remembered: contents are never changed. */
+/** The same, cached: contents are never changed. */
 export function contentBytes(content: Content): number {
   let bytes = sizes.get(content)
   if (bytes === undefined) {

@@ -38,14 +38,14 @@ export interface RenderItem {
   readonly mask: Mask
 }
 
-/** A last change to an object that was asked for itself. */
+/** A last change to a requested object. */
 export type Shape = (wire: Wire, item: RenderItem) => Wire
 
 /** Additional inputs of a rendering. */
 export interface RenderMore {
   readonly known?: Known | undefined
   readonly shape?: Shape | undefined
-  /** Hears the JSON of each item, in their order; then the answer itself is an empty list. */
+  /** Gets the JSON of each item, in their order; then the answer itself is an empty list. */
   readonly each?: ((text: string) => void) | undefined
 }
 
@@ -84,10 +84,10 @@ export async function renderValues(
   return { values: await run.parts.values(tops, run.yielder), short: run.parts.short }
 }
 
-/** Linked objects that are kept for the next page. */
+/** Maximum number of linked objects that are kept for the next page. */
 const mostRemembered = 2000
 
-/** Renders objects that were asked for; their numbers among the parts. */
+/** Renders requested objects; returns their numbers among the parts. */
 async function renderPage(run: Run, items: readonly RenderItem[], shape: Shape | undefined): Promise<number[]> {
   for (const { object } of items) {
     if (isLatest(object)) run.loaded.set(object.systemObjectId, object)

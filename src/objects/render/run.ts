@@ -40,7 +40,7 @@ export interface RenderDeps extends MaskDeps {
     ): Promise<readonly (readonly string[])[]>
     expiry(days: number | undefined): number | undefined
   }
-  /** Collections that each of the objects is in, as far as the actor may see them; absent: in none. */
+  /** Collections that contain each of the objects, as far as the actor may see them; absent: none. */
   readonly collectionsOf?: (
     q: Queryable,
     actor: Actor,
@@ -63,7 +63,7 @@ export interface RenderOptions {
   /** Show linked objects of an old version as they are now, not as they were then. */
   readonly latestLinked: boolean
   readonly generateRights: boolean
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Days for which addresses of files are valid; undefined: the default. */
   readonly fileDays: number | undefined
   /** Only texts in these languages; null: all. */
   readonly languages: readonly string[] | null
@@ -88,7 +88,7 @@ export const defaultOptions: Omit<RenderOptions, 'format'> = {
  */
 export interface Want {
   readonly id: number
-  /** Milliseconds since 1970: the object as it was then; null: as it is. */
+  /** Milliseconds since 1970: the object as it was at that time; null: its current state. */
   readonly asOf: number | null
   readonly content: boolean
   done(found: Head | Loaded | undefined): void
@@ -107,13 +107,13 @@ export interface Run {
   readonly options: RenderOptions
   readonly heads: Map<number, Head>
   readonly loaded: Map<number, Loaded>
-  /** Objects as they were: key from `asOfKey`. */
+  /** Objects in earlier states: key from `asOfKey`. */
   readonly past: Map<string, Loaded>
   /** Known results of reverse wants, by `reverseKey`. */
   readonly below: Map<string, readonly Loaded[]>
   wants: Want[]
   reverses: ReverseWant[]
-  /** Asked once, after all rounds. */
+  /** Loaded once, after all rounds. */
   readonly people: { readonly who: Principal; done(names: WhoNames): void }[]
   readonly hierarchy: { readonly object: Loaded; readonly holder: Wire }[]
   readonly history: { readonly object: Loaded; readonly holder: Wire }[]
@@ -133,7 +133,7 @@ export interface Run {
   readonly last: (() => void)[]
   /** The parts rendered so far, with the room left for more. */
   readonly parts: AnswerParts
-  /** Parts of linked objects by all that decides how they are shown (`sharedKey` in render.ts). */
+  /** Parts of linked objects, by a key of everything that decides how they are shown (`sharedKey` in render.ts). */
   readonly shared: Map<string, number>
   /** Linked objects in their short form, as used in wire objects: an object itself, or a token. */
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
@@ -164,7 +164,7 @@ export interface Known {
 
 export const nothingKnown: Known = { heads: [], below: new Map() }
 
-/** The objects under one object, announced by a reverse field. */
+/** The objects below one object, registered by a reverse field. */
 export interface ReverseWant {
   readonly to: number
   /** Column id of the link; null: children in the hierarchy. */

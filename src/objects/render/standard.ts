@@ -34,7 +34,7 @@ export function wireStandard(standard: Standard, systemObjectId: number, view: S
   return result
 }
 
-/** A stored standard as JSON. Its names are numbers: V8 writes a whole object with such in it by its slower way. */
+/** A stored standard as JSON. Its names are numbers: V8 writes a whole object with such names in its slower way. */
 export function standardText(standard: Standard): string {
   const parts: string[] = []
   for (const slot of slots) {

@@ -160,7 +160,7 @@ export function isHierarchical({ table }: Head): boolean {
 
 const isPast = (object: Head | Loaded): boolean => 'latestVersion' in object && object.version !== object.latestVersion
 
-/** The stored standard belongs to the latest version; that of an older one is computed when all else is there. */
+/** The stored standard belongs to the latest version; the standard of an older one is computed after everything else is loaded. */
 export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extended: boolean): void {
   const view = { extended, languages: run.options.languages, databaseLanguages: run.deps.languages() }
   const set = (standard: Standard): void => {
@@ -259,7 +259,7 @@ export function linkedShort(run: Run, found: Head | undefined, id: number, table
   return found.deletedAt ? trashedObject(run, found, mask) : sharedShort(run, found, mask)
 }
 
-/** Purged, or promised and not there yet. It can be sent back as it is. */
+/** A purged object, or a promised one that does not exist yet. It can be sent back as it is. */
 export function goneObject(run: Run, id: number, table: Head['table']): Wire {
   return {
     _objecttype: table.name,

@@ -16,7 +16,7 @@ export interface TaskObject {
   readonly poolId: number | null
   readonly tags: readonly number[]
   readonly deleted: boolean
-  /** The best mask in which the user may write it; null: there is none. */
+  /** The best mask with which the user may write it; null: there is none. */
   readonly mask: Mask | null
 }
 
@@ -43,7 +43,7 @@ export function objectsForTasks({ db, datamodel, rights, masks: deps }: TaskObje
   }
 }
 
-/** As a save asks for it (save/rules/rights.ts). */
+/** The same rule as in a save (save/rules/rights.ts). */
 function writable(deps: MaskDeps, caller: CallerRights, head: Head): Mask | null {
   const { table, poolId, tags, guard } = head
   const standard = standardMask({ deps }, { table, poolId })

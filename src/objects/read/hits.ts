@@ -18,7 +18,7 @@ import { createRenderStream, type ReadDeps, type RenderPages } from './render-pa
 /** The form in which a search shows its hits. */
 export interface HitOptions {
   readonly format: FormatName
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Days for which addresses of files are valid; undefined: the default. */
   readonly fileDays?: number | undefined
   /** Only texts in these languages; null: all. */
   readonly languages?: readonly string[] | null
@@ -29,7 +29,7 @@ export interface HitOptions {
   readonly generateRights?: boolean
   /** Show with `_all_fields` where the caller may; otherwise with the best mask that the caller may use. */
   readonly allFields?: boolean
-  /** Show with this mask, or with that of this name, where the caller may use it; objects of its type. */
+  /** Show with this mask, or with the mask of this name, where the caller may use it; for objects of its type. */
   readonly mask?: Mask | string
   /** Full names or their beginnings (`artwork.title`, `artwork`, `_tags`); empty: all. */
   readonly includeFields?: readonly string[]
@@ -132,7 +132,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     return { caller, shown, maskOf, shape }
   }
 
-  /** The best mask for a hit that the caller may use; without one it is only known by its title. */
+  /** The best mask for a hit that the caller may use; without one only its title is shown. */
   function maskForHit(
     caller: CallerRights,
     object: Head,
@@ -158,10 +158,10 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
   }
 }
 
-/** Objects of a stream for which rights are looked at together. */
+/** Objects of a stream whose rights are checked together. */
 const atATime = 500
 
-/** More objects than a page has are not looked for in memory. */
+/** Maximum number of objects to look for in memory: larger lists are read from the database. */
 const mostRemembered = 300
 
 /**
@@ -198,7 +198,7 @@ function joined(
   return bytesOf(pieces)
 }
 
-/** All of it in one piece of memory. */
+/** All pieces as one buffer. */
 function bytesOf(pieces: readonly (Buffer | string)[]): Buffer {
   const sizes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length))
   const bytes = transfer(Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0)))

@@ -68,7 +68,7 @@ export interface InspectedPage {
   readonly descending: boolean
   readonly offset: number
   readonly limit: number
-  /** In which titles are shown. */
+  /** The languages of titles. */
   readonly languages: readonly string[]
 }
 
@@ -98,7 +98,7 @@ export async function inspectTypes(from: Queryable): Promise<InspectedType[]> {
   return rows
 }
 
-/** Everything about one object that is stored beside its content. */
+/** All stored data of one object except its content. */
 export interface InspectedHead extends InspectedObject {
   readonly objectId: number
   readonly uuid: string
@@ -139,7 +139,7 @@ export interface InspectedLink {
   readonly title: string
 }
 
-/** One object in its latest version; null: there is none. `most` bounds each list. */
+/** One object in its latest version; null: there is none. `most` limits each list. */
 export async function inspectObject(
   from: Queryable,
   id: number,
@@ -180,7 +180,7 @@ export async function inspectObject(
   }
 }
 
-/** Has objects indexed once more, before everything that waits in large numbers. Answers which of them there are. */
+/** Queues objects for indexing, before all large batches. Returns the ids that exist. */
 export async function requeueObjects(tx: Tx, ids: readonly number[], wakeIndex: () => void): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `insert into index_queue (system_object_id, priority)

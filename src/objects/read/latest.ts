@@ -1,4 +1,4 @@
-/** Objects in their latest version: one by its id is read more often than anything else, then pages of the same objects. */
+/** Objects in their latest version: reads of one object by its id are the most frequent, then pages of the same objects. */
 import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
@@ -19,7 +19,7 @@ import { createResponseCache, hasDatedGrants, type Sources, Watched } from './re
 /** An object in its latest version that the caller may see with the mask, with the data around it that is known. */
 interface Latest extends RenderItem {
   readonly known: Known
-  /** It is asked for again and again. */
+  /** It is requested repeatedly. */
   readonly kept: boolean
 }
 

@@ -8,7 +8,7 @@ import { headsWhere, loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 import type { ReadDeps } from './render-pages.ts'
 
-/** An object by one of its ids, as addresses name it. */
+/** An object by one of the ids that addresses contain. */
 export type NamedBy = { readonly systemObjectId: number } | { readonly uuid: string }
 
 export interface LocatedObject {

@@ -17,7 +17,7 @@ const largestObject = 1_000_000
 /** Bytes of the objects that were read by id, of the heads around them, of their ids, and of the statements that read them. */
 export type ObjectShares = Pick<Shares, 'objects' | 'objectHeads' | 'objectIds' | 'objectStatements'>
 
-/** Ids and columns that are asked for at a time, for a page. */
+/** Maximum number of ids and columns in one request for a page. */
 const mostAround = 1000
 
 /** The data around the object that is needed. */
@@ -32,7 +32,7 @@ export interface Found {
   readonly heads: readonly Head[]
   /** Reverse columns through which no object links to it, when needed. */
   readonly absent: readonly number[]
-  /** It is in memory, since it is asked for again and again. */
+  /** It is kept in memory, since it is requested repeatedly. */
   readonly kept: boolean
 }
 
@@ -62,7 +62,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     name: 'objects',
     maxBytes: memory.objects,
     maxEntryBytes: largestObject,
-    // Letters may take two bytes; the links are remembered besides.
+    // Characters may take two bytes; the links are kept in addition.
     sizeOf: ({ value }) => headBytes(value) + 2 * contentBytes(value.content),
   })
   const heads = createByteCache<number, Entry<Head>>({
@@ -92,7 +92,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     if (ofModel?.tablesById.get(object.table.id) !== object.table) return
     const id = object.systemObjectId
     admission.note(id)
-    // Unless it is there already and has changed.
+    // Unless a changed version of it is already there.
     const known = objects.get(id)
     if (known ? known.rowVersion === rowVersion : !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
     objects.set(id, { rowVersion, value: object })
@@ -162,8 +162,8 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     },
 
     /**
-     * Several objects, when all of them are in memory and as they were read; else null, mostly without having asked for
-     * anything. `readerOf` may turn an object down (null), too.
+     * Several objects, if all of them are in memory and unchanged; else null, mostly without any request to the database.
+     * `readerOf` may also reject an object (null).
      */
     async all(
       model: Model,
@@ -274,7 +274,7 @@ const sizes = new WeakMap<Head, number>()
 export function headBytes(head: Head): number {
   let bytes = sizes.get(head)
   if (bytes === undefined) {
-    // Letters may take two bytes; its short form is remembered as a text besides.
+    // Characters may take two bytes; its short form is kept as a text in addition.
     bytes =
       700 +
       3 * expectedBytes(head.standard) +

@@ -4,7 +4,7 @@ import { defaultOptions, type RenderDeps, type RenderOptions } from '../render/r
 /** The options that requests for one object and for a list have in common. */
 export interface ShownAs {
   readonly format: FormatName
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Days for which addresses of files are valid; undefined: the default. */
   readonly fileDays?: number | undefined
   /** Every version, newest first, instead of the latest one. */
   readonly allVersions?: boolean
@@ -37,7 +37,7 @@ export function renderOptions(deps: Pick<RenderDeps, 'files'>, options: Omit<Sho
   }
 }
 
-/** Linked objects bring linked objects. */
+/** Whether linked objects contain further linked objects. */
 export function isDeep({ mergeLinkedObjects, mergeMaxDepth }: RenderOptions): boolean {
   return mergeLinkedObjects !== 'none' && mergeMaxDepth > 1
 }

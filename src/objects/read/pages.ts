@@ -120,7 +120,7 @@ export function headOf(object: Head | Loaded): Head {
   return { systemObjectId, table, id, version, uuid, ...whose, parents, standard, deletedAt, guard }
 }
 
-/** Objects without contents that are loaded at a time. */
+/** Number of objects without contents that are loaded at a time. */
 export const mostHeads = 1000
 
 /** The number of objects to load at a time: a hundred at first, then by the size of those already loaded. */

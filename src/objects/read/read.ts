@@ -231,7 +231,7 @@ function idOf({ by, id }: ReadTarget, databaseName: string): number | null {
   return by === 'global_object_id' && id.slice(at + 1) !== databaseName ? null : number
 }
 
-/** An object as others show it. */
+/** An object in the form in which other objects show it. */
 export interface ShownObject {
   readonly objecttype: string
   /** `_id` on the wire. */

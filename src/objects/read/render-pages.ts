@@ -45,7 +45,7 @@ export interface ReadDeps extends RenderDeps {
   readonly heavyRequests: RequestLimiter
 }
 
-/** Heads that are looked for in memory: to ask whether more are as they were would hold up others. */
+/** Maximum number of heads to look for in memory: checking more for changes would delay other requests. */
 const mostRemembered = 1000
 
 /** Gives some of the data around objects without reading it from the database. */
@@ -75,7 +75,7 @@ export function createRenderPages(deps: ReadDeps) {
   ): Promise<JsonAnswer> => renderAnswer(baseOf(deps, { q, actor, caller, options }, more), deps.limits, pages, more)
 }
 
-/** The same as values, a page at a time, and no larger than it is needed. */
+/** The same as values, a page at a time; pages are only as large as needed. */
 export type RenderStream = ReturnType<typeof createRenderStream>
 
 export function createRenderStream(deps: ReadDeps) {
@@ -92,7 +92,7 @@ export function createRenderStream(deps: ReadDeps) {
   }
 }
 
-/** `whole`: a page that has no room for its linked objects, or is too large itself, is rendered in halves. */
+/** `whole`: a page without room for its linked objects, or that is too large itself, is rendered in halves. */
 async function* renderRoomily(
   base: RunBase,
   limits: AnswerLimits,

@@ -29,7 +29,7 @@ interface Kept {
 
 /**
  * Answers to reads of one object, as bytes. Rendering an object and writing it as JSON is most of the work of a read
- * (bench/read.ts), and the same few objects are read again and again: `admission` knows which. `maxBytes`: of all of them.
+ * (bench/read.ts), and the same few objects are read repeatedly: `admission` detects them. `maxBytes`: the total of all answers.
  */
 export function createResponseCache(admission: Admission, maxBytes: number) {
   const kept = createByteCache<string, Kept>({
@@ -40,7 +40,7 @@ export function createResponseCache(admission: Admission, maxBytes: number) {
   })
   let ofWorld: World | null = null
 
-  /** All answers are of one world; false: this one has passed. */
+  /** All answers belong to one world; false: the given world is outdated. */
   function begin(world: World): boolean {
     if (ofWorld === world) return true
     if (ofWorld && ofWorld.number > world.number) return false
@@ -50,13 +50,13 @@ export function createResponseCache(admission: Admission, maxBytes: number) {
   }
 
   return {
-    /** The answer to this question, if it was given from the same sources. */
+    /** The answer to this question, if it was made from the same sources. */
     find(question: string, { world, own }: Sources): Buffer | undefined {
       const known = begin(world) ? kept.get(question) : undefined
       return known && areEqual(known.own, own) ? known.body : undefined
     },
 
-    /** Keeps the answer, made of the object `id`, if it is worth it. */
+    /** Keeps the answer, made from the object `id`, if it is worth it. */
     keep(question: string, id: number, { world, own }: Sources, body: () => Buffer): void {
       if (!begin(world)) return
       if (!kept.has(question) && !admission.admits(id, oldestOf(kept)?.id)) return

@@ -31,7 +31,7 @@ interface Context {
 const slots = [1, 2, 3] as const
 type SlotNumber = (typeof slots)[number]
 
-/** Files and geometries of a level beyond these are left out: links would otherwise gather them without end. */
+/** Maximum number of files and geometries of a level; others are left out, since links would otherwise collect more and more. */
 const maxPerLevel = 20
 
 /** The contribution of a mask to `_standard`, computed once per mask: fields without a contribution are not visited. */

@@ -5,7 +5,7 @@ import { namedColumn, replacementText } from '../values/replacement.ts'
 import type { FieldTree, ObjectTree } from '../values/tree.ts'
 import { type CaptionVisibility, type CaptionVisibilityDeps, captionVisibility } from './caption-visibility.ts'
 
-/** A caption of a file, and the object that its replacements are about. */
+/** A caption of a file, and the object for its replacements. */
 interface WantedCaption {
   readonly use: { readonly fileId: number; readonly systemObjectId: number }
   readonly template: string

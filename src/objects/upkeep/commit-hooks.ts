@@ -62,7 +62,10 @@ async function countWhere(
   return rows[0]?.count ?? 0
 }
 
-/** Objects that would have to give up a value to another one. The values go through a temporary table, not memory. */
+/**
+ * Number of objects that would have to give up a value to another one. The values are collected in a temporary table, not in
+ * memory.
+ */
 async function countDuplicates(tx: Tx, key: UniqueKey): Promise<number> {
   await tx.query('create temporary table if not exists unique_check (value text, id bigint) on commit drop')
   await tx.query('truncate unique_check')

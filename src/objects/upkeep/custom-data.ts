@@ -1,4 +1,4 @@
-/** Values of plugins' types, as their updaters bring them up to date, and the copies that objects have. */
+/** Updates of the values of plugin types by their updaters, and of the copies in objects. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../../datamodel/model.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
@@ -14,7 +14,7 @@ export interface CustomDatum {
 
 /** The new data that an updater returns for a value. */
 export interface UpdatedDatum {
-  /** The value that it was given. */
+  /** The uuid of the given value. */
   readonly uuid: string
   readonly data: CustomData
 }
@@ -31,7 +31,7 @@ export interface CustomDataDeps {
   readonly wakeIndex: () => void
 }
 
-/** Objects that are brought up to date in one transaction. */
+/** Number of objects that are updated in one transaction. */
 const batch = 200
 
 export type CustomDataUpkeep = ReturnType<typeof createCustomDataUpkeep>
@@ -94,7 +94,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
         )
         await tx.query(markUses, [type, JSON.stringify(own)], 'custom-data-mark')
         const renamed = own.filter(({ uuid, to }) => to !== uuid)
-        // A name that one gives up may be the name that another one gets.
+        // A uuid that one value gives up may become that of another one.
         const names = new Set(own.map(({ to }) => to))
         await tx.query(
           'delete from custom_datum where type = $1 and uuid = any($2)',
@@ -157,7 +157,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       })
     },
 
-    /** Removes values that are in the latest version of no object. A save that takes one over at this moment keeps it. */
+    /** Removes values that are in the latest version of no object. A save that uses one at this moment keeps it. */
     async removeUnused(type: string): Promise<void> {
       await db.transaction(async (tx) => {
         const { rows } = await tx.query<{ uuid: string }>(
@@ -175,7 +175,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       })
     },
 
-    /** Takes the run of a type, for so many seconds; false: another process has it. */
+    /** Claims the update run of a type, for this number of seconds; false: another process has it. */
     async begin(type: string, seconds: number, total: number): Promise<boolean> {
       const { rowCount } = await db.query(
         `insert into custom_datum_run as r (type, held_until, started_at, done, total)
@@ -189,7 +189,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       return rowCount === 1
     },
 
-    /** Says how far it is, and holds it for so many seconds more. */
+    /** Reports the progress, and extends the claim by this number of seconds. */
     async goOn(type: string, seconds: number, done: number): Promise<void> {
       await db.query(
         'update custom_datum_run set held_until = now() + make_interval(secs => $2), done = $3 where type = $1',
@@ -204,7 +204,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
   }
 }
 
-/** Both conditions, since the first one alone finds its way by the index. */
+/** Two conditions, since only the first one can use the index. */
 const isDue = `type = $1 and expires_at <= $2::timestamptz + greatest($3::int, 0) * interval '1 day'
   and expires_at <= $2::timestamptz + case when data ? '_expires_at' then 0 else $3::int end * interval '1 day'`
 

@@ -18,7 +18,7 @@ export interface FileCountOptions {
 const often = 15_000
 /** Number of entries whose files are counted in one transaction. */
 const batch = 20_000
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock for this work; `strg` and a number. */
 const lock = 0x73747267_000an
 
 export function createFileCounts({ db, log, paused }: FileCountOptions): Periodic {
@@ -42,7 +42,7 @@ const uses = `select file_id, sha256(convert_to(string_agg(objecttype || ' ' || 
     order by objecttype, pool_id, age), 'UTF8')) as hash
   from parts group by 1`
 
-/** The number of processed entries; none while another process does this work. */
+/** The number of processed entries; 0 while another process does this work. */
 async function recount(tx: Tx): Promise<number> {
   const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
   if (!rows[0]?.mine) return 0

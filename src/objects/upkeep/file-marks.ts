@@ -127,7 +127,7 @@ function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
   return { imageId, gravity: gravity || 'c', dissolve: dissolve ?? 100, size: size ?? '', tile: tile ?? false }
 }
 
-/** Of the field that has the file, named in full or by its column. */
+/** The caption settings of the field with the file, named in full or by its column. */
 function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' | 'fullName'>): Caption | null {
   const said = ({ caption }: MarkSettings) => caption?.[column.fullName] ?? caption?.[column.name] ?? []
   const merged = Object.assign({}, ...layers.flatMap(said)) as {

@@ -29,8 +29,8 @@ interface Row extends FileCount {
 export type FileScope = { readonly objecttype: number } | { readonly pools: readonly number[] }
 
 /**
- * From the sums that are kept (file-counts.ts): how many files objects have and how large they are, each file once: where the latest version of an object has it, where
- * only former ones do, where only objects in the trash do.
+ * From the stored sums (file-counts.ts): number and size of files, each file counted once, in one of three classes: in the latest
+ * version of an object, only in former versions, or only in objects in the trash.
  */
 export async function fileFigures(from: Queryable, scope: FileScope): Promise<FileFigures> {
   const [condition, value] =

@@ -6,7 +6,7 @@ import { exists, showsColumn } from '../save/disclosure.ts'
 import { isBulk } from '../stored/index-lane.ts'
 import { type HeadRow, headColumns, heads } from '../stored/rows.ts'
 
-/** An object that has a file, and in which column. */
+/** An object with a file, and the column. */
 export interface SeenUse {
   readonly object: { readonly systemObjectId: number } & ReturnType<typeof heads>[number]['guard']
   readonly columnId: number
@@ -63,7 +63,7 @@ export async function filesWithin(from: Queryable, fileIds: readonly number[], u
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Queues the objects that have the files now for the index: more is known of these, or they have another name. */
+/** Queues the objects that have the files now for the index: the files have more metadata, or another name. */
 export async function requeueUsers(tx: Tx, fileIds: readonly number[], wakeIndex: () => void): Promise<void> {
   const { rowCount } = await tx.query(
     `insert into index_queue (system_object_id, priority, bulk)

@@ -10,9 +10,9 @@ import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.
 /** The settings for the objects of a pool, or for those of an object type without pools. A null sets no limit. */
 export interface LinkPolicy {
   readonly holder: string
-  /** Days that a version has been a former one. */
+  /** Days since a version became a former one. */
   readonly days: number | null
-  /** The latest of the former versions, so many of them, keep theirs. */
+  /** This number of former versions, the latest ones, keep their files. */
   readonly count: number | null
   /** Days in the trash. */
   readonly trashed: number | null
@@ -76,7 +76,7 @@ const giveUp = `, gone as (
 )
 select file, object, "column" from found order by object, file, "column"`
 
-/** Of former versions, from the object on where the last batch ended. */
+/** For former versions, starting at the object where the last batch ended. */
 const former = `with ${policy}, found as materialized (
   select u.file_id as file, u.system_object_id as object, u.column_id as "column", u.replaced_by
   from file_use u join object o using (system_object_id) join file f on f.id = u.file_id
@@ -90,7 +90,7 @@ const former = `with ${policy}, found as materialized (
   for no key update of o skip locked for update of f skip locked
 )${giveUp}`
 
-/** Of objects in the trash, all versions. */
+/** For objects in the trash, all versions. */
 const trashed = `with ${policy}, found as materialized (
   select u.file_id as file, u.system_object_id as object, u.column_id as "column", u.replaced_by
   from object o join policy p on p.holder = ${holderOf} join file_use u using (system_object_id)
@@ -108,8 +108,8 @@ export interface FormerFiles {
 }
 
 /**
- * A run through all that may go, batch by batch: each call does one in the transaction that it is given, with its report,
- * and answers how many links it gave up; 0: that was all.
+ * A run through all links that may be given up, batch by batch: each call processes one batch in the given transaction, with its
+ * report, and returns the number of links that it gave up; 0: the run is finished.
  */
 export function createFormerFiles({ events, policies, wakeIndex }: FormerFiles) {
   return (now: Date): ((tx: Tx) => Promise<number>) => {

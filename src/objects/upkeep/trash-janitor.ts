@@ -53,7 +53,7 @@ export function purgePolicies({ removal, ...holders }: Said): PurgePolicy[] {
 const hour = 3_600_000
 /** Objects that are purged in one transaction. */
 const batch = 200
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock for this work; `strg` and a number. */
 const lock = 0x73747267_000bn
 const kind = 'objects_purge'
 
@@ -101,7 +101,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
     readonly run: Run
   }
 
-  /** All of them, or, where something keeps one from going, all others. */
+  /** Purges all of them, or, if some cannot be purged, all others. */
   async function purge(actor: Actor, terms: Terms, ids: readonly number[]): Promise<void> {
     try {
       await purgeBatch(actor, terms, ids)

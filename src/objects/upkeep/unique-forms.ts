@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/postgres/db.ts'
 import { uniqueEntries } from '../save/rules/unique.ts'
 import type { Content } from '../stored/content.ts'
 
-/** A value that two objects have, in two forms of Unicode: the first one keeps it. */
+/** A value that two objects have, in two forms of Unicode: the first object keeps it. */
 export interface SharedValue {
   readonly objecttype: string
   readonly key: string

@@ -52,7 +52,7 @@ async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => vo
   tx.afterCommit(wakeIndex)
 }
 
-/** Objects as a place where tags are used (tags/service.ts, `TagUse`). */
+/** The use of tags by objects (tags/service.ts, `TagUse`). */
 export function objectTagUse(wakeIndex: () => void) {
   return {
     context: 'object',

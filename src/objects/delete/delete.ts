@@ -56,7 +56,7 @@ interface Triple {
   readonly comment: string | null
 }
 
-/** A deletion as it was asked for. */
+/** A deletion as it was requested. */
 export interface DeleteRequest {
   readonly actor: Actor
   readonly objecttype: Table
@@ -259,7 +259,7 @@ async function linkingObjects(context: SaveContext, objects: readonly StoredObje
   return [...new Set(linkers.map(({ from }) => from))].filter((id) => !roots.has(id)).sort((a, b) => a - b)
 }
 
-/** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */
+/** The choice of a policy, with the number of objects that each one affects, as far as the caller may see them. */
 async function policyTask(context: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
   const { tx, model } = context
   const roots = new Set(objects.map((object) => object.systemObjectId))

@@ -35,7 +35,7 @@ export async function purgeObjects(
     'purge-objects',
   )
   await giveUpFiles(tx, ids)
-  // object_link is found by target; the contents tell which targets these objects pointed to.
+  // object_link is found by target; the contents give the targets of these objects.
   const linksOf = ({ table, content, systemObjectId }: StoredObject) => [
     ...linkTriples(table, content, systemObjectId),
     ...formerLinks(table, content, systemObjectId),

@@ -24,11 +24,11 @@ export type Access =
   | 'never'
   | {
       readonly place: Expression
-      /** Outside of this the place holds everywhere: few objects, if any, are in it. */
+      /** Outside of this condition, `place` always holds: it applies to few objects, if any. */
       readonly unless: Expression | null
     }
 
-/** One way to the read right, and the masks that come with it. */
+/** One source of the read right, with its masks. */
 interface Source {
   readonly place: Expression
   readonly masks: readonly Mask[]
@@ -52,7 +52,7 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table)
     known.set(ids, found as ReturnType<ByPreference>)
     return found as ReturnType<ByPreference>
   }
-  // One for all object types: whether there is such an object at all is found out once.
+  // One condition for all object types: whether there is such an object at all is determined once.
   const limited: Expression = { is: 'granted', who: caller.principals(), masks: 'limited' }
   return (table) => accessTo(deps, caller, table, { byPreference, limited })
 }
@@ -143,7 +143,7 @@ interface Standards {
   readonly without: Mask
   /** The pools of a list by their standard mask. */
   readonly among: (ids: readonly number[]) => readonly (readonly [Mask, readonly number[]])[]
-  /** Each mask that is the standard somewhere, with the place where. */
+  /** Each mask that is the standard somewhere, with the condition for the place. */
   readonly all: readonly (readonly [Mask, Expression])[]
 }
 

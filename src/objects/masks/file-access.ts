@@ -24,7 +24,7 @@ export type FileLevel = 'any' | 'original'
 /** The objects, of those that the caller may read, whose preferred files of a column the caller may see. */
 export type FileVisibility = (column: Column, level: FileLevel) => Access
 
-/** `free`: versions that rights do not name (`image.small`), which go with the object. */
+/** `free`: versions that no right needs to name (`image.small`); the read right on the object is enough. */
 export function fileAccess(caller: CallerRights, table: Table, free: readonly string[]): FileVisibility {
   if (caller.root) return () => 'always'
   const grants = caller

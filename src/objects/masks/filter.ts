@@ -2,7 +2,7 @@
 import type { Mask } from '../../datamodel/model.ts'
 import { type TagFilter, tagsFit } from '../../rights/service.ts'
 
-/** As the settings of an object type keep them: by mask id. */
+/** The filters in the settings of an object type: by mask id. */
 export type MaskFilters = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export interface MaskFilterDeps {

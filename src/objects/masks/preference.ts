@@ -16,7 +16,7 @@ export interface MaskDeps extends PreferenceDeps {
   readonly maskFilters: (tableId: number) => MaskFilters
 }
 
-/** The mask that an object is shown with when none is named: preferred in its pool, in its type, in the datamodel. */
+/** The default mask of an object: preferred in its pool, in its type, in the datamodel. */
 export function standardMask(
   { deps }: { readonly deps: PreferenceDeps },
   { table, poolId }: Pick<Head, 'table' | 'poolId'>,

@@ -10,7 +10,7 @@ export type Wire = Record<string, unknown>
  * registered here with the place to fill, and filled in when all objects of a response are loaded.
  */
 export interface FieldSink {
-  /** Empty fields are answered too. */
+  /** Empty fields are included in answers, too. */
   readonly empty: boolean
   /** Only texts in these languages; null: all. */
   readonly languages: readonly string[] | null
@@ -24,7 +24,7 @@ export interface FieldSink {
 
 type FieldReader = (content: Content, out: Wire, sink: FieldSink) => void
 
-/** A mask as a list of functions, made once, that each bring one field from its stored form to the wire. */
+/** A mask as a list of functions, prepared once, that each convert one field from its stored form to the wire. */
 export interface Reader {
   /** A new, empty block: first the names besides the fields; then `read` fills in the fields. */
   block(): Wire
@@ -110,9 +110,9 @@ const wireKeysOf = (fields: readonly MaskField[]): string[] =>
   fields.filter(({ mode }) => mode !== 'off').map(wireKeyOf)
 
 /**
- * Makes wire objects that have all their names from the beginning, with `undefined`, which is not answered. An object that
- * gets more than a dozen names by and by is a hash table to V8: it is written as JSON three times as slowly, and by the way
- * all around it, too.
+ * Creates wire objects that have all their names from the beginning, with `undefined`, which is not answered. If an object gets
+ * more than a dozen names one by one, V8 turns it into a hash table: it is written as JSON three times as slowly, and by the slow
+ * path, everything around it, too.
  */
 function emptyWire(names: readonly string[]): () => Wire {
   const empty = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, null])))) as Wire
@@ -143,7 +143,7 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
   }
 }
 
-/** Most values are stored as they are answered. */
+/** Most values are stored in the form of answers. */
 function valueReader({ column: { key, name } }: ColumnField): FieldReader {
   return (content, out, sink) => {
     const value = content[key]

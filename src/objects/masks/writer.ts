@@ -44,7 +44,7 @@ export function writerOf(mask: Mask): Writer {
 
 const rowWriters = new WeakMap<NestedField, Writer>()
 
-/** The same of the rows of a nested table. */
+/** The same for the rows of a nested table. */
 export function rowWriterOf(field: NestedField): Writer {
   let writer = rowWriters.get(field)
   if (!writer) {

@@ -21,7 +21,7 @@ interface SavedContext {
   readonly known?: Known
 }
 
-/** Objects of changes, before and after they are written. */
+/** Answers about changed objects, before and after they are written. */
 export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
   const renderStream = createRenderStream(deps)
   return {

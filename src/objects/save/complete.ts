@@ -55,7 +55,7 @@ export interface ResultChecks extends Pick<Completed, 'kept'> {
   readonly content: () => Promise<void>
 }
 
-/** The checks behind the transitions, in their order; gives the moves that the caller has to decide about. */
+/** The checks after the transitions, in their order; returns the pool changes that the caller has to decide about. */
 export async function checkResult(
   context: SaveContext,
   items: Item[],

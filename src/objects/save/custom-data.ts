@@ -49,7 +49,7 @@ export async function adoptCustomData(context: SaveContext, items: readonly Item
   }
 }
 
-/** Notes the values that are new, and which objects have which, behind the write of these; one statement. */
+/** Stores new values, and which objects use which values, after these are written; one statement. */
 export async function keepCustomData({ tx, model }: SaveContext, written: readonly Item[]): Promise<void> {
   const types = model.customTypes
   const own = written.filter(({ table }) => holdsCustomData(table, types))

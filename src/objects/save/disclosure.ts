@@ -32,7 +32,10 @@ export function exists(
   return rights.may('read', guard) || rights.may(right, guard)
 }
 
-/** Whether one of the masks that the caller may use on the object shows the column, so that it may be asked for by it. */
+/**
+ * Whether one of the masks that the caller may use on the object shows the column, so that the caller may look for it by this
+ * column.
+ */
 export function showsColumn(
   { deps, rights }: Pick<SaveContext, 'rights'> & { readonly deps: MaskDeps },
   table: Table,
@@ -47,7 +50,7 @@ export function showsColumn(
     .some((mask) => mayUseMask({ deps, caller: rights }, mask, head))
 }
 
-/** Whether the caller may know that the object links through the column; null: that it has a parent. */
+/** Whether the caller may see that the object links through the column; null: that it has a parent. */
 export function showsLink(
   context: Pick<SaveContext, 'deps' | 'rights'>,
   table: Table,
@@ -86,6 +89,6 @@ export function knowsStored(context: MaskContext, item: Item): boolean {
 function inMask({ deps, rights }: MaskContext, { mask, table, up }: Item, object: Loose): Showable {
   const guard = guarded(object)
   if (!rights.may('read', guard)) return 'nothing'
-  // Reverse-nested objects are shaped by the mask of the object above them.
+  // The mask of the object above defines the mask of reverse-nested objects.
   return up || mayUseMask({ deps, caller: rights }, mask, { table, poolId: object.poolId, guard }) ? 'whole' : 'short'
 }

@@ -28,7 +28,7 @@ export function asGuarded<T extends Pick<ExistingObject, 'objecttypeId' | 'acl' 
   return tablesById.get(row.objecttypeId)?.aclTable ? row : { ...row, acl: null, privateAcl: false }
 }
 
-/** Columns of `object o` that rights depend on, as `ExistingObject` has them. */
+/** Columns of `object o` that rights depend on, for `ExistingObject`. */
 export const guardColumns = `o.system_object_id as "systemObjectId", o.objecttype as "objecttypeId", o.id,
   o.pool_id as "poolId", o.owner_user as "ownerUserId", o.owner_group as "ownerGroupId", o.tags, o.acl,
   o.private_acl as "privateAcl", o.deleted_at is not null as deleted`

@@ -7,7 +7,7 @@ import { exists, showsColumn } from './disclosure.ts'
 import { asGuarded, type ExistingObject, guardColumns } from './existing-object.ts'
 import { lookupKey, uniqueValue } from './rules/unique.ts'
 
-/** Objects that are looked for by the value of a column, whichever text of a localized one. */
+/** A search for objects by the value of a column; of a localized one in any language. */
 export interface WantedValues {
   readonly column: Column
   /** Texts, and numbers as texts. */
@@ -61,7 +61,7 @@ export async function findObjectsByValues(
   return found
 }
 
-/** Only plain texts and numbers are unique by themselves; translated ones are looked for in the contents. */
+/** Only plain texts and numbers have unique keys; translated ones are looked for in the contents. */
 const plain = new Set<Column['type']>(['text', 'text_oneline', 'string', 'number', 'integer.2'])
 
 const keyOf = (column: Column) => (plain.has(column.type) ? lookupKey(column) : undefined)
@@ -98,7 +98,7 @@ async function throughContents(
   // Scans all contents of the type: 15 microseconds each, whatever the value.
   const looking = (): Promise<{ rows: Row[] }> =>
     db.query<Row>(
-      // Keys of jsonb are looked for by halves, elements of arrays one by one.
+      // Keys of jsonb are found by binary search, elements of arrays one by one.
       `select f.* from unnest($1::int[], $2::int[], $3::text[], $4::jsonb[]) as x(n, objecttype, column_key, texts)
      cross join lateral (
        select x.n, ${guardColumns}, v.content from object o

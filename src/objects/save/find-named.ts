@@ -14,7 +14,7 @@ export type NamedObject =
   | { readonly by: 'uuid'; readonly uuid: string }
   | LookupRef
 
-/** An object that was named. */
+/** The object for a reference. */
 export interface FoundObject {
   readonly systemObjectId: number
   readonly guard: Guarded
@@ -67,7 +67,7 @@ function found(rights: CallerRights, object: ExistingObject | undefined): FoundO
   return { systemObjectId: object.systemObjectId, guard: guarded(object), readable }
 }
 
-/** Reads how a record names an object of a type: by `_system_object_id`, `_uuid`, or one column of it. */
+/** Reads the reference of a record to an object of a type: by `_system_object_id`, `_uuid`, or one column of it. */
 export function readNamedObject(
   deps: Pick<ObjectDeps, 'datamodel'>,
   { _objecttype: name, ...lookup }: Readonly<Record<string, unknown>>,

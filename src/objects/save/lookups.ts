@@ -13,7 +13,7 @@ export function isLookup(ref: LinkRef): ref is LookupRef {
   return ref.by === 'lookup'
 }
 
-/** Equal names look up the same. */
+/** Equal names look up the same object. */
 export function lookupName(ref: LookupRef): string {
   return `l${ref.column.key}:${JSON.stringify(ref.value)}`
 }
@@ -81,7 +81,7 @@ const growth = 100
 /** Candidates of all values together. */
 const largestRound = 50_000
 
-/** Values of columns without unique key, all with one statement a round; a further round only where the rest is unseen. */
+/** Values of columns without unique key, all with one statement a round; a further round only for values with more candidates. */
 async function scan(
   context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights'>,
   refs: readonly LookupRef[],

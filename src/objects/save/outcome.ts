@@ -8,7 +8,7 @@ import { type Attached, isReverse } from './rules/reverse.ts'
 
 /** The results of a save, built from data that it already has: neither callbacks nor the answer have to read it. */
 
-/** An object of a save, and as it is stored now. */
+/** An object of a save, in its new stored state. */
 export interface SavedObject {
   readonly item: Item
   readonly object: Loaded
@@ -16,7 +16,7 @@ export interface SavedObject {
 
 const operations: Readonly<Record<Item['mode'], Operation>> = { create: 'i', update: 'u', delete: 'd', undelete: 'r' }
 
-/** The object as it is stored by the save, or would be. */
+/** The object in the state that the save stores, or would store. */
 export function asStored({ actor, at }: Pick<SaveContext, 'actor' | 'at'>, item: Item): Loaded {
   const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, privateAcl, parents } =
     item

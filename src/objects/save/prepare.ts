@@ -28,9 +28,9 @@ interface Classified {
 }
 
 /**
- * From drafts to items: finds the objects and links that the drafts name, decides what is created and what is
- * updated, gives provisional ids, locks the stored versions and puts the written values over them. A constant number of
- * statements for any number of drafts.
+ * Creates items from drafts: finds the objects and links that the drafts name, decides which are created and which are updated,
+ * gives provisional ids, locks the stored versions and puts the written values over them. A constant number of statements for any
+ * number of drafts.
  */
 export async function prepareItems(
   context: SaveContext,
@@ -215,7 +215,7 @@ function lookupNotFound(ref: LinkRef): AppError {
   )
 }
 
-/** No object twice in one request, by any of its names. */
+/** Refuses a request that contains an object twice, by any of its ids. */
 function assertDistinct(entries: readonly Classified[]): void {
   const seen = new Map<string, string>()
   const claim = (name: string, draft: Draft) => {
@@ -257,7 +257,7 @@ async function chooseIds(
     if (draft.systemObjectId !== undefined) raise(highest, 'system_object_id_seq', draft.systemObjectId)
     if (draft.id !== undefined) raise(highest, `object_id_${draft.table.id}`, draft.id)
   }
-  // The pass that only looks moves no counter.
+  // The pass without locks changes no counter.
   if (highest.size > 0 && locks) await claimIds(tx, highest)
   const provisional = provisionalIds()
   const ids = new Map<Draft, ChosenIds>()

@@ -37,7 +37,7 @@ export interface Relinked {
   readonly kept: readonly number[]
 }
 
-/** Work that belongs to it: in its transaction, behind the write. */
+/** Work that belongs to it: in its transaction, after the write. */
 export type WithRelink = (tx: Tx, relinked: Relinked) => Promise<void>
 
 /** All or nothing. Links in fields that the caller may not change stay as they are. */
@@ -205,7 +205,7 @@ function editingMasks(table: Table): ReadonlyMap<Column, ReadonlySet<Mask>> {
   return found
 }
 
-/** Live objects that link to one of the objects, by id, behind the given one. */
+/** Live objects that link to one of the objects, by id, after the given one. */
 export async function findLinking(
   q: Queryable,
   targets: readonly number[],

@@ -15,7 +15,7 @@ import { applySystemFields } from './system-fields.ts'
 export interface ReplacedItems {
   /** The checks of a save after the transitions; items that change because of them are added to `all`. */
   check(all: Item[]): Promise<void>
-  /** Behind the write: collections do not share more than their owners may give. */
+  /** After the write: collections do not share more than their owners may pass on. */
   settle(): Promise<void>
 }
 

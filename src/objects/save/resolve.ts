@@ -32,8 +32,8 @@ function keyOf(ref: LinkRef, databaseName: string): string {
 }
 
 /**
- * Resolves all references of a request with a constant number of statements, and locks the objects found against
- * deletion (`for key share`) until the transaction ends, unless this only looks (`locks`).
+ * Resolves all references of a request with a constant number of statements, and locks the objects found against deletion (`for key
+ * share`) until the transaction ends, unless `locks` is off.
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(

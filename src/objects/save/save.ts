@@ -46,7 +46,7 @@ export interface SaveOptions {
   /** `revoke=yes`: the caller knows that it loses access. */
   readonly revoke: boolean
   readonly confirmTransition: string | undefined
-  /** The collection that new objects are put into. */
+  /** The collection to which new objects are added. */
   readonly collection: number | undefined
   /** The fate of entries in collections whose grants would share too much of an object. */
   readonly collectionPolicy: 'setinvalid' | 'remove' | undefined
@@ -65,7 +65,7 @@ export type SaveResult = { /** The parts of the payload without effect. */ reado
     }
 )
 
-/** A save as it was asked for. */
+/** A save as it was requested. */
 export interface SaveRequest {
   readonly actor: Actor
   readonly objecttype: Table
@@ -229,7 +229,7 @@ async function collect(
   without: ReadonlySet<Item>,
 ): Promise<void> {
   if (collection === undefined) return
-  // A dry run takes no ids: it asks for the rights on the collection alone.
+  // A dry run takes no ids: it only checks the rights on the collection.
   const created = dryRun
     ? []
     : sent.flatMap((item) => (item.mode === 'create' && !without.has(item) ? item.systemObjectId : []))

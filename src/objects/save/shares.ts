@@ -11,7 +11,7 @@ export interface ShareChoice {
   readonly dryRun: boolean
 }
 
-/** The items that collections share otherwise from now on, and where that is too much. */
+/** The items whose sharing by collections changes, and the cases where it is too much. */
 export interface Shares {
   readonly items: readonly Item[]
   readonly changes: readonly ReviewedChange[]
@@ -34,7 +34,7 @@ export async function sharesOf(
   return { items: changed, changes, found: await deps.collections.review.find(tx, changes, collection ?? null) }
 }
 
-/** Gives the new objects that are not to come into the collection after all. */
+/** Returns the new objects that are not added to the collection after all. */
 export async function settleShares(
   { deps, tx, actor }: SaveContext,
   { items, changes, found }: Shares,

@@ -98,7 +98,7 @@ function assertSelf(actor: Actor, creator: OwnerRef): void {
   throw new AppError('SystemRightRequired', { right: 'system.root', name: creator.place })
 }
 
-/** An owner sent back as it was read needs no look-up. */
+/** An owner that is sent back as it was answered needs no look-up. */
 function isOwner(item: Item, owner: OwnerRef): boolean {
   if (!item.current || owner.id === undefined) return false
   return owner.kind === 'user' ? item.ownerUser === owner.id : item.ownerGroup === owner.id
@@ -116,7 +116,7 @@ function applyTags(context: SaveContext, item: Item, skipConstraints: boolean): 
   giveTags(context, item, tags, skipConstraints)
 }
 
-/** The tag that is named, if there is one. */
+/** The tag of a reference, if there is one. */
 export function tagOf(snapshot: TagSnapshot, ref: NamedRef): number {
   const id = ref.id ?? snapshot.byReference.get(ref.reference ?? '')?.id
   if (id === undefined) throw new AppError('TagNotFound', { name: ref.place, ...named(ref) })
@@ -137,7 +137,7 @@ export function giveTags(
   const available = deps.tags.available(item.table.id, item.poolId)
   item.tags = checkTags(snapshot, { tags, previous, available, skipConstraints })
   if (rights.root || tags === undefined) return
-  // A new object begins with the default tags, so these are not the caller's to give but to take off.
+  // A new object starts with the default tags: the caller needs no right to add them, but needs one to remove them.
   const begun = previous ?? checkTags(snapshot, { tags: undefined, previous, available })
   const at = deps.clock().getTime()
   const lacking = (right: TagRight, ids: readonly number[], without: readonly number[]): number | undefined =>

@@ -8,7 +8,7 @@ import type { ObjectDeps } from './context.ts'
  */
 export type Ending = 'store' | 'dry run' | 'look'
 
-/** Objects in a request from which on it is a large one. */
+/** Number of objects from which a request counts as large. */
 const mostSmall = 1000
 
 /** Carries the result out of a transaction that is rolled back. */

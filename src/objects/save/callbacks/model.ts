@@ -21,9 +21,9 @@ export type ChangeKind = 'save' | 'remove' | 'undelete' | 'purge' | 'transition'
 export interface SaveCallback {
   readonly name: string
   readonly kinds: readonly ChangeKind[]
-  /** It is given objects of these types, and not called when there are none; absent: of all. */
+  /** The callback gets objects of these types, and is not called when there are none; absent: all types. */
   readonly objecttypes?: readonly string[]
-  /** The objects that are to be saved otherwise; none: all stay as they are. */
+  /** Returns the objects to save in another form; an empty list: all stay as they are. */
   call(change: PendingChange): Promise<readonly Replacement[]>
 }
 
@@ -35,28 +35,28 @@ export interface PendingChange {
   readonly actor: Actor
   /** Nothing will be written, whatever the callback answers. */
   readonly dryRun: boolean
-  /** As long as somebody waits for the answer. */
+  /** Ends when the caller no longer waits for the answer. */
   readonly deadline: Deadline
-  /** The request that it is part of, as far as callbacks may know it. */
+  /** The request that contains the change, as far as callbacks may know it. */
   readonly request?: RequestFacts
   readonly objects: readonly PendingObject[]
 }
 
 export interface PendingObject {
-  /** Names the object in the answer; another one in each call. */
+  /** Identifies the object in the answer; different in each call. */
   readonly key: string
   readonly operation: 'create' | 'update' | 'delete' | 'undelete'
   readonly objecttype: string
-  /** The mask that the client has sent it with. */
+  /** The mask with which the client has sent it. */
   readonly mask: string
-  /** The client has sent it, itself or below another one. Others change with these, and stay as they are here. */
+  /** The client has sent it, itself or below another one. Other objects change as a consequence, and cannot be replaced here. */
   readonly replaceable: boolean
   /**
    * The object as it would be saved: all fields in the format `full`, independent of the caller, without the objects below it,
    * which are separate entries. New objects have no ids; links among them use `_uuid`.
    */
   readonly object: Wire
-  /** As it is stored; null for a new one. */
+  /** Its stored state; null for a new one. */
   readonly current: Wire | null
 }
 
@@ -76,6 +76,6 @@ export interface Callbacks {
   readonly ofAction: (action: AskingAction) => SaveCallback
   /** An actor with the right to see everything. */
   readonly viewer: () => Promise<Actor>
-  /** The objects as callbacks are shown them. */
+  /** Renders objects for callbacks. */
   readonly show: (from: Queryable, viewer: Actor, objects: readonly Loaded[]) => AsyncIterable<Wire>
 }

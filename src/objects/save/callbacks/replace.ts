@@ -12,7 +12,7 @@ export interface Replaced {
 /** The replacements by callbacks so far, by the places of the drafts. */
 export interface CallbackReplacements {
   readonly replaced: ReadonlyMap<string, readonly Replaced[]>
-  /** The unique identifiers by which they know new objects. */
+  /** The uuids by which callbacks know new objects. */
   readonly shownAs: ReadonlyMap<string, string>
 }
 
@@ -91,7 +91,7 @@ function assertSameObject({ place, table }: Draft, object: Wire, shown: Wire, bl
   const identities = [
     ['_system_object_id', object._system_object_id, shown._system_object_id],
     [`${table.name}._id`, block._id, before._id],
-    // Of a new object it may be chosen.
+    // For a new object it may be chosen.
     ...(shown._system_object_id === undefined ? [] : [['_uuid', object._uuid, shown._uuid] as const]),
   ] as const
   for (const [name, value, was] of identities) {

@@ -16,7 +16,7 @@ import { inTransaction } from '../transaction.ts'
 import { CallbackFailed, type ChangeKind, type PendingObject, type Replacement, type SaveCallback } from './model.ts'
 import { type CallbackReplacements, type Replaced, replaceDraft } from './replace.ts'
 
-/** A change, as far as callbacks are asked about it. */
+/** A change, as far as callbacks need it. */
 export interface Change {
   readonly kind: ChangeKind
   readonly actor: Actor
@@ -26,13 +26,13 @@ export interface Change {
   /** Set: a transition is run. Absent: the transitions that apply to the change are looked for. */
   readonly trigger?: PlanTrigger
   readonly deadline: Deadline
-  /** The request that it is part of. */
+  /** The request that contains the change. */
   readonly facts?: (() => RequestFacts) | undefined
   /** Callbacks for this change alone, run before all others. */
   readonly first?: readonly SaveCallback[] | undefined
   /**
-   * All that would change: finds, decides and merges, just as it is done for the write. `consider` is called with the items for
-   * which transitions are considered, in the state in which these meet them.
+   * Determines all changes: finds, decides and merges, as for the write. `consider` is called with the items for which transitions
+   * are considered, in their state at that point.
    */
   look(context: SaveContext, said: CallbackReplacements, consider: Consider): Promise<readonly Item[]>
 }
@@ -42,7 +42,7 @@ export type Consider = (items: readonly Item[]) => Promise<void>
 /** The answers of callbacks, and the state of the objects that they saw. */
 export interface CallbackOutcome extends CallbackReplacements {
   readonly seen: { readonly model: Model; readonly versions: ReadonlyMap<number, number> } | null
-  /** Actions of transitions that were asked of objects, by `askedKey`; null: none is to be asked. */
+  /** Objects for which actions of transitions have called receivers, by `askedKey`; null: no receiver is called. */
   readonly asked: ReadonlySet<string> | null
 }
 
@@ -51,7 +51,7 @@ const nobodyAsked: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), 
 /** No callback runs for the change. */
 export const nothingSaid: CallbackOutcome = { ...nobodyAsked, asked: null }
 
-/** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
+/** Runs all callbacks for the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
   const callbacks = [...(change.first ?? []), ...deps.callbacks.list()].filter(({ kinds }) =>
     kinds.includes(change.kind),
@@ -75,12 +75,12 @@ export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<Ca
   return asks ? askTransitions(deps, change, callbackOutcome, viewer) : callbackOutcome
 }
 
-/** Changes that transitions are considered for. */
+/** Changes for which transitions are considered. */
 const askingKinds: ReadonlySet<ChangeKind> = new Set(['save', 'remove', 'transition'])
 
 /**
- * Asks for the transitions that fire, in their order: each action once of each object. They are considered anew behind every
- * answer, since that may be another object for them.
+ * Runs the actions of the transitions that fire, in their order: each action once for each object. Transitions are considered again
+ * after every answer, since the changed objects may match others.
  */
 async function askTransitions(
   deps: ObjectDeps,
@@ -125,7 +125,7 @@ function askedKey({ key }: AskedOf, { place }: Item): string {
 }
 
 /**
- * All that transitions want asked was asked: somebody may have set another one meanwhile.
+ * Checks that all actions of transitions have run: a transition may have been added meanwhile.
  * @throws {AppError} `DatabaseLockError`
  */
 export function assertAsked(items: readonly Item[], asks: readonly AskedOf[], { asked }: CallbackOutcome): void {
@@ -134,7 +134,7 @@ export function assertAsked(items: readonly Item[], asks: readonly AskedOf[], { 
   if (missed) throw new AppError('DatabaseLockError', { name: 'transitions' })
 }
 
-/** An object as callbacks are shown it. */
+/** An object in the form for callbacks. */
 interface Shown {
   readonly item: Item
   readonly object: Wire
@@ -244,7 +244,7 @@ async function storedWires(
   return new Map(stored.map(({ systemObjectId }, index) => [systemObjectId, wires[index] as Wire]))
 }
 
-/** A new object has only the identifier that it was sent with. */
+/** A new object only has the uuid with which it was sent. */
 function asNew({ current, draft }: Item, wire: Wire): Wire {
   if (current || draft?.uuid !== undefined) return wire
   const { _uuid, ...rest } = wire
@@ -274,7 +274,7 @@ async function answerOf(
       objecttype: item.table.name,
       mask: item.mask.name,
       replaceable: isReplaceable(kind, item) && !fixed.has(item),
-      // Theirs to work with.
+      // A copy that the callback may change.
       object: structuredClone(object),
       current: structuredClone(current),
     }

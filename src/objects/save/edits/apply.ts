@@ -94,7 +94,7 @@ interface GrantChange {
   readonly edit: GrantEdit
 }
 
-/** Grants that are added are read as they are of an object that has none, with one call for all. */
+/** Grants to add are read in the same way as those of an object without grants, with one call for all. */
 async function editGrants(context: SaveContext, all: readonly Edited[]): Promise<void> {
   const { deps, tx, actor, yielder } = context
   if (all.length === 0) return

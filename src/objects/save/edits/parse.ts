@@ -6,7 +6,7 @@ import { type Edits, editLimits, type FieldEdit, type GrantEdit, type RowMatch, 
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Links that rows name: of rows that are added, and of rows that are looked for. */
+/** Links in rows: in rows to add, and in rows to look for. */
 interface Links {
   readonly added: Holder[]
   readonly sought: Holder[]
@@ -49,7 +49,7 @@ export function parseEdits(mask: Mask, wire: Fields, place: string, links: Links
   return edits.fields.length + edits.tags.length + edits.grants.length === 0 ? null : edits
 }
 
-/** Rows, tags and grants of the operations together. */
+/** Total of rows, tags and grants of the operations. */
 export function valuesOf(sent: unknown): number {
   if (!Array.isArray(sent)) return 0
   const length = (list: unknown): number => (Array.isArray(list) ? list.length : 0)

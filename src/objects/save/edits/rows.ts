@@ -7,7 +7,7 @@ import { placesOf, replacedAt } from './texts.ts'
 
 /** The work of edits so far, over all objects of a request. */
 export interface Taken {
-  /** Characters that texts have grown by. */
+  /** Characters by which texts have grown. */
   characters: number
   /** Comparisons of rows. */
   comparisons: number
@@ -69,7 +69,7 @@ function changed(
   )
 }
 
-/** @throws {AppError} for rows of so many objects that to compare them would keep everybody waiting. */
+/** @throws {AppError} for rows of so many objects that comparing them would delay all other requests. */
 function count(comparisons: number, place: string, taken: Taken): void {
   taken.comparisons += comparisons
   if (comparisons <= editLimits.comparisons && taken.comparisons <= editLimits.allComparisons) return
@@ -84,7 +84,7 @@ function isMatch(row: ContentRow, { uuid, values }: RowMatch): boolean {
   return (uuid === undefined || row._u === uuid) && hasValues(row, values)
 }
 
-/** Whether a row has these values; null is none. */
+/** Whether a row has these values; null means no value. */
 function hasValues(row: Content, values: Content): boolean {
   return Object.keys(values).every((key) => sameContent(row[key] ?? null, values[key] ?? null))
 }
@@ -132,7 +132,7 @@ function replaced(text: string, edit: ReplaceText, taken: Taken): string {
   return replacedAt(text, places, edit)
 }
 
-/** Links that rows are looked for by. */
+/** Links of the rows to look for. */
 export function soughtLinks(
   field: NestedField,
   { values, place }: RowMatch,

@@ -32,8 +32,8 @@ export function replacedAt(text: string, places: readonly number[], { search, te
 }
 
 /**
- * Small letters, of the same length as the text, so that places agree: one letter alone becomes two in small, and the small
- * sigma has two forms.
+ * Lower case, with the same length as the text, so that positions agree: one letter becomes two in lower case, and the small sigma
+ * has two forms.
  */
 function folded(text: string): string {
   return text.replaceAll('\u0130', 'i').toLowerCase().replaceAll('\u03c2', '\u03c3')
@@ -47,7 +47,7 @@ function isEdge(text: string, at: number): boolean {
   return !(wordCharacter.test(before(text, at)) && wordCharacter.test(String.fromCodePoint(text.codePointAt(at) ?? 0)))
 }
 
-/** The character that ends at the place. */
+/** The character before the position. */
 function before(text: string, at: number): string {
   const unit = text.charCodeAt(at - 1)
   return unit >= 0xdc00 && unit <= 0xdfff ? text.slice(at - 2, at) : text.slice(at - 1, at)

@@ -32,7 +32,7 @@ export function groupOf(ids: readonly unknown[], parts: Parts, most: number): (P
   })
 }
 
-/** Characters that the values of all objects of a group may have together. */
+/** Total characters of the values of all objects of a group. */
 const mostCharacters = 128 * 1024 * 1024
 
 /** A value that is sent once counts as often as there are objects, as if it had been sent for each of them. */

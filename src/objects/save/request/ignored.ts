@@ -13,7 +13,7 @@ import { blockKeys, editsKey, linkKeys, objectKeys, systemKeys, valueKeys } from
 export interface Ignored {
   readonly paths: readonly string[]
   readonly more: number
-  /** The name that was probably meant at the first place. */
+  /** The name that was probably intended at the first place. */
   readonly nearest: string | null
 }
 
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const mostPaths = 20
 
-/** Gathers places; a payload that is all wrong must not fill the memory with them. */
+/** Collects places; a payload in which everything is wrong must not fill the memory with them. */
 class IgnoredPaths {
   readonly paths: string[] = []
   more = 0
@@ -143,7 +143,7 @@ function readValue({ column }: ColumnField, value: Fields, place: string, paths:
   if (known) for (const key in value) if (!known.has(key)) paths.add(place, key, () => known)
 }
 
-/** Objects are linked as they are answered, with fields of theirs; only keys that no such answer has are reported. */
+/** Objects are linked in the form of answers, with some of their fields; only keys that no such answer has are reported. */
 function readLink(target: Table, value: Fields, place: string, paths: IgnoredPaths): void {
   for (const key in value) {
     if (!objectKeys.has(key) && !linkKeys.has(key) && key !== target.name) {
@@ -164,7 +164,7 @@ function readLink(target: Table, value: Fields, place: string, paths: IgnoredPat
   }
 }
 
-/** Whether a field that the mask only shows was sent as it is stored. */
+/** Whether a read-only field of the mask was sent as it is stored. */
 function unchanged(field: MaskField, value: unknown, stored: Content | null): boolean {
   if (value === undefined) return true
   if (field.kind === 'column') return sameAsStored(field.column, value, stored?.[field.column.key])
@@ -198,7 +198,7 @@ function sameReverse(field: ReverseField, value: unknown): boolean {
   )
 }
 
-/** Tags, pool, owner, grants and parents that the type does not have or the mask does not let be written. */
+/** Tags, pool, owner, grants and parents that the type does not have or the mask does not allow to write. */
 function readSystem(item: Item, stored: Item['current'], paths: IgnoredPaths): void {
   const { draft, table, mask } = item
   if (!draft) return

@@ -46,7 +46,7 @@ export const objectKeys: ReadonlySet<string> = new Set([
 /** Beside the block of a changed object: operations on its stored values. */
 export const editsKey = '_operations'
 
-/** Beside the block of a linked object, besides. */
+/** Additional keys beside the block of a linked object. */
 export const linkKeys: ReadonlySet<string> = new Set(['_not_allowed', '_purged_or_deferred'])
 
 /** In the block of an object type, beside its fields. */
@@ -62,7 +62,7 @@ export const blockKeys: ReadonlySet<string> = new Set([
   '_inherited',
 ])
 
-/** Members of values that are objects; types without an entry are free in theirs. */
+/** Members of values that are objects; types without an entry allow any. */
 export const valueKeys: Partial<Record<ColumnType, ReadonlySet<string>>> = {
   date: new Set(['value']),
   datetime: new Set(['value']),
@@ -72,7 +72,7 @@ export const valueKeys: Partial<Record<ColumnType, ReadonlySet<string>>> = {
 interface SystemKeys {
   readonly name: SystemFieldName
   readonly keys: readonly { readonly key: string; readonly inBlock: boolean }[]
-  /** Whether objects of the type have such a thing at all. */
+  /** Whether objects of the type have this system field. */
   readonly has: (table: Table) => boolean
   /** Whether it was sent as it is stored. */
   readonly same: (value: unknown, stored: StoredObject) => boolean

@@ -76,13 +76,13 @@ export interface Draft {
    * values.
    */
   readonly unsent?: boolean
-  /** The object that this one is reverse-nested under. */
+  /** The object above this reverse-nested one. */
   readonly up: { readonly draft: Draft; readonly field: ReverseField } | null
   /** The link to that object, when the payload repeats it: it must name that one. */
   readonly back: LinkRef | undefined
 }
 
-/** Most objects in one request. */
+/** Maximum number of objects in one request. */
 export const maxBatch = 10_000
 
 const maxReverseDepth = 20
@@ -134,7 +134,7 @@ export async function parsePayload(
   return drafts
 }
 
-/** An object by itself, with nothing above or below it. */
+/** A separate object, with nothing above or below it. */
 export function parseObject(context: PayloadContext, table: Table, mask: Mask, parts: RowParts, place: string): Draft {
   return parseDraft(context, table, mask, parts, place, null, 0)
 }
@@ -142,7 +142,7 @@ export function parseObject(context: PayloadContext, table: Table, mask: Mask, p
 export function maskOf(table: Table, name: unknown, place: string): Mask {
   const mask = typeof name === 'string' ? table.masks.get(name) : undefined
   if (mask) return mask
-  // A client that forgot the key is told its name, and not that `undefined` is no mask.
+  // If the client forgot the key, the error names the key, and does not say that `undefined` is no mask.
   const message =
     name === undefined || name === null
       ? `${place}: _mask is missing, the name of a mask of ${table.name}, such as _all_fields`
@@ -257,7 +257,7 @@ function writable(mask: Mask, field: 'tags' | 'pool' | 'owner' | 'acl' | 'parent
   return mask.system[field].edit === 'edit'
 }
 
-/** Null is false, as it is cleared. */
+/** Null means false: the field is cleared. */
 function flagOf(value: unknown, place: string): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value
   if (value === null) return false

@@ -14,7 +14,7 @@ interface ReadRow {
   readonly reverse: ReadonlyMap<unknown, unknown>
 }
 
-/** The two layers of an object in a payload: its system fields, and the block of its own fields. */
+/** The two layers of an object in a payload: its system fields, and the block with its fields. */
 export interface RowParts {
   readonly wire: Record<string, unknown>
   readonly block: Record<string, unknown>
@@ -141,7 +141,7 @@ const systemKeys = [
 interface Names {
   /** The keys that are allowed in the block of an object of this type, independent of its mask. */
   readonly keys: ReadonlySet<string>
-  /** Other names of its lists, that a client could take for the key, with the key itself. */
+  /** Other names of its lists that a client could confuse with the key, with the key itself. */
   readonly meant: ReadonlyMap<string, string>
 }
 
@@ -178,7 +178,7 @@ function collectNames(table: Table): Names {
   return { keys, meant }
 }
 
-/** Fields of the datamodel; all other keys with an underscore, and lookups, are the system's. */
+/** Fields of the datamodel; all other keys with an underscore, and lookups, belong to the system. */
 function isField(key: string): boolean {
   return !/^_|^lookup:/.test(key) || key.startsWith('_nested:') || key.startsWith('_reverse_nested:')
 }

@@ -34,7 +34,7 @@ export function findViolation(table: Table, content: Content, place = ''): Viola
   return null
 }
 
-/** Fields that the mask requires beyond the datamodel. */
+/** Fields that the mask requires in addition to the datamodel. */
 export function findMissing(fields: readonly MaskField[], content: Content, place = ''): Violation | null {
   for (const field of fields) {
     if (field.kind === 'column' && field.required && content[field.column.key] === undefined) {

@@ -31,7 +31,7 @@ export interface Linker {
 /** Live objects that link to any of the given ones, and their children in hierarchies. */
 export async function findLinkers(q: Queryable, systemObjectIds: readonly number[]): Promise<Linker[]> {
   if (systemObjectIds.length === 0) return []
-  // Without statistics hardly any object would be expected not to be deleted, and all of them looked through for these.
+  // Without statistics the planner would assume that hardly any object is live, and scan all of them.
   const { rows } = await q.query<Linker>(
     `select l.from_id as "from", l.to_id as "to", l.column_id as "column"
      from object_link l cross join lateral (

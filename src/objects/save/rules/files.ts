@@ -94,7 +94,7 @@ function assertMayAdd({ rights }: SaveContext, { item, column }: Introduced, fil
   throw missing(item, column, `files of this kind may not be put into ${column.fullName}`)
 }
 
-/** To replace or remove files needs `allow_update_and_remove` of the right, or to own the object. */
+/** Replacing or removing files requires `allow_update_and_remove` of the right, or ownership of the object. */
 function assertMayTake({ rights }: SaveContext, item: Item, column: Column): void {
   const object = guarded(guardBefore(item))
   if (rights.root || rights.rightsOn(object).owner !== undefined) return

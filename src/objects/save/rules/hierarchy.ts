@@ -10,7 +10,7 @@ export async function assertNoCycles({ tx }: SaveContext, items: readonly Item[]
   const moved = items.filter((item) => item.parents.length > 0 && parentsChanged(item))
   if (moved.length === 0) return
   const hierarchies = [...new Set(moved.map((item) => item.table.id))]
-  // Two moves that are fine alone can make a cycle together: moves within a hierarchy take turns.
+  // Two moves that are valid alone can make a cycle together: so moves within a hierarchy run one after the other.
   await tx.query(
     `select pg_advisory_xact_lock(hashtext('hierarchy'), t.id) from unnest($1::int[]) as t(id)`,
     [hierarchies.sort((a, b) => a - b)],

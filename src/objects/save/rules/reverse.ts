@@ -98,7 +98,7 @@ export async function markUnchanged(items: readonly Item[], yielder: Yielder): P
   await eachYielding(items, mark, yielder)
 }
 
-/** Whether an object comes to something else than is stored of it. */
+/** Whether the new state of an object differs from the stored one. */
 export function differs(item: Item, stored: StoredObject): boolean {
   return item.comment !== null || isOther(item, stored)
 }

@@ -33,7 +33,7 @@ function assertCreate({ rights }: SaveContext, item: Item): void {
 }
 
 function assertMask({ rights, deps }: SaveContext, item: Item): void {
-  // Reverse-nested objects are shaped by the mask of the object above them, which was checked.
+  // The mask of the object above defines the mask of reverse-nested objects, and was already checked.
   if (item.up) return
   const { mask, table } = item
   const { poolId } = guardBefore(item)
@@ -150,7 +150,7 @@ export function assertMayOther(context: SaveContext, right: ObjectRight, item: I
   )
 }
 
-/** Whether the caller would shut itself out by the grants or the owner that it sets (DB-008). */
+/** Whether the caller would lose its own access through the grants or the owner that it sets (DB-008). */
 export async function losesAccess({ rights, yielder }: SaveContext, items: readonly Item[]): Promise<Item[]> {
   if (rights.root) return []
   const loses = (item: Item): boolean => {

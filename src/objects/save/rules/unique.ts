@@ -10,7 +10,10 @@ export interface UniqueEntry {
   readonly columns: Readonly<Record<string, unknown>>
 }
 
-/** Longest value kept as it is; longer ones are kept as their hash, since an index row has a bounded size. */
+/**
+ * Maximum length of a value that is stored as it is; longer ones are stored as their hash, since the size of an index row is
+ * limited.
+ */
 const maxPlain = 256
 
 /**
@@ -29,7 +32,7 @@ export function uniqueEntries(
 
 const withIds = new WeakMap<Table, boolean>()
 
-/** Whether keys of the object type or its nested tables hold ids of objects, which new ones get at the end of a save. */
+/** Whether keys of the object type or its nested tables contain ids of objects, which new ones get at the end of a save. */
 export function keysHoldIds(table: Table): boolean {
   let found = withIds.get(table)
   if (found === undefined) {
@@ -86,7 +89,7 @@ export function uniqueValue(values: readonly unknown[]): string {
   return text.length <= maxPlain ? text : `sha256:${createHash('sha256').update(text).digest('base64url')}`
 }
 
-/** The unique key that finds an object by one column alone, if there is one. */
+/** The unique key with only this column, if there is one. */
 export function lookupKey(column: Column): UniqueKey | undefined {
   return column.table.uniqueKeys.find(
     (key) => key.columns.length === 1 && key.columns[0] === column && !key.withParent && !key.withUplink,

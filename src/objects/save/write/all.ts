@@ -81,7 +81,7 @@ async function drawn(
   return given
 }
 
-/** Pools that objects come into must be there when the transaction ends. */
+/** The new pools of objects must exist when the transaction ends. */
 async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
   const entered = items.flatMap((item) =>
     item.poolId !== null && item.poolId !== item.current?.poolId ? [item.poolId] : [],
@@ -104,7 +104,7 @@ async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Prom
   }
 }
 
-/** Objects in the trash hold no unique values, so that others can take them. */
+/** Objects in the trash have no unique values, so that other objects can use them. */
 async function uniqueChanges(
   items: readonly Item[],
   yielder: Yielder,

@@ -20,7 +20,7 @@ export function sameAsStored(column: Column, value: unknown, stored: unknown): b
   }
 }
 
-/** Links are answered with the ids that are compared here; a target that is named otherwise was not sent back. */
+/** Links are answered with the ids that are compared here; a target with another kind of reference was not sent back. */
 function sameTarget(value: unknown, stored: unknown): boolean {
   if (value === null) return stored === undefined
   if (!isRecord(value) || stored === undefined) return false

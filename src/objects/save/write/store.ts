@@ -76,8 +76,8 @@ interface IdsWanted {
 }
 
 /**
- * Draws ids, in order; null where none is wanted. They are not given back when the transaction ends otherwise, so none is
- * drawn when one of the unique values is taken already.
+ * Draws ids, in order; null where none is needed. They are not returned when the transaction fails, so none is drawn when one of
+ * the unique values is already taken.
  * @throws {AppError} `DatabaseUniqueKeyViolation`.
  */
 export async function drawIds(
@@ -111,8 +111,8 @@ export async function drawIds(
 }
 
 /**
- * Moves the counters past ids that clients chose. The sequence is locked before it is read, so that no number is
- * drawn twice; only taken when a chosen id is ahead of the counter.
+ * Moves the counters past ids that clients chose. The sequence is locked before it is read, so that no number is drawn twice; this
+ * is only done when a chosen id is ahead of the counter.
  * @throws {AppError} when an id is so large that the counter would leave the safe integers.
  */
 export async function claimIds(tx: Tx, wanted: ReadonlyMap<string, number>): Promise<void> {
@@ -223,7 +223,7 @@ export async function writeItems(
   )
 }
 
-/** The values of a key that is violated, where the object was sent with a mask that has them: others may be secret. */
+/** The values of a violated key, where the object was sent with a mask that contains them: otherwise they may be secret. */
 function sentValues({ draft, mask, table }: Item, { key, columns }: UniqueEntry): { values?: UniqueEntry['columns'] } {
   return draft !== null && key.columns.every((column) => showingMasks(table).column(column).has(mask))
     ? { values: columns }
@@ -273,7 +273,7 @@ export async function giveUpUnique(tx: Tx, removed: readonly UniqueChange[]): Pr
   )
 }
 
-/** Takes unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
+/** Stores unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
 export async function takeUnique(tx: Tx, added: readonly UniqueChange[]): Promise<void> {
   if (added.length === 0) return
   const { rows } = await tx.query<{ key: string; value: string }>(

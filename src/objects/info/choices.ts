@@ -57,7 +57,7 @@ export function namedTags(
   return checkTags(deps.tags.snapshot(), { tags: sent, previous, available, skipConstraints: true })
 }
 
-/** Tags that are enabled there; `add`: the caller may apply it. */
+/** Tags that are enabled in the pool; `add`: the caller may apply it. */
 export function settableTags({ deps }: Choices, rights: CallerRights, table: Table, pool: number | null) {
   if (!table.hasTags) return []
   const snapshot = deps.tags.snapshot()

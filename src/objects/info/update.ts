@@ -116,7 +116,7 @@ function poolsFor(
   return rights.poolIds().filter((id) => id === poolId || rights.mayCreate(table.id, id, tags))
 }
 
-/** Tags that it has stay possible, whether they are enabled or not. */
+/** Tags of the object remain possible, whether they are enabled or not. */
 function tagsFor(
   choices: Choices,
   rights: CallerRights,
@@ -128,7 +128,7 @@ function tagsFor(
   return [...new Set([...stored, ...settable.map(({ _id }) => _id)])]
 }
 
-/** Masks that it can be saved with, as it is and as it would be. */
+/** Masks with which it can be saved, in its current and its new state. */
 function masksFor({ deps, masks, standard }: Choices, rights: CallerRights, { table, guard }: Head, after: Guarded) {
   const fits = (mask: Mask, object: Guarded): boolean => {
     const isStandard = mask === standard(table, object.poolId)

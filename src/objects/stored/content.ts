@@ -32,7 +32,7 @@ export interface StoredObject {
   readonly tags: readonly number[]
   /** Grants on the object as stored (rights/service.ts, `StoredGrant[]`). */
   readonly acl: unknown
-  /** Private permissions: the grants of pool and object type do not reach it. */
+  /** Private permissions: the grants of pool and object type do not apply. */
   readonly privateAcl: boolean
   /** System object ids of the parents. */
   readonly parents: readonly number[]
@@ -42,7 +42,7 @@ export interface StoredObject {
   readonly createdBy: number | null
   readonly modifiedAt: Date
   readonly deletedAt: Date | null
-  /** Of the version itself. */
+  /** The operation of the version itself. */
   readonly operation: Operation
   readonly at: Date
   readonly byUser: number | null

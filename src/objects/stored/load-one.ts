@@ -37,14 +37,14 @@ interface OneRow {
   readonly b: string | null
 }
 
-/** Objects that one statement brings at most. */
+/** Maximum number of objects of one statement. */
 const largestBatch = 100
-/** Statements that PostgreSQL keeps prepared on each connection at most: there are a few per mask and its versions. */
+/** Maximum number of statements that PostgreSQL keeps prepared on each connection: there are a few per mask and its versions. */
 const mostPrepared = 500
 
 /**
- * Brings single objects; requests that arrive together, for the same mask, share a statement. The texts of all statements
- * have `maxBytes` in memory.
+ * Loads single objects; requests that arrive together, for the same mask, share a statement. The texts of all statements have
+ * `maxBytes` in memory.
  */
 export function createOneReader(q: Queryable, maxBytes: number) {
   let prepared = 0
@@ -105,7 +105,7 @@ function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings)
     from object o ${latestVersion} where o.objecttype = $1 and o.${by} = any($2::bigint[])`
 }
 
-/** The columns that link to an object, as `12,13`; a look into the index for each. */
+/** The columns that link to an object, as `12,13`; one index look-up for each. */
 function reverseText(columns: readonly number[], to: string): string {
   if (columns.length === 0) return 'null'
   const each = columns.map(

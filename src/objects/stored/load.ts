@@ -52,7 +52,7 @@ export async function loadLatest(
   return result
 }
 
-/** Versions of objects in the order of their ids, newest first, behind the given one: all of them, or the given one. */
+/** Versions of objects in the order of their ids, newest first, after the given one: all of them, or the given one. */
 export async function loadVersions(
   q: Queryable,
   model: Model,
@@ -92,7 +92,7 @@ export async function loadNumbered(
   return loadedOf(model, rows)
 }
 
-/** Objects as they were at a moment: `at[i]` belongs to `ids[i]`. Objects that came later are in their first version. */
+/** Objects as they were at a time: `at[i]` belongs to `ids[i]`. Objects created later are in their first version. */
 export async function loadAsOf(
   q: Queryable,
   model: Model,
@@ -151,7 +151,7 @@ export async function headsWhere(
   )
 }
 
-/** The objects above the given ones, all the way up, each once; the given ones are only there when they are above. */
+/** The ancestors of the given objects, each once; the given ones are only included when they are ancestors. */
 export async function loadAncestors(q: Queryable, model: Model, parents: readonly number[]): Promise<Head[]> {
   if (parents.length === 0) return []
   const { rows } = await q.query<{ r: HeadRow }>(
@@ -181,7 +181,7 @@ export interface LoadedReverse {
 
 const siblingOrder = 'order by o.child_idx nulls last, o.system_object_id'
 
-/** Objects that link to one of the given ones through one of the columns, in the order of siblings; `limit` at most. */
+/** Objects that link to one of the given ones through one of the columns, in the order of siblings; at most `limit`. */
 export async function loadReverses(
   q: Queryable,
   model: Model,
@@ -199,7 +199,7 @@ export async function loadReverses(
   return reversesOf(model, rows)
 }
 
-/** Children in the hierarchy, in their order; `limit` at most. */
+/** Children in the hierarchy, in their order; at most `limit`. */
 export async function loadChildren(
   q: Queryable,
   model: Model,

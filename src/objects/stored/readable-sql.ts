@@ -3,14 +3,14 @@ import type { Model } from '../../datamodel/model.ts'
 import { type CallerRights, objectSql } from '../../rights/service.ts'
 
 export interface ReadableSql {
-  /** Over `object` under the alias `o`; its parameters are the first ones of the statement. */
+  /** A condition on `object` with the alias `o`; its parameters are the first ones of the statement. */
   readonly sql: string
   readonly values: readonly unknown[]
   /** For names of prepared statements: callers whose grants lead to the same kinds of conditions share them. */
   readonly shape: string
 }
 
-/** It lists the pools of a caller, and is asked page by page. */
+/** Cached: it lists the pools of a caller, and is needed for each page. */
 const known = new WeakMap<CallerRights, { readonly model: Model; readonly made: ReadableSql }>()
 
 /** The condition for objects that the caller may read. */

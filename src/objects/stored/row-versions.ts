@@ -9,7 +9,7 @@ import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 /** System object ids to row versions. */
 export type RowVersions = ReadonlyMap<number, string>
 
-/** Ids and pairs that one statement asks for, more or less. */
+/** Approximate maximum of ids and pairs in one statement. */
 const largestBatch = 1000
 
 /** Objects whose row versions are requested, and columns that may link to the first of them. */
@@ -20,11 +20,11 @@ interface Question {
 
 interface Current {
   readonly rowVersions: RowVersions
-  /** Keys (`linkKey`) of the asked pairs that anything links through. */
+  /** Keys (`linkKey`) of the requested pairs with a link. */
   readonly linked: ReadonlySet<string>
 }
 
-/** Asks for row versions. */
+/** Reads row versions. */
 export function createRowVersionReader(db: Queryable) {
   const current = createBatchLoader((lists: readonly (readonly Question[])[]) => read(db, lists.flat()), {
     most: largestBatch,

@@ -1,9 +1,9 @@
 /**
  * Objects: saving, deleting, reading.
  *
- * Vocabulary. A *draft* is an object of a request as it was sent, checked in shape. An *item* is an object on its way
- * through a save. A *content* is what is stored of the fields, by column id. The *standard* of an object is what others
- * show it by. The *head* is the row in `object`; each version is a row in `object_version`.
+ * Vocabulary. A *draft* is an object of a request as it was sent, checked in shape. An *item* is an object on its way through a
+ * save. A *content* is the stored values of the fields, by column id. The *standard* of an object is its short projection, which
+ * other objects show for it. The *head* is the row in `object`; each version is a row in `object_version`.
  */
 import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -147,7 +147,7 @@ export interface SavedHead {
   readonly version: number
 }
 
-/** Work that belongs to a save: in its transaction, behind the write. */
+/** Work that belongs to a save: in its transaction, after the write. */
 export type WithSave = (tx: Tx, objects: readonly SavedHead[]) => Promise<void>
 
 export type Deleted =
@@ -236,7 +236,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, wait) }
     },
 
-    /** Lets objects link to one target instead of several, as far as the actor may change the links. */
+    /** Changes links to several targets into links to one target, as far as the actor may change the links. */
     relink: (actor: Actor, request: RelinkRequest, withRelink?: WithRelink): Promise<Relinked> =>
       relinkObjects(deps, actor, request, withRelink),
 

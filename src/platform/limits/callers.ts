@@ -6,7 +6,7 @@ import { isIPv6 } from 'node:net'
 import type { Actor } from '../actor.ts'
 import { AppError } from '../errors.ts'
 
-/** The one user that all guests act as. */
+/** The user that represents all guests. */
 export const guestReference = 'system:anonymous'
 
 const shared = 'system:share:'
@@ -38,7 +38,7 @@ export function quotaExceeded(
   return new AppError('QuotaExceeded', { quota, most, retry_after: Math.max(1, Math.ceil(retryAfter)), ...more })
 }
 
-/** A place usually has a whole /48 of them, with as many networks as there are addresses in the smallest part of it. */
+/** A site usually has a whole /48 of IPv6 addresses, with many networks in it. */
 export function siteOf(address: string): string {
   const network = networkOf(address)
   return network.includes(':') ? network.split(':').slice(0, 3).join(':') : network

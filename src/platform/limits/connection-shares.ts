@@ -4,16 +4,16 @@ import { networkOf } from './callers.ts'
 export interface ConnectionSharesOptions {
   /** Connections at a time. */
   readonly most: number
-  /** Of one network. */
+  /** Connections of one network. */
   readonly mostOfNetwork: number
   /** A proxy forwards many clients over its connections: it is not counted as a network. */
   readonly isProxy: (address: string) => boolean
 }
 
 export interface Connection {
-  /** Requests that are not answered. */
+  /** Number of unanswered requests. */
   open: number
-  /** When the last one was answered, or when it was opened. */
+  /** Time of the last answer, or of the opening. */
   restsSince: number
 }
 

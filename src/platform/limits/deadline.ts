@@ -11,15 +11,15 @@ export interface Deadline {
   readonly who: string
   /** Nothing ends it: neither a client that disconnects nor the time. */
   readonly neverEnds?: true
-  /** Why it is over; null while it is not. */
+  /** The reason why it is over; null while it is not. */
   readonly over: AppError | null
-  /** Milliseconds of work in the database that are left. */
+  /** Remaining milliseconds of work in the database. */
   readonly left: number
   /** @throws {AppError} when it is over. */
   check(): void
-  /** Takes off time that the database has worked. */
+  /** Subtracts time in which the database has worked. */
   spend(milliseconds: number): void
-  /** Calls `action` when it is over; until the returned function is called. */
+  /** Calls `action` when it is over, until the returned function is called. */
   onOver(action: () => void): () => void
   /** The requested change is stored. There is no time limit from now on: an error would claim that it is not stored. */
   stored(): void
@@ -44,7 +44,7 @@ export function noDeadlineFor(who: string): Deadline {
 
 const ofRequests = new AsyncLocalStorage<Deadline>()
 
-/** The deadline of the request that is being answered: all statements of `Db` end with it. `noDeadline` beside requests. */
+/** The deadline of the current request: all statements of `Db` end with it. Outside of requests: `noDeadline`. */
 export function currentDeadline(): Deadline {
   return ofRequests.getStore() ?? noDeadline
 }

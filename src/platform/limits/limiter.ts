@@ -21,7 +21,7 @@ export interface LimiterSizes {
 /** Seconds after which a refused caller may find a place. */
 const comeBackAfter = 1
 
-/** At most `concurrency` works at a time and `maxWaiting` that wait: bounds the memory of expensive work. */
+/** At most `concurrency` works at a time, and at most `maxWaiting` that wait: limits the memory of expensive work. */
 export function createLimiter({ concurrency, maxWaiting, maxWaitingOfShare = maxWaiting }: LimiterSizes): Limiter {
   const full = () => new AppError('ServiceUnavailable')
   const line = { most: maxWaiting, mostOfOne: maxWaitingOfShare, full, taken: sentAway, displaced: sentAway }

@@ -1,6 +1,6 @@
 /** The lowest speed of the other side. */
 export interface Pace {
-  /** Seconds over which a client is watched before it counts as slow. */
+  /** Seconds over which the pace of a client is measured. */
   readonly grace: number
   /** Least bytes per second; 0: any. */
   readonly leastRate: number

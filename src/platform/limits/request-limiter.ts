@@ -12,7 +12,7 @@ export interface RequestLimiterOptions {
   readonly waiting?: number
   /** Maximum number of waiting requests of one caller. */
   readonly waitingOfCaller?: number
-  /** Milliseconds that somebody waits before being refused. */
+  /** Milliseconds that a request waits before it is refused. */
   readonly patience?: number
 }
 

@@ -5,11 +5,11 @@
  * ago.
  */
 export interface Shares {
-  /** Does the work of somebody at their turn. @throws the reason of the signal when it is aborted while they wait. */
+  /** Runs work of a person when it is their turn. @throws the reason of the signal when it is aborted while waiting. */
   run<T>(who: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Works of somebody that run or wait. */
+  /** Number of works of a person that are running or waiting. */
   of(who: string): number
-  /** All that run, and all that wait. */
+  /** Total number of running works, and of waiting ones. */
   readonly running: number
   readonly waiting: number
 }
@@ -32,7 +32,7 @@ interface Waiting {
 
 interface Person {
   running: number
-  /** The number of their last turn. */
+  /** The number of the person's last turn. */
   turn: number
   readonly queue: Set<Waiting>
 }

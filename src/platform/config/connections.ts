@@ -2,15 +2,15 @@
 export interface ConnectionShares {
   /** For requests, jobs and the indexer. Two are always in use: by the listener for jobs, and by the heartbeat of the process. */
   readonly pool: number
-  /** For reads of microseconds. */
+  /** For reads that take microseconds. */
   readonly pipelined: number
   /** For the objects of pages, whose reads take longer; with few connections they use the pool. */
   readonly pages: number
-  /** For searches for words. */
+  /** For full-text searches. */
   readonly lexical: number
 }
 
-/** Listens to the other processes. */
+/** The listener for messages of other processes. */
 const bus = 1
 
 /**

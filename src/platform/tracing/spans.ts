@@ -9,11 +9,11 @@ export type SpanKind = 'server' | 'client' | 'consumer'
 export type Attributes = Readonly<Record<string, string | number>>
 
 export interface SpanFacts {
-  /** Of few different values: `GET /api/v1/db/:objecttype`, never an address or a value. */
+  /** A name with few different values: `GET /api/v1/db/:objecttype`, never an address or a value. */
   readonly name: string
   readonly kind: SpanKind
   readonly attributes: Attributes
-  /** `traceparent` of a caller that is believed (W3C Trace Context, 3.2). */
+  /** `traceparent` of a trusted caller (W3C Trace Context, 3.2). */
   readonly caller?: string | undefined
 }
 
@@ -32,7 +32,7 @@ export interface Tracer {
 let tracer: Tracer | null = null
 const current = new AsyncLocalStorage<OpenSpan>()
 
-/** From now on spans are made, until the returned function is called. There is one tracer for the process. */
+/** Starts creating spans, until the returned function is called. There is one tracer for the process. */
 export function useTracer(wanted: Tracer): () => void {
   if (tracer) throw new Error('spans are traced already')
   tracer = wanted
@@ -43,7 +43,7 @@ export function useTracer(wanted: Tracer): () => void {
 
 export const isTracing = (): boolean => tracer !== null
 
-/** Does the work within a span, below that in which it was asked for. */
+/** Does the work within a span, below the current one. */
 export async function traced<T>(facts: () => SpanFacts, work: (span?: OpenSpan) => Promise<T>): Promise<T> {
   if (!tracer) return work()
   const span = tracer.begin(facts(), current.getStore())
@@ -57,7 +57,7 @@ export async function traced<T>(facts: () => SpanFacts, work: (span?: OpenSpan) 
   }
 }
 
-/** A span that others end. */
+/** A span that the caller ends. */
 export function beginSpan(facts: () => SpanFacts): OpenSpan | undefined {
   return tracer?.begin(facts(), current.getStore())
 }

@@ -13,7 +13,7 @@ export interface TracingOptions {
   readonly endpoint: string
   readonly ratio: number
   readonly version: string
-  /** Spans cannot be sent; they are lost. */
+  /** Called when spans cannot be sent; they are lost. */
   readonly onTrouble: (reason: string) => void
 }
 

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export const longestTurn = 5
 
 export interface Yielder {
-  /** It is time to let others pass; cheap enough to be asked for each of many objects. */
+  /** Whether it is time to yield; cheap enough to be called for each of many objects. */
   due(): boolean
   yield(): Promise<void>
 }

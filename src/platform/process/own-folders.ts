@@ -20,7 +20,7 @@ function isTrusted({ uid }: Stats): boolean {
   return uid === 0 || uid === self()
 }
 
-/** @throws {Error} when the name is a link that somebody else has put there. */
+/** @throws {Error} when the name is a link that another user has put there. */
 export async function assertOwnLink(path: string): Promise<void> {
   const info = await lstat(path).catch(() => null)
   if (info?.isSymbolicLink() && !isTrusted(info)) {
@@ -31,8 +31,8 @@ export async function assertOwnLink(path: string): Promise<void> {
 }
 
 /**
- * Makes a folder where there is none, and gives it its owner and mode by its descriptor.
- * @throws {Error} when there is anything else in its place.
+ * Creates a folder if it does not exist, and sets its owner and mode by its descriptor. @throws {Error} when something else has its
+ * name.
  */
 export async function giveFolder(path: string, owner: Owner | null, mode: number): Promise<void> {
   await assertOwnLink(path)
@@ -43,7 +43,7 @@ export async function giveFolder(path: string, owner: Owner | null, mode: number
   await using folder = await openFolder(path, link)
   const info = await folder.stat()
   const { uid, gid } = owner ?? { uid: self() ?? info.uid, gid: process.getgid?.() ?? info.gid }
-  // Only root can, and only root needs it.
+  // Only root can do this, and only root needs it.
   if (self() === 0 && (info.uid !== uid || info.gid !== gid)) await folder.chown(uid, gid)
   if ((info.mode & 0o777) !== mode && (info.uid === self() || self() === 0)) await folder.chmod(mode)
 }

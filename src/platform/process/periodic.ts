@@ -14,7 +14,7 @@ export interface Periodic {
 export interface PeriodicOptions {
   /** Milliseconds from one run to the next. */
   readonly every: number
-  /** Runs are left out meanwhile. */
+  /** While true, runs are skipped. */
   readonly paused: () => boolean
   /** Long work checks now and then whether it should stop. `at`: the time that it should use as now, if given. */
   readonly work: (stopped: () => boolean, at?: Date) => Promise<void>

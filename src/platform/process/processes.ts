@@ -14,11 +14,11 @@ export function isAlive(pid: number): boolean {
   return !hasEnded(pid)
 }
 
-/** Only Linux tells; elsewhere the first process waits for all. */
+/** Only Linux reports this; on other systems the first process reaps all children. */
 function hasEnded(pid: number): boolean {
   try {
     const status = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name before the state may hold anything, brackets too.
+    // The name before the state may contain any character, even brackets.
     return /^ [ZX]/.test(status.slice(status.lastIndexOf(')') + 1))
   } catch {
     return false

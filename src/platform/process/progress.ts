@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress'
 
-/** Shows how far long work is: a bar on a terminal, now and then a line anywhere else. */
+/** Shows the progress of long work: a bar on a terminal, otherwise a line now and then. */
 export interface Progress {
   /** Begins a step of `total` units; the step before it ends. */
   start(label: string, total: number): void
@@ -84,7 +84,7 @@ function lines(out: ProgressOutput): Progress {
     start(label, total) {
       stop()
       step = { label, total, done: 0, begun: Date.now(), told: 0, toldAt: Date.now() }
-      // Said before it begins: the first units may take a while.
+      // Printed before it begins: the first units may take a while.
       if (total > 0) out.write(`${label}: ${total} to do\n`)
     },
     advance(count) {

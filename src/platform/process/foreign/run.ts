@@ -4,7 +4,7 @@ import { endForeign, type ForeignStart, startForeign } from './start.ts'
 import { type Broken, type WatchLimits, watchForeign } from './watch.ts'
 
 export interface ForeignRun {
-  /** A path of a program. */
+  /** The path of the program. */
   readonly program: string
   readonly args: readonly string[]
   /** The working folder, which is writable; empty except for the input. */
@@ -18,7 +18,7 @@ export interface ForeignRun {
   readonly environment?: ForeignStart['environment']
   readonly signal?: AbortSignal
   readonly background?: boolean
-  /** Told each line of its output as it comes. */
+  /** Called with each line of its output as it arrives. */
   readonly onLine?: (line: string) => void
 }
 
@@ -39,7 +39,7 @@ export async function runForeign(run: ForeignRun): Promise<ForeignEnd> {
   const child = startForeign({
     command: [program, ...args],
     folder,
-    // It may work on all processors at once.
+    // It may use all processors at once.
     limits: {
       file: limits.output,
       processor: (1 + limits.seconds) * availableParallelism(),

@@ -23,13 +23,13 @@ export interface ForeignStart {
   readonly limits: SystemLimits
   /** A prefix of the command that takes away the network; see `withoutNetwork`. */
   readonly isolate: readonly string[]
-  /** Besides a path, a language and the folder as home. */
+  /** Variables in addition to a path, a language, and the folder as home. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Its first four: input, output, errors and a channel for messages. */
+  /** The first four streams: input, output, errors and a channel for messages. */
   readonly stdio: readonly ['pipe' | 'ignore', 'pipe' | 'ignore', 'pipe' | 'ignore', 'ipc' | 'ignore']
   /** The program may reach other servers: never set for programs that read untrusted files. */
   readonly online?: boolean
-  /** Behind everything else on the machine. */
+  /** Runs with a lower priority than other programs. */
   readonly background: boolean
 }
 
@@ -84,7 +84,7 @@ export function startForeign({
   return child
 }
 
-/** Ends a program and all that it has started. */
+/** Ends a program and all processes that it has started. */
 export function endForeign({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
@@ -93,7 +93,7 @@ export function endForeign({ pid }: ChildProcess): void {
   }
 }
 
-/** As `ulimit` takes it. */
+/** In the units of `ulimit`. */
 function inUnits(amount: number | undefined, unit: number): string {
   return amount === undefined ? '' : `${Math.max(1, Math.ceil(amount / unit))}`
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { megabytes, memoryOfTree, sizeOf } from './usage.ts'
 
 export interface WatchLimits {
-  /** Seconds of the clock. */
+  /** Seconds of wall-clock time. */
   readonly seconds: number
   /** Bytes of memory of a program and its child processes. */
   readonly memory: number
@@ -21,7 +21,7 @@ const watchEvery = 100
 /** Number of checks of the memory for each check of the output files, which takes longer. */
 const looksPerFolder = 5
 
-/** Tells once when a program takes more than it may, until the function that it gives is called. */
+/** Reports once when a program exceeds a limit, until the returned function is called. */
 export function watchForeign(
   child: ChildProcess,
   { seconds, memory, output }: WatchLimits,
@@ -35,7 +35,7 @@ export function watchForeign(
   let looking = false
   let looks = 0
   const look = setInterval(async () => {
-    // On a busy machine one look may take longer than the pause between two.
+    // On a busy machine one check may take longer than the pause between two.
     if (looking || child.pid === undefined) return
     looking = true
     try {

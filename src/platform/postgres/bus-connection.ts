@@ -14,19 +14,22 @@ export interface BusConnectionOptions {
   readonly db: Db
   readonly log: Logger
   readonly channel: string
-  /** Of the lock that shows a name. */
+  /** The seed of the lock that shows a name. */
   readonly presenceSeed: number
-  /** Says the number of the message. */
+  /** Returns the number of the message. */
   readonly onMessage: (text: string) => number
-  /** Messages were lost, and everything may have changed; `another`: it is another server, or an older state of the same one. */
+  /**
+   * Called when messages were lost, and everything may have changed; `another`: it is another server, or an older state of the same
+   * one.
+   */
   readonly onLoss: (another: boolean) => void
 }
 
 /** Milliseconds between two beats. */
 const interval = 1000
-/** Milliseconds after the last beat when a connection that ends has fallen silent before. */
+/** Milliseconds after the last beat from which the end of a connection means that it had been silent before. */
 const silence = 3000
-/** Beats between two at which old messages are removed. */
+/** Number of beats after which old messages are removed. */
 const cleanEvery = 60
 /** Milliseconds between attempts to connect: the first pause, and the longest. */
 const shortestPause = 50
@@ -62,7 +65,7 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
     return answer
   }
 
-  /** Never waits for the lock: beats come behind it. */
+  /** Never waits for the lock: beats are queued behind it. */
   async function show(to: pg.Client | null, name: string): Promise<void> {
     for (let attempt = 0; attempt < attempts && !closed; attempt++) {
       const { rows } = await send<{ shown: boolean }>(
@@ -189,7 +192,7 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
     async absent(name) {
       const at = names.indexOf(name)
       if (at >= 0) names.splice(at, 1)
-      // A connection that breaks gives all of its locks back.
+      // The server releases all locks of a broken connection.
       await send(client, 'select pg_advisory_unlock_shared(hashtextextended($1, $2))', [name, presenceSeed]).catch(
         () => {},
       )
@@ -206,8 +209,8 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
 }
 
 /**
- * Numbers are given before the commit, so a lower one can appear later: it is found by its transaction, which had not ended
- * when the look before was made.
+ * Numbers are assigned before the commit, so a lower one can appear later: it is found by its transaction, which had not ended at
+ * the previous look.
  */
 const beatSql = `
   select s.xmin::text as "upTo", extract(epoch from clock_timestamp())::float8 as now, m.ids, m.recent
@@ -222,7 +225,7 @@ const cleanSql = `
 const shortIdentitySql = `
   select concat_ws('/', current_database(), pg_postmaster_start_time()) as server, pg_backend_pid() as pid`
 
-/** The timeline is another one after a standby or an older state took over. A copy of a database has another number. */
+/** The timeline changes when a standby or an older state takes over. A copy of a database has another number. */
 const identitySql = `
   select concat_ws('/', (select system_identifier from pg_control_system()),
       case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end,

@@ -40,7 +40,7 @@ const longestPayload = 7000
 interface Envelope {
   /** Counts the messages of all processes (`bus_message`). */
   n: number
-  /** The process that sent it and has delivered it to itself already. */
+  /** The process that sent it and has already delivered it to itself. */
   from: string
   topic: string
   payload: string
@@ -53,7 +53,7 @@ export async function createBus({ db, log }: { db: Db; log: Logger }): Promise<B
   const self = randomUUID()
   const listeners = new Map<string, Set<BusListener>>()
   const onAnother = new Set<() => void>()
-  /** Until then messages of this process may be of a transaction that it does not know to be stored. */
+  /** Until this time, messages of this process may belong to a transaction whose commit is uncertain. */
   let doubtUntil = 0
   const call = (topic: string, action: () => void): void => {
     try {
@@ -116,10 +116,10 @@ const sendSql = `
   with sent as (insert into bus_message default values returning id)
   select pg_notify($1, json_build_object('n', id, 'from', $2::text, 'topic', $3::text, 'payload', $4::text)::text) from sent`
 
-/** Tells our advisory locks on names from others. */
+/** Distinguishes our advisory locks on names from others. */
 const presenceSeed = 0x73747269
 
-/** Whether a process on the same database has shown itself under this name; not to be asked about the own name. */
+/** Whether a process on the same database shows itself under this name; not for the process's own name. */
 export async function isPresent(db: Queryable, name: string): Promise<boolean> {
   const { rows } = await db.query<{ free: boolean }>(
     'select pg_try_advisory_xact_lock(hashtextextended($1, $2)) as free',
@@ -128,7 +128,7 @@ export async function isPresent(db: Queryable, name: string): Promise<boolean> {
   return rows[0]?.free === false
 }
 
-/** Waits until no process shows itself under this name, and keeps all from doing so until the transaction ends. */
+/** Waits until no process shows itself under this name, and prevents all processes from doing so until the transaction ends. */
 export async function lockPresence(tx: Tx, name: string): Promise<void> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, $2))', [name, presenceSeed])
 }

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import type pg from 'pg'
 
-/** The code of a cancel request in PostgreSQL's protocol, where a startup message has the version. */
+/** The code of a cancel request in PostgreSQL's protocol, in the place of the version of a startup message. */
 const cancelCode = 80_877_102
-/** Milliseconds after which the server is believed not to answer. */
+/** Milliseconds after which the server counts as not answering. */
 const patience = 5000
 
 /**

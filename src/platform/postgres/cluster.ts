@@ -4,7 +4,7 @@ import type { PostgresFolders } from './server-files.ts'
 
 export type ClusterState = 'there' | 'missing'
 
-/** Major version of the server that comes along: it takes the data of no other one. */
+/** Major version of the bundled server: it cannot use the data of another one. */
 const major = '18'
 
 /** Files that only an instance creates in its data folder. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 
-/** Milliseconds within which a new connection must be there. */
+/** Milliseconds within which a new connection must be open. */
 export const connectPatience = 5000
 /** Number of looks, one a second, without any bytes for a pending statement: then the server is asked. */
 const silentLooks = 5
@@ -12,8 +12,8 @@ const idleAnswers = 2
 const unaskedLooks = 6
 
 /**
- * Tells which of these sessions of the server are at work.
- * @throws {pg.DatabaseError} when the server answers, but does not say; anything else when it does not answer.
+ * Returns which of these sessions of the server are working. @throws {pg.DatabaseError} when the server answers with an error; any
+ * other error when it does not answer.
  */
 export type AskServer = (processIds: readonly number[]) => Promise<ReadonlySet<number>>
 
@@ -23,9 +23,9 @@ interface Watched {
   readonly since: number
   /** A statement was sent whose answer is not complete. */
   waiting: boolean
-  /** Somebody has taken it out of the pool. */
+  /** It is taken out of the pool. */
   inUse: boolean
-  /** COPY to the server, which we have to go on with. */
+  /** A COPY to the server, which this process has to continue. */
   copying: Writable | null
   ending: boolean
   /** Bytes received and sent at the last look. */
@@ -89,7 +89,7 @@ export function createConnectionWatch(connect: () => pg.Client) {
     }
   }
 
-  /** Unless something has come meanwhile. */
+  /** Unless some bytes have arrived meanwhile. */
   function forSilent(client: pg.Client, then: (watched: Watched) => void): void {
     const watched = clients.get(client)
     if (watched && watched.silent > 0 && movedOn(client) === watched.moved) then(watched)
@@ -108,7 +108,7 @@ export function createConnectionWatch(connect: () => pg.Client) {
   }
 
   return {
-    /** From when it is connected until its end. */
+    /** Must be called before it is connected; ends with the connection. */
     add(client: pg.Client): void {
       const watched: Watched = {
         since: performance.now(),
@@ -174,14 +174,14 @@ export function createConnectionWatch(connect: () => pg.Client) {
      */
     closeIdle,
 
-    /** Closes all that are there since before that moment: they lead to another server. */
+    /** Closes all connections that are older than that moment: they lead to another server. */
     closeAll(before: number): void {
       for (const [client, { since }] of clients) if (since <= before) giveUp(client)
     },
   }
 }
 
-/** Closes a connection without a word to the server: its statements fail as when the server had closed it. */
+/** Closes a connection without notifying the server: its statements fail as if the server had closed it. */
 export function giveUp(client: pg.ClientBase): void {
   streamOf(client).destroy(new Error('Connection terminated: the database does not answer'))
 }

@@ -50,7 +50,7 @@ export interface Queryable {
   ): Promise<QueryResult<T>>
 }
 
-/** Statements that are sent at once leave together: they are carried out in the order in which they were sent. */
+/** Statements that are sent at once are sent together: they are carried out in the order in which they were sent. */
 export interface Tx extends Queryable {
   /** Registers work for after the commit (wake workers, drop caches); not run when the transaction fails. */
   afterCommit(action: () => void): void
@@ -58,8 +58,8 @@ export interface Tx extends Queryable {
 
 export interface Db extends Queryable {
   /**
-   * Runs `work` in one transaction. PostgreSQL failures come out as `AppError` where a client can do something
-   * about them: lock timeout, deadlock and serialization failure become `DatabaseLockError` (423).
+   * Runs `work` in one transaction. PostgreSQL failures become an `AppError` where a client can react to them: lock timeout,
+   * deadlock and serialization failure become `DatabaseLockError` (423).
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
@@ -90,11 +90,11 @@ export interface TransactionOptions {
   /** The statements end with it, and with them the transaction; default: the deadline of the request. */
   readonly deadline?: Deadline
   /**
-   * The first statements leave together with the beginning, which saves a round trip. They must be harmless outside of a
-   * transaction (locks, reads, ids drawn): the beginning can fail without them.
+   * The first statements are sent together with `begin`, which saves a round trip. They must be harmless outside of a transaction
+   * (locks, reads, ids drawn): `begin` can fail while they succeed.
    */
   readonly eager?: boolean
-  /** Statements look up some rows among many (`planning.ts`). */
+  /** The statements find some rows among many (`planning.ts`). */
   readonly byIndexes?: boolean
 }
 
@@ -113,10 +113,10 @@ export interface DbOptions {
   connections?: ConnectionWatch
 }
 
-/** Milliseconds for which a connection is tried again. */
+/** Milliseconds for which connecting is retried. */
 const patience = 5000
 
-/** Attempts, one a second, to end a statement before its connection is closed. */
+/** Number of attempts, one a second, to cancel a statement before its connection is closed. */
 const mostCancels = 10
 
 /** The open transaction of a guarded database, for the code that runs inside it. */
@@ -159,7 +159,7 @@ export function openDb(options: DbOptions): Db {
     Client: QuickClient,
   })
   pool.on('error', (error) => {
-    // On a stop the server may end connections before their own goodbye has arrived.
+    // During a stop the server may end connections before our own termination message has arrived.
     if (!pool.ending) options.onError(error)
   })
   // Without this listener a connection that breaks while it is in use would end the process.
@@ -199,8 +199,8 @@ async function endPool(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * A connection of the pool. A server that is just starting again (after a crash, a failover) gets a few seconds:
- * nothing was sent yet, so trying again is safe.
+ * A connection of the pool. A server that is restarting (after a crash, a failover) gets a few seconds: no statement was sent yet,
+ * so a retry is safe.
  */
 async function connect(pool: pg.Pool, purpose: string): Promise<pg.PoolClient> {
   assertNoTransaction(purpose)
@@ -261,8 +261,8 @@ async function run<T extends object>(
 }
 
 /**
- * Not by the promise that the driver makes itself: V8 took half of all rows that came by it for old, as if each of these
- * promises held on to the one before, and looked through its whole heap once a second to find that they were not.
+ * Not with the promise that the driver makes itself: with it, V8 treated half of all rows as old, as if each of these promises
+ * referred to the one before, and collected its whole heap once a second in vain.
  */
 function send<T extends object>(target: pg.PoolClient, config: pg.QueryConfig): Promise<pg.QueryResult<T>> {
   return new Promise((resolve, reject) => {
@@ -378,7 +378,7 @@ async function transaction<T>(
   )
   const tx: Tx = {
     async query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
-      // Outside of the transaction it would be carried out by itself.
+      // Outside of the transaction it would be committed on its own.
       if (notBegun !== undefined) throw notBegun
       if (ended) throw failure ?? new Error('the transaction is over')
       const result = runWithin<T>(deadline, client, text, values, name, begun)
@@ -447,7 +447,7 @@ function setPipelining(client: pg.PoolClient, on: boolean): void {
   ;(client as { pipeline: boolean }).pipeline = on
 }
 
-/** Runs the work of a transaction so that `assertNoTransaction` knows of it. */
+/** Runs the work of a transaction in a context that `assertNoTransaction` recognizes. */
 async function marked<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
   const mark = { open: true }
   try {
@@ -491,7 +491,7 @@ export function numbersText(numbers: Iterable<number>): string {
   return `{${[...numbers].join()}}`
 }
 
-/** The same of texts: ten thousand take 0.8 ms so, 4.5 the first time; as the driver quotes them 3 and 16. */
+/** The same for texts: ten thousand take 0.8 ms this way, 4.5 the first time; with the quoting of the driver 3 and 16. */
 export function textsText(texts: readonly string[]): string {
   return `{${texts.map(quotedElement).join()}}`
 }

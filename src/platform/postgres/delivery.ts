@@ -37,7 +37,7 @@ export function createDelivery() {
       lookedAt = row.now
     },
 
-    /** This message has come. */
+    /** This message was received. */
     heard(id: number): void {
       heard.set(id, looks)
     },

@@ -17,7 +17,7 @@ import { startLog, whyItEnded } from './start-failure.ts'
 export interface EmbeddedPostgres {
   /** Connection string of `database`. */
   readonly dsn: string
-  /** Stops the server cleanly and gives the data folder free. */
+  /** Stops the server cleanly and releases the data folder. */
   stop(): Promise<void>
 }
 
@@ -28,13 +28,13 @@ export interface EmbeddedPostgresOptions {
   database: string
   /** False only for test servers: faster, but a crash of the machine loses the data. */
   durable?: boolean
-  /** Connections that the service takes at most. */
+  /** Maximum number of connections of the service. */
   connections?: number
   /** A new database may be created beside the traces of an instance: for a restore. */
   besideTraces?: boolean
-  /** Told each step of the start. */
+  /** Called with each step of the start. */
   onStep: (step: string) => void
-  /** Told when the server ended unasked and when it is back. */
+  /** Called when the server ended unexpectedly, and when it is back. */
   onTrouble: (message: string) => void
 }
 
@@ -51,7 +51,7 @@ interface ServerProcess {
  * that dies is started again. @throws {Error} with one readable line.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  // Before anything is made in it.
+  // Before any file is created in it.
   const found = await lookAtFolder(options.dataDir)
   const folders = await preparePostgresFolders(options.dataDir)
   const lock = await takeInstanceLock(join(folders.run, 'instance.sock'))
@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Connection string of the server that the service on this data folder runs just now, for commands beside it.
+ * Connection string of the server that the service on this data folder is running, for commands beside it.
  * @throws {Error} when none answers within ten seconds.
  */
 export async function runningPostgres(dataDir: string, database: string): Promise<string> {
@@ -97,7 +97,7 @@ async function startLocked(
     stopping = true
     await stopServer(server)
     await watching
-    // It may just have been started again.
+    // It may have been restarted a moment ago.
     await stopServer(server)
     await removeOutsideFolders(folders)
     await lock.release()
@@ -253,7 +253,7 @@ async function createCluster(folders: PostgresFolders): Promise<void> {
 async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProcess | null> {
   const pid = await runningPid(folders)
   if (pid === null) return null
-  // It may be in the middle of its recovery.
+  // It may be recovering.
   const deadline = Date.now() + 600_000
   while (isAlive(pid)) {
     if (await connects(folders)) {
@@ -271,7 +271,7 @@ async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProce
   return null
 }
 
-/** The process that the cluster's pid file names, when it lives and is a PostgreSQL. */
+/** The process in the cluster's pid file, if it is alive and a PostgreSQL. */
 async function runningPid(folders: PostgresFolders): Promise<number | null> {
   const pid = Number.parseInt(await readForeign(join(folders.data, 'postmaster.pid')), 10)
   if (!(pid > 0) || !isAlive(pid)) return null
@@ -282,13 +282,13 @@ async function runningPid(folders: PostgresFolders): Promise<number | null> {
   return owner === null || folders.identity === null || owner.uid === folders.identity.uid ? pid : null
 }
 
-/** After a reboot, or in a new container, the noted process id may belong to anybody, and PostgreSQL would not start. */
+/** After a reboot, or in a new container, the noted process id may belong to any other process, and PostgreSQL would not start. */
 async function removeStalePidFile(folders: PostgresFolders): Promise<void> {
   if ((await runningPid(folders)) === null) await rm(join(folders.data, 'postmaster.pid'), { force: true })
 }
 
 async function untilGone(pid: number): Promise<void> {
-  // Keeps the process: a start that fails while it stops this server would end in the middle, without a word and with 0.
+  // Keeps this process alive: otherwise a start that fails while it stops this server would end silently, with exit code 0.
   while (isAlive(pid)) await sleep(250)
 }
 

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 /** The meaning of a PostgreSQL failure for the client. */
 interface Meaning {
   readonly code: ErrorCode
-  /** In place of the general text of the code. */
+  /** Replaces the general text of the code. */
   readonly message?: string
   /** The statement was not sent yet, and the server is about to come back: a new connection attempt makes sense. */
   readonly comesBack?: boolean
@@ -46,14 +46,14 @@ export const stateMeanings: Readonly<Record<string, Meaning>> = {
   '22003': { code: 'ServerGeneric', message: 'A number is out of range.' }, // numeric_value_out_of_range
 }
 
-/** Codes of sockets and names on the way to the server. */
+/** Error codes of sockets and of name resolution on the way to the server. */
 export const socketCodes = [
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN', 'EADDRNOTAVAIL'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENOTFOUND', 'EAI_AGAIN', 'EMFILE', 'ENFILE', 'ENOBUFS'],
   ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED', 'ERR_STREAM_PREMATURE_CLOSE'],
 ]
 const socketFailures = new Set(socketCodes)
-/** The same where the socket is a file: elsewhere they say something of another file. */
+/** The same where the socket is a file: elsewhere these codes concern another file. */
 const socketFileCodes = new Set(['ENOENT', 'EACCES'])
 
 /** The driver has no error codes: these are its messages when the connection is lost or cannot be opened. */
@@ -87,23 +87,23 @@ export function leavesOpen(error: unknown): boolean {
   return states.length === 0 || states.some((state) => state.startsWith('57P') || state.startsWith('08'))
 }
 
-/** Neither done nor refused. */
+/** The outcome is unknown. */
 export function unknownOutcome(cause: unknown): AppError {
   const message = 'The database has not answered whether this is stored: look before you send it again.'
   return new AppError(away.code, {}, { message, cause })
 }
 
-/** Whether a server that refused a connection so is worth being asked once more in a moment. */
+/** Whether a refused connection is worth a retry in a moment. */
 export function comesBackSoon(error: unknown): boolean {
   return meaningOf(error)?.comesBack === true
 }
 
-/** Whether PostgreSQL has refused something for want of space, translated or not. */
+/** Whether PostgreSQL has refused a statement because the disk is full, translated or not. */
 export function isDiskFull(error: unknown): boolean {
   return causesOf(error).some((cause) => stateOf(cause) === '53100')
 }
 
-/** Whether a statement failed only because an earlier one of its transaction had. */
+/** Whether a statement failed only because an earlier one of its transaction had failed. */
 export function isFollowingFailure(error: unknown): boolean {
   return causesOf(error).some((cause) => stateOf(cause) === '25P02')
 }

@@ -10,11 +10,11 @@ const unfinished = 'restore-unfinished'
 const pathOf = (dataDir: string): string => join(dataDir, 'instance-id')
 
 interface Found {
-  /** Of the instance; null before it has one. */
+  /** The id of the instance; null before it has one. */
   readonly id: string | null
-  /** The database has our schema, be it an older one. */
+  /** The database has our schema, perhaps an older one. */
   readonly ours: boolean
-  /** There are tables of anybody. */
+  /** There are tables, of this or any other program. */
   readonly used: boolean
 }
 
@@ -23,7 +23,7 @@ interface Found {
  * @throws {Error} with instructions, when they do not.
  */
 export async function assertSameInstance(dsn: string, dataDir: string): Promise<void> {
-  // Also when it is empty: then it was cut off as it began.
+  // Also when it is empty: then the restore was interrupted at its beginning.
   if (await lstat(join(dataDir, unfinished)).catch(() => null)) {
     throw new Error(
       `a restore into ${dataDir} was begun and did not come to its end, so the database is empty: repeat it, ` +
@@ -44,7 +44,7 @@ export async function assertSameInstance(dsn: string, dataDir: string): Promise<
   )
 }
 
-/** Writes down in the data folder which instance it belongs to, once the database has its schema. */
+/** Stores the id of the instance in the data folder, once the database has its schema. */
 export async function noteInstance(dsn: string, dataDir: string): Promise<void> {
   const { id } = await asked(dsn)
   const path = pathOf(dataDir)
@@ -56,7 +56,7 @@ export async function noteInstance(dsn: string, dataDir: string): Promise<void> 
       await file.writeFile(`${id}\n`)
       await file.sync()
     }
-    // Of two processes that start at once one writes it.
+    // If two processes start at once, only one writes it.
     await link(partial, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })
@@ -78,7 +78,7 @@ export function restoreMark(dataDir: string) {
       )
       await file.sync()
     },
-    /** Folders that a restore which was cut off has begun to fill. */
+    /** Folders that an interrupted restore has begun to fill. */
     async folders(): Promise<string[]> {
       try {
         const found: unknown = JSON.parse((await readFile(path, 'utf8')).split('\n')[1] ?? '')

@@ -11,7 +11,7 @@ import { byIndexesAlways } from './planning.ts'
 const longest = 10_000
 
 export interface PipelinedReads extends Queryable {
-  /** The same without ever waiting for a connection that requests use: fails where `query` would go on there. */
+  /** The same without ever waiting for a connection that requests use: fails where `query` would continue on such a connection. */
   readonly alone: Queryable
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ export interface PipelinedReads extends Queryable {
 interface Lane {
   inFlight: number
   client: Promise<pg.Client> | null
-  /** The socket while statements are gathered for it. */
+  /** The socket while statements are collected for it. */
   gathering: boolean
 }
 
@@ -82,9 +82,9 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
       try {
         return await send<T>(text, values, name)
       } catch (error) {
-        // The connection broke, or there was none: the pool knows how to wait for a server that is starting again.
+        // The connection broke, or there was none: the pool can wait for a server that is restarting.
         if (closed || !isLost(error)) throw error
-        // Several requests may wait for it.
+        // Several requests may wait for its result.
         return await db.within(noDeadline).query<T>(text, values, name)
       }
     },
@@ -97,8 +97,8 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
 }
 
 /**
- * Statements of all requests that arrived together leave together: one system call, and PostgreSQL wakes up once. The
- * socket is held until the event loop has looked at all that arrived.
+ * Statements of all requests that arrived together are sent together: one system call, and PostgreSQL wakes up once. The socket is
+ * corked until the event loop has processed everything that arrived.
  */
 function gather(lane: Lane, client: pg.Client): void {
   if (lane.gathering) return

@@ -12,7 +12,7 @@ const settings = {
   plan_cache_mode: 'force_generic_plan',
 } as const
 
-/** As PostgreSQL has them by itself. */
+/** The defaults of PostgreSQL. */
 const usual: Record<keyof typeof settings, string> = {
   enable_seqscan: 'on',
   enable_hashjoin: 'on',
@@ -20,7 +20,7 @@ const usual: Record<keyof typeof settings, string> = {
   plan_cache_mode: 'auto',
 }
 
-/** For the transaction that has just begun. */
+/** For the current transaction, at its beginning. */
 export const byIndexesLocally = Object.entries(settings)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ')

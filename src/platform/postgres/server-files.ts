@@ -14,14 +14,14 @@ export interface PostgresFolders {
   home: string
   /** The cluster itself. */
   data: string
-  /** The cluster as the server names it; differs from `data` where the server's user cannot walk to it. */
+  /** The path of the cluster for the server; differs from `data` where the server's user has no access to it. */
   dataAsSeen: string
   /** Sockets: PostgreSQL's and the instance lock's. Open to the server's user only. */
   run: string
   /** Folder with `bin/`, `lib/` and `share/`. */
   server: string
   identity: Identity
-  /** The folder outside of the data folder that this process has made for `run`; null where there is none. */
+  /** The folder outside of the data folder that this process has created for `run`; null: none. */
   outside: string | null
 }
 
@@ -62,7 +62,7 @@ async function chooseIdentity(root: string, data: string): Promise<Identity> {
   return { uid: nobody, gid: nobody }
 }
 
-/** Whether the server's user may walk down to `path`; a checkout in /root is closed to everybody else. */
+/** Whether the server's user may access `path`; a checkout in /root is closed to other users. */
 async function canReach(path: string, identity: Identity): Promise<boolean> {
   if (!identity) return true
   for (let folder = path; ; folder = dirname(folder)) {
@@ -74,9 +74,9 @@ async function canReach(path: string, identity: Identity): Promise<boolean> {
 }
 
 /**
- * The folder for sockets. Usually inside the data folder; a short one under the system's temporary folder where the
- * path would be too long for a socket or closed to the server's user. The choice is written down, so that a later
- * start (and a second service on the same data) looks in the same place.
+ * The folder for sockets. Usually inside the data folder; a short one under the system's temporary folder where the path would be
+ * too long for a socket or closed to the server's user. The choice is stored, so that a later start (and a second service on the
+ * same data) uses the same folder.
  */
 async function runFolder(
   home: string,
@@ -121,7 +121,7 @@ export async function removeOutsideFolders({ home, run, outside, server }: Postg
   for (const folder of [run, outside]) await rmdir(folder).catch(() => {})
 }
 
-/** The folder of the server's programs; copied beside the data when the server's user cannot walk to node_modules. */
+/** The folder of the server's programs; copied beside the data when the server's user has no access to node_modules. */
 async function serverFolder(copyTo: string, identity: Identity): Promise<string> {
   const installed = await installedServer()
   await createMissingLinks(installed)
@@ -168,7 +168,7 @@ function glibcVersion(): string | undefined {
   return header.glibcVersionRuntime
 }
 
-/** The package cannot carry symbolic links; its install script makes them, which some installations do not run. */
+/** The package cannot contain symbolic links; its install script creates them, which some installations do not run. */
 async function createMissingLinks(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -185,7 +185,7 @@ async function createMissingLinks(native: string): Promise<void> {
   }
 }
 
-/** Sizes of the file systems that a server lives on: bytes of shared memory (null where there is none) and of the disk. */
+/** Sizes of the file systems of a server: bytes of shared memory (null where there is none) and of the disk. */
 export async function fileSystems({ home }: PostgresFolders): Promise<{ sharedMemory: number | null; disk: number }> {
   const [memory, disk] = await Promise.all([statfs('/dev/shm').catch(() => null), statfs(home)])
   return { sharedMemory: memory ? memory.blocks * memory.bsize : null, disk: disk.blocks * disk.bsize }

@@ -8,7 +8,7 @@ export interface Machine {
   cpus: number
   /** Bytes of the shared memory file system; null where there is none. */
   sharedMemory: number | null
-  /** Bytes of the file system that holds the data, free or not. */
+  /** Bytes of the file system with the data, free or not. */
   disk: number
 }
 

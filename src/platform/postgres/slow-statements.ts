@@ -23,7 +23,7 @@ export interface SlowStatements {
 interface Options {
   readonly db: Db
   readonly log: Pick<Logger, 'warn'>
-  /** Milliseconds from which a statement counts as slow; 0: none does. */
+  /** Milliseconds from which a statement counts as slow; 0: no statement does. */
   readonly from: number
 }
 
@@ -83,7 +83,7 @@ export function watchSlowStatements({ db, log, from }: Options): SlowStatements 
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
       return plan.slice(0, longest)
     } catch {
-      // A text that needs its parameters to be understood, or a database that is busy.
+      // A statement that cannot be planned without its parameters, or a database that is busy.
       return null
     }
   }

@@ -14,7 +14,7 @@ import type { Queryable } from './db.ts'
 export interface Snapshot<Stored, T> {
   /**
    * The value as last read.
-   * @throws {AppError} `ServiceUnavailable` when a change has been known of for long and cannot be read.
+   * @throws {AppError} `ServiceUnavailable` when a change has been known for a long time but cannot be read.
    */
   get(): T
   /** Reads once more, for a caller that has just committed a change and answers with it. Not inside a transaction. */
@@ -34,7 +34,7 @@ export interface SnapshotSource<Stored, T> {
   read(from: Queryable, before: T | null): Promise<Stored>
   /** Compiles the stored value; returns `before` itself when that is newer. */
   build(stored: Stored, before: T | null): T
-  /** Told of each new value. */
+  /** Called with each new value. */
   onChange?(value: T): void
 }
 
@@ -62,7 +62,7 @@ export interface SnapshotsOptions {
   readonly longestOutdated?: number
 }
 
-/** Milliseconds that a request waits for changes that are just being read. */
+/** Milliseconds that a request waits for changes that are being read. */
 const longestWait = 1000
 /** Milliseconds between attempts after failures. */
 const shortestPause = 100
@@ -96,9 +96,9 @@ export function createSnapshots({
     for (const kept of all) kept.startAfresh()
   })
 
-  /** Reads the first value. @throws when that is not possible: there is no good one yet. */
+  /** Reads the first value. @throws when that is not possible: there is no earlier value to use. */
   async function open<Stored, T>(source: SnapshotSource<Stored, T>): Promise<Snapshot<Stored, T>> {
-    // Heard of before reading, so that no change falls between.
+    // Subscribed before reading, so that no change is missed.
     let heard = 0
     let seen = 0
     let outdatedSince: number | null = null
@@ -216,7 +216,7 @@ export function createSnapshots({
   return {
     open,
 
-    /** The world as it is now. */
+    /** The current world. */
     world: (): World => world,
 
     /** For other data in memory: some of it has changed. */

@@ -34,7 +34,7 @@ export interface StandstillOptions {
   readonly log: Logger
   /** Waits for data that is being read again; null: there is none. */
   readonly whenCurrent: () => Promise<unknown> | null
-  /** Milliseconds that requests which write have to end before their connections are closed. */
+  /** Milliseconds in which writing requests have to end before their connections are closed. */
   readonly patience?: number
 }
 
@@ -43,7 +43,7 @@ const topic = 'standstill'
 const serving = 'serving'
 /** Advisory lock of the process that wants to be alone; `strg` and a number. */
 const leadLock = 0x73747267_0670n
-/** Milliseconds that the one waits for all others, and for each lock that transactions hold. */
+/** Milliseconds to wait for all other processes, and for each lock of a transaction. */
 const longestWait = 30_000
 /** Milliseconds between attempts. */
 const pause = 100

@@ -7,7 +7,7 @@ import { freeSpace, type PostgresFolders } from './server-files.ts'
 const MB = 1024 * 1024
 /** The size of a WAL segment: with less space PostgreSQL cannot continue. */
 const leastSpace = 16 * MB
-/** Characters of a log that are looked at. */
+/** Number of characters of a log that are read. */
 const tail = 64 * 1024
 
 /** The output of the program before it writes to its log. */

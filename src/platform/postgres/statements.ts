@@ -1,7 +1,7 @@
 /** Listeners to the statements of this process: tests that count them, traces, the watch for slow ones. */
 import type { SpanFacts } from '../tracing/spans.ts'
 
-/** A statement that has come to its end, whether it failed or not. */
+/** A finished statement, whether it failed or not. */
 export interface EndedStatement {
   readonly text: string
   readonly name: string | undefined
@@ -20,7 +20,7 @@ export function onStatement(listener: Listener<string>): () => void {
   return () => begun.delete(listener)
 }
 
-/** Calls `listener` behind each statement of this process, until the returned function is called. */
+/** Calls `listener` after each statement of this process, until the returned function is called. */
 export function onStatementEnd(listener: Listener<EndedStatement>): () => void {
   ended.add(listener)
   return () => ended.delete(listener)
@@ -37,7 +37,7 @@ export function tellStatement(text: string, name: string | undefined): (() => vo
   }
 }
 
-/** A short name of few different values: the own one of the statement, or its first words. */
+/** A short name with few different values: the name of the statement, or its first words. */
 export function summaryOf(text: string, name: string | undefined): string {
   return name ?? text.trimStart().split(/\s+/, 2).join(' ').slice(0, 60)
 }

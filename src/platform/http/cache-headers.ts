@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const notKept = 'no-store, no-cache'
-/** Whole, in part, or as the cache has it. */
+/** OK, partial content, not modified. */
 const keptAnswers = [200, 206, 304]
 
 /** A hook before the answer: caches must not store answers without a `Cache-Control` header. */

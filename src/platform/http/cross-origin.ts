@@ -4,7 +4,7 @@ import { type KnownRoute, methodsAt, unknownAddress } from './unknown-address.ts
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The plugin of the configured origins leaves the route alone: filled in here. */
+    /** The plugin for the configured origins ignores the route: filled in here. */
     cors?: false
   }
 }
@@ -45,7 +45,7 @@ export function createCrossOrigin(origins: readonly string[]) {
   function learn(route: RouteOptions): void {
     const { origins: whose, optionsHeaders: headers = {} } = route.config?.surface ?? {}
     const anyOrigin = whose === 'any'
-    // They have the one header that they need: the plugin would name the caller's origin and allow credentials.
+    // These routes set the one header that they need: the plugin would name the caller's origin and allow credentials.
     if (anyOrigin) route.config = { ...route.config, cors: false }
     for (const method of [route.method].flat()) {
       if (method === 'OPTIONS') continue
@@ -84,7 +84,7 @@ export function createCrossOrigin(origins: readonly string[]) {
   const cors: FastifyCorsOptions = {
     origin: origins.includes('*') ? true : [...origins],
     credentials: !origins.includes('*'),
-    // Read at each preflight, so routes that are registered later are in it.
+    // Read at each preflight, so that routes registered later are included.
     methods,
     exposedHeaders,
   }

@@ -22,7 +22,7 @@ export interface DeclaredRoute {
 /** @throws {Error} when one of our routes is on no surface, or does not declare its access and whether it writes. */
 export function declarationsOf({ method, url, config }: RouteOptions): DeclaredRoute[] {
   const methods = [method].flat()
-  // Made by the framework and its plugins: HEAD beside each GET, the preflight of CORS.
+  // Added by the framework and its plugins: HEAD beside each GET, the preflight of CORS.
   if (methods.every((one) => one === 'HEAD' || one === 'OPTIONS')) return []
   const { surface, access, writes, systemRight } = config ?? {}
   if (surface === undefined) throw new Error(`${methods} ${url} is on no surface`)

@@ -23,7 +23,7 @@ declare module 'fastify' {
     access?: Access
     /** The route changes stored data: refused with `ReadOnlyMode` while the instance is read-only. */
     writes?: boolean
-    /** Codes that a client may get from this route besides those that follow from the rest of its declaration. */
+    /** Error codes of this route, in addition to those that follow from the rest of its declaration. */
     errors?: readonly ErrorCode[]
     /** The body may be left out. */
     bodyOptional?: boolean
@@ -36,7 +36,7 @@ declare module 'fastify' {
     exactNumbers?: boolean
     /** The lowest speed at which clients may send: filled in here. */
     pace?: Pace
-    /** The same as numbers: filled in here. */
+    /** The limits of the body: filled in here. */
     bodyLimits?: BodyLimits
     /** The system right that callers need: checked before the body is read. */
     systemRight?: NeededRight
@@ -57,13 +57,13 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     actor: Actor | null
-    /** Ends with the client and after the time that a request may keep the database busy. */
+    /** Ends when the client disconnects, and after the time for which a request may keep the database busy. */
     deadline: Deadline
   }
   interface FastifyInstance {
     /** Requests in flight; `drain` it before `close`. */
     readonly traffic: Traffic
-    /** Compiles the schemas of all routes, which else happens on first use. @throws {Error} on a wrong one. */
+    /** Compiles the schemas of all routes, which otherwise happens on first use. @throws {Error} for an invalid one. */
     readonly compileSchemas: () => void
   }
 }
@@ -76,5 +76,5 @@ export function actorOf(request: FastifyRequest): Actor {
   return request.actor
 }
 
-/** Says in one word how the service is. */
+/** The state of the service, in one word. */
 export const statusHeader = 'X-Svc-Status'

@@ -9,9 +9,9 @@ import type { Yielder } from '../process/cooperative-yield.ts'
  */
 export type JsonBody = readonly Buffer[]
 
-/** Elements of a list that are written in one go. */
+/** Number of elements of a list that are written at once. */
 const group = 500
-/** Bytes of a piece, about. */
+/** Approximate bytes of a piece. */
 const pieceSize = 256 * 1024
 
 /** Collects text in pieces. */
@@ -80,7 +80,7 @@ export async function writeJson(writer: JsonWriter, value: unknown, yielder: Yie
   }
 }
 
-/** A JSON answer. `short`: linked objects that are answered short for want of room, though asked for whole. */
+/** A JSON answer. `short`: number of linked objects that are answered short because there was no room, though requested whole. */
 export interface JsonAnswer {
   readonly body: JsonBody
   readonly short: number
@@ -96,7 +96,7 @@ export function sendJson(reply: FastifyReply, { body, short }: JsonAnswer): Fast
   return reply.send(body.length === 1 ? first : new PiecesStream(body))
 }
 
-/** A finished answer in pieces, which stay in memory until the last one is taken. */
+/** A finished answer in pieces, which stay in memory until the last one is read. */
 export class PiecesStream extends Readable {
   readonly bytes: number
   readonly #pieces: Iterator<Buffer>

@@ -8,12 +8,12 @@ export interface Metrics {
   text(): Promise<string>
 }
 
-/** A number that a capability tells of itself. */
+/** A metric of a capability. */
 export interface Measure {
   /** Without the prefix `strongroom_`. */
   readonly name: string
   readonly help: string
-  /** The number now; or one for each value of `label`. */
+  /** The current number; or one for each value of `label`. */
   read(): number | Promise<number> | Promise<Readonly<Record<string, number>>>
   readonly label?: string
 }
@@ -66,7 +66,7 @@ function observeCaches(registry: Registry): void {
   gauge('strongroom_cache_entries', 'Entries of each cache of this process.', 'entries')
 }
 
-/** The route label is the pattern, never the address: a label must not have endless values. */
+/** The route label is the pattern, never the address: a label must not have unlimited values. */
 function observeRequests(http: HttpApp, registry: Registry): void {
   const duration = new Histogram({
     name: 'strongroom_http_request_duration_seconds',

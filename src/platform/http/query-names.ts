@@ -13,9 +13,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Names of the query parameters that the route takes: filled in here, from its schema. */
     queryNames?: ReadonlySet<string>
-    /** Parameters that are known and refused, each with the reason: `x-refused` in their schema. */
+    /** Known parameters that are refused, each with the reason: `x-refused` in their schema. */
     refusedQuery?: ReadonlyMap<string, string>
-    /** Parameters that are known and have no effect yet, each with the reason: `x-without-effect` in their schema. */
+    /** Known parameters without an effect so far, each with the reason: `x-without-effect` in their schema. */
     idleQuery?: ReadonlyMap<string, string>
     /** Routes that delete: parameters that are 400 when empty, since an empty filter would match everything. */
     filterNames?: ReadonlySet<string>
@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 }
 
-/** Parameters of every endpoint, beside its own. */
+/** Parameters of every endpoint, in addition to its own. */
 const everywhere = {
   strict: flag('Refuse what else would be ignored and only named.'),
   pretty: flag('Indent the JSON of the answer.'),
@@ -71,7 +71,7 @@ function marked(properties: Readonly<Record<string, Marked>> = {}, mark: keyof M
   )
 }
 
-/** Known wherever a token is; read before anything is validated, and described as a way to sign in. */
+/** Known on all routes with a token; read before validation, and described as an authentication method. */
 const carriers = ['access_token']
 
 /** The parameters of every endpoint, for this route. */
@@ -104,7 +104,7 @@ const unknownQueryOf = (config: RouteOptions['config']): 'refuse' | 'name' =>
 export function learnQueryNames(route: RouteOptions): void {
   const common = commonTo(route)
   const own = route.schema?.querystring as { properties: Record<string, Marked> } | undefined
-  // Its own come first, as people read them; they also win.
+  // Its own parameters come first, for readers; they also take precedence.
   const querystring = own
     ? { ...own, properties: { ...own.properties, ...common, ...own.properties } }
     : Type.Object(common)
@@ -186,7 +186,7 @@ export function isStrict(request: FastifyRequest): boolean {
   return isOn((request.query as { strict?: Flag }).strict)
 }
 
-/** Bytes of JSON: more than that is not written anew only to be easier on the eye. */
+/** Bytes of JSON: longer answers are not formatted again only for readability. */
 const mostPretty = 2_000_000
 
 /** `pretty` of every endpoint that does not implement it itself. */
@@ -206,7 +206,7 @@ export async function prettyJson(request: FastifyRequest, reply: FastifyReply, p
   return payload
 }
 
-/** A stream up to a number of bytes; `rest` is all of it again when there are more. */
+/** The beginning of a stream up to a number of bytes; `rest` is the whole stream again when there are more. */
 async function beginning(stream: Readable, most: number): Promise<{ start: Buffer; rest?: AsyncIterable<Buffer> }> {
   const chunks: Buffer[] = []
   let length = 0

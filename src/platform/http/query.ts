@@ -43,7 +43,7 @@ export function unasked(reason: string): { readonly description: string; readonl
 
 const noShares = 'nothing that is saved here makes a grant of a collection say more than its owner may pass on'
 
-/** Sums of amounts with a unit, as in 1h30m or 2.5s. */
+/** Amounts with a unit that are added up, as in 1h30m or 2.5s. */
 const durationPattern = '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$'
 
 /** The handling of files when something with grants, watermarks or captions is saved; parameters about collections are refused. */
@@ -95,7 +95,7 @@ const unitMilliseconds: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-/** Milliseconds of a sum of amounts with a unit. */
+/** The milliseconds of such a duration. */
 export function durationOf(text: string): number {
   const parts = text.match(/[\d.]+|[a-zµ]+/g) ?? []
   let sum = 0

@@ -27,29 +27,29 @@ import { trackTraffic } from './traffic.ts'
 import { trustedProxies } from './trusted-proxies.ts'
 import { methodsAt, unknownAddress } from './unknown-address.ts'
 
-/** Seconds in which the head of a request must have arrived. */
+/** Seconds in which the head of a request must arrive. */
 const headersTimeout = 30
 
 export interface HttpOptions {
   log: Logger
   /** Largest request body in bytes (LIM-012). */
   bodyLimit: number
-  /** Bytes that bodies, and the values made of them, may take in memory together. */
+  /** Total bytes of memory for bodies, and for the values made of them. */
   bodyMemory: number
-  /** Seconds in which a request must have arrived. */
+  /** Seconds in which a request must arrive. */
   requestTimeout: number
   /** Connections at a time. */
   maxConnections: number
-  /** Of one network, and its requests that are not answered. */
+  /** Connections of one network, and its unanswered requests. */
   maxConnectionsOfNetwork: number
-  /** Bytes of answers that may wait together until their clients take them. */
+  /** Total bytes of answers that may wait for their clients. */
   mostUntaken: number
   /** The lowest speed at which clients may send and read. */
   pace: Pace
   corsOrigins: readonly string[]
   /** Proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[]
-  /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
+  /** Milliseconds for which one request may keep the database busy: when it only reads, and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
   readOnly: () => boolean
   /** While it is active, requests are refused. */
@@ -83,7 +83,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRoute', crossOrigin.learn)
   app.addHook('onRequest', crossOrigin.onRequest)
   if (options.corsOrigins.length > 0) await app.register(cors, crossOrigin.cors)
-  // Packed bodies are unpacked by our own reader, which knows how much that may become.
+  // Our own reader unpacks compressed bodies, since it limits the unpacked size.
   await app.register(compress, {
     global: true,
     globalDecompression: false,
@@ -169,7 +169,7 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
     bodyLimit: options.bodyLimit,
     routerOptions: { maxParamLength: 4096 },
     trustProxy: [...options.trustedProxies],
-    // A logger for each request would look for secrets in its id each time: the id is logged where something is logged.
+    // A logger for each request would scan its id for secrets each time: so the id is only added where a line is logged.
     childLoggerFactory: (log) => log,
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
@@ -182,10 +182,10 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
     },
     clientErrorHandler: answerBrokenRequest,
     http: {
-      // Others offer to go on with another protocol in a request that is to be answered whether that is taken or not.
+      // Other clients offer a protocol upgrade in a request that must be answered whether the upgrade is accepted or not.
       shouldUpgradeCallback: ({ headers, url = '' }) =>
         headers.upgrade?.toLowerCase() === 'websocket' && upgrades.has(url.split('?', 1)[0] ?? ''),
-      // GET /search carries a whole search request in its query.
+      // GET /search has a whole search request in its query.
       maxHeaderSize: 64 * 1024,
       headersTimeout: Math.min(headersTimeout, options.requestTimeout) * 1000,
       connectionsCheckingInterval: 1000,
@@ -201,7 +201,7 @@ interface Learned {
 /** Completes the declaration of each route when it is registered. */
 function learnRoutes(app: HttpApp, options: HttpOptions, { declaredRoutes, upgrades }: Learned): void {
   app.addHook('onRoute', function (route) {
-    // That of the scope in which the route is registered.
+    // The surface of the scope in which the route is registered.
     const { surface } = this
     const size = route.config?.body ?? (route.schema?.body === undefined ? 'none' : 'one')
     const limits = size === 'stream' ? {} : { bodyLimits: limitsOf(size, options.bodyLimit) }

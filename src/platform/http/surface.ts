@@ -60,7 +60,7 @@ declare module 'fastify' {
     readonly surface: Surface
   }
   interface FastifyContextConfig {
-    /** Filled in here: that of the scope. */
+    /** Filled in here: the surface of the scope. */
     surface?: Surface
   }
 }

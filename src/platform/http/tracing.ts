@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { beginSpan, isTracing, type OpenSpan, withinSpan } from '../tracing/spans.ts'
 import type { HttpApp } from './http.ts'
 
-/** Header of a trace that a request belongs to (W3C Trace Context, 3.2). */
+/** Header with the trace of a request (W3C Trace Context, 3.2). */
 const parentHeader = 'traceparent'
 
-/** A span for each request, by the pattern of its route: addresses may have secrets in them. */
+/** A span for each request, named by the pattern of its route: addresses may contain secrets. */
 export function traceRequests(app: HttpApp): void {
   const open = new WeakMap<FastifyRequest, OpenSpan>()
   app.addHook('onRequest', (request, _reply, done) => {

@@ -6,7 +6,7 @@ export interface KnownRoute {
   readonly url: string
 }
 
-/** Longer paths are no slips of the pen, and would be costly to compare. */
+/** Longer paths are unlikely to be typing errors, and would be costly to compare. */
 const longestPath = 200
 
 /** The answer to a request without a route: names the requested address and the most similar one. */
@@ -49,7 +49,7 @@ function fits(steps: readonly string[], pattern: readonly string[]): boolean {
   )
 }
 
-/** The pattern with the values of the path in its open places, so that these do not count as differences. */
+/** The pattern with the values of the path in its parameters, so that these do not count as differences. */
 function withValues(url: string, steps: readonly string[]): string {
   const parts = url.split('/')
   const shift = parts.length - steps.length

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 const patience = 10_000
 const lingering = 1000
 
-/** Bytes of the body as announced; Infinity when only its end tells. */
+/** Announced bytes of the body; Infinity when the length is unknown. */
 export function bodyBytes({ headers }: Pick<FastifyRequest, 'headers'>): number {
   if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY
   return Number(headers['content-length'] ?? 0)

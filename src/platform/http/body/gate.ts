@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 const small = 64 * 1024
 
 export interface BodyGateOptions {
-  /** Bytes that bodies, and the values made of them, may take in memory together. */
+  /** Total bytes of memory for bodies, and for the values made of them. */
   readonly capacity: number
   /** Milliseconds that a body waits for room before it is refused. */
   readonly patience?: number
@@ -25,7 +25,7 @@ export interface BodyShare {
 interface Caller {
   taken: number
   bodies: number
-  /** May take more than the share. */
+  /** The body that may exceed the caller's share. */
   favoured: object | null
 }
 
@@ -46,7 +46,7 @@ export class BodyGate {
   readonly #patience: number
   readonly #callers = new Map<string, Caller>()
   #taken = 0
-  /** May take more than there is. */
+  /** The body that may exceed the capacity. */
   #favoured: object | null = null
   readonly #waiting: Waiting[] = []
 

@@ -6,7 +6,7 @@ import { utf8Text } from '../../values/utf8.ts'
 export interface JsonLimits {
   /** Values of any kind, containers and their members. */
   readonly values: number
-  /** Containers within each other. */
+  /** Depth of nested containers. */
   readonly depth: number
   /** Bytes of one key as sent. */
   readonly keyBytes: number
@@ -16,7 +16,7 @@ export interface JsonLimits {
 
 type Container = unknown[] | Record<string, unknown>
 
-/** The longest number worth reading. */
+/** Maximum length of a number. */
 const longestScalar = 1000
 
 const array = 1
@@ -56,9 +56,9 @@ export class JsonReader {
   /** Position in the whole text where the current key, string or number begins. */
   #tokenStart = 0
   #escaped = false
-  /** 1: the chunk ended behind a backslash. */
+  /** 1: the chunk ended after a backslash. */
   #skip = 0
-  /** The first backslash from where it was last looked for. */
+  /** Position of the first backslash after the last search. */
   #nextBackslash = -1
   /** Bytes that have been read but not parsed into values: a list of members of the innermost of `#open`, or of nothing. */
   #pending: Buffer[] = []
@@ -184,7 +184,7 @@ export class JsonReader {
     this.#expect = Expect.colon
   }
 
-  /** Names that careless code would follow into the prototype of all objects are no names of anything here. */
+  /** Names that careless code could resolve to the prototype of all objects are never valid names here. */
   #checkKey(chunk: Buffer, from: number, index: number): void {
     const start = this.#tokenStart - this.#offset
     const bytes =
@@ -250,7 +250,7 @@ export class JsonReader {
     return pendingFrom
   }
 
-  /** Makes values of all before the index, and returns where the next pending bytes begin: behind it. */
+  /** Parses everything before the index into values, and returns the start of the next pending bytes: after it. */
   #flushAt(chunk: Buffer, from: number, index: number): number {
     this.#pending.push(chunk.subarray(from, index))
     const bytes = this.#takePending()
@@ -279,7 +279,7 @@ export class JsonReader {
     return index + 1
   }
 
-  /** Brackets of the containers from one level down to the one before the other. */
+  /** The brackets of the containers, from one depth to the one before the other. */
   #brackets(from: number, to: number, ofArray: string, ofObject: string): string {
     let text = ''
     for (let level = from; level > to && level > 0; level--) text += this.#kinds[level] === array ? ofArray : ofObject
@@ -309,7 +309,7 @@ export class JsonReader {
     try {
       return this.#valueOf(text)
     } catch (cause) {
-      // Its place is one in the piece.
+      // The position in the message refers to the piece.
       const [what] = (cause as Error).message.split(/ in JSON| at position|, "/)
       throw badJson(what ?? 'it cannot be read', start)
     }

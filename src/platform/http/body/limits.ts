@@ -14,7 +14,7 @@ interface DocumentedLimits extends BodyLimits {
 
 const texts = { depth: 100, keyBytes: 1000, stringBytes: MiB }
 
-/** The sizes of bodies that there are. A route names its own in `config.body`; the setting `bodyLimit` may lower them. */
+/** The size classes of bodies. A route names its class in `config.body`; the setting `bodyLimit` may lower them. */
 export const bodyLimits = {
   none: { ...texts, bytes: 64 * KiB, values: 1000, doc: 'endpoints that read no body, and those of OAuth2' },
   one: { ...texts, bytes: MiB, values: 50_000, doc: 'one thing: an event, a search, a password' },

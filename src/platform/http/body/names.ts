@@ -19,11 +19,11 @@ declare module 'fastify' {
  */
 export interface Shape {
   readonly keys: ReadonlyMap<string, () => Shape | null>
-  /** Known members that are refused as soon as they say something, each with the reason: `x-refused` in their schema. */
+  /** Known members that are refused when they have a value, each with the reason: `x-refused` in their schema. */
   readonly refused: ReadonlyMap<string, string>
-  /** Of the members of a map, of which any name is right. */
+  /** For the members of a map, in which any name is valid. */
   readonly values: (() => Shape | null) | undefined
-  /** Of the entries of a list. */
+  /** For the entries of a list. */
   readonly items: () => Shape | null
 }
 

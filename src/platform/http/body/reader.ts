@@ -12,9 +12,9 @@ import { JsonReader } from './json-reader.ts'
 import type { BodyLimits } from './limits.ts'
 import { isStreamed } from './streamed.ts'
 
-/** Bytes of memory that a value is taken for, beside the bytes that it was sent in. */
+/** Assumed bytes of memory of a value, in addition to its sent bytes. */
 const valueBytes = 64
-/** Bytes that are read at one go, and milliseconds after which others have their turn. */
+/** Bytes that are read at once, and milliseconds after which other work has its turn. */
 const sliceBytes = 64 * 1024
 const turn = 10
 
@@ -22,18 +22,18 @@ const turn = 10
 interface Sink {
   write(chunk: Buffer): void
   end(): unknown
-  /** Values so far; they take memory beside the bytes. */
+  /** Values so far; they take memory in addition to the bytes. */
   readonly values: number
 }
 
 interface BodyReaderOptions {
   readonly gate: BodyGate
   readonly pace: Pace
-  /** Seconds in which a body must have arrived. */
+  /** Seconds in which a body must arrive. */
   readonly arrival: number
 }
 
-/** Reads bodies as they arrive: no further than their limits, only with room in memory, and not at any slowness. */
+/** Reads bodies as they arrive: within their limits, only when there is room in memory, and only at the minimum pace. */
 export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
   const shares = new WeakMap<FastifyRequest, BodyShare>()
 
@@ -71,7 +71,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
       }
       const bytes = bodyBytes(request)
       const most = limitsFor(request).bytes
-      // Without a length only its end will tell.
+      // Without a length the size is unknown until the end.
       if (Number.isFinite(bytes) && bytes > most) {
         done(tooLarge(most))
         return
@@ -87,15 +87,15 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
     /** `undefined` for an empty body: many clients set a content type without a body. */
     json,
 
-    /** Some clients send JSON under the type of forms, which their library names by itself. */
+    /** Some clients send JSON with the content type of forms, which their library sets by default. */
     form: (request: FastifyRequest, payload: Readable): Promise<unknown> =>
       read(request, payload, (limits) =>
         takesJson(request) ? formOrJsonSink(limits, isExact(request)) : formSink(limits),
       ),
 
     /**
-     * A body without a type is JSON where JSON is taken: many programs send it so.
-     * @throws {AppError} `UnsupportedMediaType` where it is not the handler that takes the body.
+     * A body without a content type is read as JSON where JSON is accepted: many programs send it so.
+     * @throws {AppError} `UnsupportedMediaType` unless the handler reads the body itself.
      */
     async other(request: FastifyRequest, payload: Readable): Promise<unknown> {
       if (isStreamed(request)) return payload
@@ -131,7 +131,7 @@ function pump(source: Readable, { limits, sink, share, watch }: Pumping): Promis
   let values = 0
   let turnBegan = performance.now()
 
-  /** Takes a slice; a promise when reading must rest. */
+  /** Adds a slice; returns a promise when reading must pause. */
   function take(slice: Buffer): Promise<void> | null {
     received += slice.length
     if (received > limits.bytes) throw tooLarge(limits.bytes)
@@ -186,7 +186,7 @@ function pump(source: Readable, { limits, sink, share, watch }: Pumping): Promis
 
 interface Watch {
   onSlow: (error: AppError) => void
-  /** The client is not to blame for this time. */
+  /** Time in which the client is not to blame does not count. */
   rest(until: Promise<void>): Promise<void>
   stop(): void
 }

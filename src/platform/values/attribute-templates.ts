@@ -9,7 +9,7 @@ import { type PatternBudget, patternBudget } from './patterns.ts'
 export interface AttributeTemplate {
   /** Attributes that it names. */
   readonly names: readonly string[]
-  /** One text; attributes that there are not are empty. */
+  /** One text; missing attributes are empty. */
   expand(valuesOf: ValuesOf): string
   /** One text for each value of its attributes, at most `most`; none when one of them has none. */
   expandAll(valuesOf: ValuesOf, most: number): string[]

@@ -6,7 +6,7 @@ export function deepLink(externalUrl: string, uuid: string): string {
   return `${externalUrl}${deepLinkPath}/uuid/${encodeURIComponent(uuid)}`
 }
 
-/** The address of a version of a file that an object has. */
+/** The address of a version of a file of an object. */
 export function fileDeepLink(externalUrl: string, uuid: string, file: number, version: string): string {
   return `${deepLink(externalUrl, uuid)}/file/id/${file}/file_version/name/${encodeURIComponent(version)}`
 }
@@ -17,7 +17,7 @@ interface PageSettings {
   readonly detail_deep_link: { readonly use_system_object_id: boolean }
 }
 
-/** The page of an object for people; null: deep links lead nowhere. By number only where links may do so. */
+/** The page of an object for people; null: deep links are off. By number only where that is allowed. */
 export function pageLink(
   externalUrl: string,
   { deep_link_access: access, detail_deep_link: detail }: PageSettings,

@@ -29,13 +29,13 @@ export function parseExact(text: string): unknown {
   )
 }
 
-/** Also where a text has such digits: then it is only looked at once more. */
+/** Also true for a text with such digits: then the value is only checked once more. */
 function hasInexact(text: string): boolean {
   for (const [found] of text.matchAll(suspects)) if (/[eE][+-]?\d{3}/.test(found) || !isHeld(found)) return true
   return false
 }
 
-/** Whether a number comes back as the same one when a double has held it. */
+/** Whether a number is unchanged after conversion to a double and back. */
 function isHeld(source: string): boolean {
   return decimal(source) === decimal(String(Number(source)))
 }
@@ -59,7 +59,7 @@ export function isInRange({ rawJSON }: RawJson): boolean {
 /** The member with the text of a value, beside the members that queries look for. */
 const asText = '$json'
 
-/** A value as it is stored as `jsonb`: with its text when it has numbers that no double holds. */
+/** A value in its `jsonb` form: with its text when it has numbers that do not fit into a double. */
 export function keepExact(value: Record<string, unknown>): Record<string, unknown> {
   if (!(asText in value || hasExact(value))) return value
   return { ...(asDoubles(value) as Record<string, unknown>), [asText]: JSON.stringify(value) }

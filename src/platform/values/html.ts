@@ -12,7 +12,7 @@ export function html({ raw }: TemplateStringsArray, ...values: readonly HtmlValu
   return new Html(text)
 }
 
-/** One after the other. */
+/** Concatenates the parts. */
 export const joined = (parts: readonly Html[]): Html => new Html(parts.join(''))
 
 export const nothing: Html = new Html('')

@@ -30,13 +30,13 @@ export function isMailbox(text: string): boolean {
 export function mailboxOf(text: string): string | null {
   if (isMailbox(text)) return text
   const [local, domain] = partsOf(text)
-  // Whatever else the reader of domains would repair is no letter.
+  // Other characters that the URL parser would repair are refused.
   if (text.length > longest || !/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain)) return null
   const ascii = `${local}@${domainToASCII(domain)}`
   return isMailbox(ascii) ? ascii : null
 }
 
-/** The other spelling of an address with a domain of other letters, as it may be stored from before; null: it has none. */
+/** The other spelling of an address whose domain has non-ASCII letters, as older records may have it; null: there is none. */
 export function formerSpelling(mailbox: string): string | null {
   const [local, domain] = partsOf(mailbox)
   const unicode = domainToUnicode(domain)

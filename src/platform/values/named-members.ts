@@ -19,7 +19,7 @@ export interface NamedSchema {
   readonly 'x-refused'?: string
 }
 
-/** Whether a body of this shape has members with names, of which one can be misspelled; maps and free values have none. */
+/** Whether a body of this schema has members whose names can be misspelled; maps and free values have none. */
 export function hasNamedMembers(schema: NamedSchema | undefined): boolean {
   if (!schema) return false
   if (schema['x-names'] || Object.keys(schema.properties ?? {}).length > 0) return true

@@ -16,19 +16,19 @@ export interface PatternBudget {
 export class PatternError extends Error {}
 
 export interface PatternLimits {
-  /** Characters of one. */
+  /** Characters of one pattern. */
   readonly longest: number
-  /** Instructions of one. At 1000 a text of 100,000 characters takes about a second at worst. */
+  /** Instructions of one pattern. With 1000, a text of 100,000 characters takes about a second at worst. */
   readonly largest: number
-  /** Instructions of all together. */
+  /** Total instructions of all patterns. */
   readonly total: number
 }
 
 const usual: PatternLimits = { longest: 2000, largest: 1000, total: 1000 }
 
-/** Classes such as `\pL` have hundreds of ranges: as much work as so many instructions, wherever one is written. */
+/** Classes such as `\pL` have hundreds of ranges: each use costs as much as this number of instructions. */
 const costOfClass = 20
-/** Instructions that are estimated where the compiler finds a shorter way: beginnings that alternatives share. */
+/** Tolerance of the estimate, since the compiler finds shorter programs: alternatives share common prefixes. */
 const lenience = 4
 
 export function patternBudget(given: Partial<PatternLimits> = {}): PatternBudget {
@@ -71,7 +71,7 @@ function compile(source: string, flags: number): RE2JS {
  */
 export function estimatedSize(source: string): { size: number; classes: number } {
   let classes = 0
-  // Sums of the groups that are open, and the last piece, which a repetition multiplies.
+  // Sums of the open groups, and the last piece, to which a repetition applies.
   const open: number[] = [0]
   let last = 0
   const end = (): void => {
@@ -120,7 +120,7 @@ function repetitionAt(source: string, at: number): { fixed: number; optional: nu
   return { fixed, optional: Math.max(0, most - fixed), end: at + all.length }
 }
 
-/** Behind the bracket that closes a class which has begun; the first character is never that bracket. */
+/** The position after the bracket that closes the current class; the first character is never that bracket. */
 function endOfClass(source: string, start: number): number {
   let at = source[start] === '^' ? start + 2 : start + 1
   if (source[at - 1] === '\\') at++

@@ -10,7 +10,7 @@ export interface Schedule {
   readonly timezone?: string
 }
 
-/** The 31st of a month that is also a certain day of the week comes within that. */
+/** Every combination of a day of the month and a weekday occurs within this number of days. */
 const mostDays = 4000
 
 /**
@@ -37,7 +37,7 @@ export function nextTime(schedule: Schedule, after: Date): Date | null {
   return null
 }
 
-/** The earliest of all schedules; null when none comes again. */
+/** The earliest time of all schedules; null when none recurs. */
 export function nextOfAll(schedules: readonly Schedule[], after: Date): Date | null {
   const times = schedules.flatMap((schedule) => nextTime(schedule, after)?.getTime() ?? [])
   return times.length === 0 ? null : new Date(Math.min(...times))
@@ -53,13 +53,13 @@ interface Wanted {
   readonly after: number
 }
 
-/** The first moment of that day, in milliseconds since 1970; null when all of them are over. */
+/** The first matching time of that day, in milliseconds since 1970; null when all of them have passed. */
 function firstOfDay({ day, timeZone, hours, minutes, after }: Wanted): number | null {
   const twice = hours === everyHour
   for (const hour of hours) {
     const plain = minutes.map((minute) => day.toPlainDateTime({ hour, minute }))
     const times = plain.map((at) => at.toZonedDateTime(timeZone).epochMilliseconds)
-    // The second time comes after the whole first hour.
+    // The repeated hour comes after the whole first one.
     if (twice)
       times.push(...plain.map((at) => at.toZonedDateTime(timeZone, { disambiguation: 'later' }).epochMilliseconds))
     const next = times.filter((at) => at > after).sort((a, b) => a - b)[0]

@@ -49,7 +49,7 @@ export const Acknowledged = Type.Object(
   { title: 'Acknowledged' },
 )
 
-/** The button that leaves everything as it is: it names no parameter. */
+/** The button that changes nothing: it names no parameter. */
 export const cancelButton = { text: 'Cancel' } as const
 
 /**

@@ -1,8 +1,8 @@
 import { badRequest } from '../errors.ts'
 
 /**
- * A name in the one form in which names are kept and compared: a letter with its marks as one character (NFC), however it was
- * typed. Two that look alike to everybody are not two.
+ * A name in the form in which names are stored and compared: a letter with its marks as one character (NFC), however it was typed.
+ * Names that look the same are equal.
  */
 export const composed = (name: string): string => name.normalize('NFC')
 
@@ -19,7 +19,7 @@ export class ByName<T> extends Map<string, T> {
   }
 }
 
-/** Deeper than any record of ours, shallow enough for every recursion. */
+/** Deeper than any of our records, and safe for every recursion. */
 const maxDepth = 64
 
 /**
@@ -70,7 +70,7 @@ export function withoutEnds(text: string, characters: string): string {
   return withoutEnd(text.slice(start), characters)
 }
 
-/** More marks than this on one letter are no writing (UAX #15, Stream-Safe Text Format). */
+/** More marks than this on one letter do not occur in real texts (UAX #15, Stream-Safe Text Format). */
 const manyMarks = /[\p{M}\uff9e\uff9f]{31}/u
 const thirtyMarks = /[\p{M}\uff9e\uff9f]{30}(?=[\p{M}\uff9e\uff9f])/gu
 /** Number of characters that can always be normalized quickly. */

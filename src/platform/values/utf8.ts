@@ -35,7 +35,7 @@ export function escapesUtf8(text: string): boolean {
   }
 }
 
-/** The text of a header, which Node reads as Latin-1: of its bytes where they are UTF-8, else as it is. */
+/** The text of a header, which Node reads as Latin-1: decoded as UTF-8 if its bytes are valid, else unchanged. */
 export function headerText(header: string): string {
   const bytes = Buffer.from(header, 'latin1')
   return isUtf8(bytes) ? bytes.toString() : header

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export interface SealOptions {
   readonly dataDir: string
-  /** From the configuration; null: the data folder has one. */
+  /** The key of the configuration; null: the key in the data folder is used. */
   readonly secretKey: string | null
   /** The previous key: still opens, but no longer seals. */
   readonly secretKeyBefore: string | null
@@ -29,7 +29,7 @@ export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions)
   const path = join(dataDir, 'secret-key')
   let kept: Promise<readonly Key[]> | undefined
 
-  /** The first one seals. A key in the data folder opens also when the configuration has another. */
+  /** The first key seals. A key in the data folder also opens when the configuration has another one. */
   function keys(): Promise<readonly Key[]> {
     kept ??= readKeys().catch((error: unknown) => {
       kept = undefined
@@ -121,7 +121,9 @@ async function readOwn(path: string): Promise<string | null> {
   }
 }
 
-/** That of the data folder, made when it is needed first. Of two processes that make one, one wins, with a whole file. */
+/**
+ * The key in the data folder, created when it is first needed. If two processes create one, one of them wins, with a complete file.
+ */
 async function ownKey(folder: string, path: string): Promise<string> {
   const there = await readOwn(path)
   if (there !== null) return there

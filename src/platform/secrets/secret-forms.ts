@@ -1,6 +1,6 @@
 import { masked } from './secrets.ts'
 
-/** Characters below which a secret is not looked for: it would be found everywhere. */
+/** Minimum number of characters of a secret to look for: a shorter one would match everywhere. */
 const shortest = 4
 
 /** Removes known secrets from a text, in every form in which they may be written. The longest form is removed first. */

@@ -6,7 +6,7 @@
 /** Replaces a secret that is set, in the form known to clients of this interface. */
 export const masked = '***'
 
-/** Ends of names, without case and punctuation: of headers, parameters, fields of forms, members of JSON. */
+/** Ends of names, without case and punctuation: of headers, parameters, form fields, JSON members. */
 const nameEnds = [
   'authorization',
   'cookie',
@@ -24,7 +24,7 @@ const nameEnds = [
   'samlresponse',
   'clientassertion',
 ]
-/** Short names that are secrets in addresses, and something else elsewhere. */
+/** Short names that are secrets in addresses, but not elsewhere. */
 const namesInAddresses = new Set(['key', 'code', 'sig', 'auth', 'pass', 'pwd', 'pin'])
 
 /** Whether the value of this name is always a secret. */
@@ -42,14 +42,14 @@ const userInfo = /:\/\/[^\s/?#"'<>\\]*@/g
 const parameter = /(^|[?&#;\s"'])([\w.%~[\]-]+)=([^&#;\s"'<>\\]+)/g
 /** Characters before parameters of addresses; elsewhere it is a form or an output of a program. */
 const addressSigns = '?&#;'
-/** `"name": "value"` in JSON, and the same in a text of JSON. */
+/** `"name": "value"` in JSON, and the same in JSON inside a string. */
 const member = /"([\w.-]+)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
 const memberInText = /\\"([\w.-]+)\\"(\s*:\s*)\\"(?:[^"\\]|\\[^"])*\\"/g
-/** A header as a line. */
+/** A header line. */
 const header = /(authorization|cookie)([ \t]?[:=])[^\r\n"\\]+/gi
 const bearer = /\b(bearer\s)[\w.~+/-]{8,}/gi
 const basic = /\b(basic\s+)([\w+/-]{4,}={0,2})/gi
-/** Up to its end, or the next line of hyphens where that is missing. */
+/** Up to its end, or to the next line of hyphens if the end is missing. */
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z ]*-----)?/g
 /** Signatures of addresses of files, when they are a step of a path. */
 const signatureStep = /\/[0-9a-z]{1,8}-[\w-]{32}(?=[/?#"'\s\\]|$)/g
@@ -70,7 +70,7 @@ export function secretsIn(values: unknown): string[] {
   })
 }
 
-/** A text without the secrets that its shape gives away. */
+/** A text without the secrets that can be recognized by their form. */
 export function scrubText(text: string): string {
   if (!suspicious.test(text)) return text
   return text

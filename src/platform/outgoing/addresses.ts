@@ -16,13 +16,16 @@ export interface AddressRules {
   readonly blocked?: BlockedHosts
 }
 
-/** The addresses of a host, each of them allowed. @throws {RefusedAddress} when one is not, any other error without any. */
+/**
+ * The addresses of a host, each of them allowed. @throws {RefusedAddress} when one is not allowed, any other error when there is
+ * none.
+ */
 export async function checkedAddresses({ protocol, hostname }: URL, rules: AddressRules): Promise<Address[]> {
   if (protocol !== 'http:' && protocol !== 'https:') throw new RefusedAddress(`${protocol} is not allowed`)
   return checkedHost(hostname, rules)
 }
 
-/** The same of a host that is reached by another protocol. */
+/** The same for a host that is reached by another protocol. */
 export async function checkedHost(hostname: string, rules: AddressRules): Promise<Address[]> {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   if (rules.blocked?.name(host)) throw new RefusedAddress(`${host} is blocked`)

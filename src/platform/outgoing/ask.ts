@@ -7,12 +7,12 @@ import { type AddressRules, checkedAddresses, pinnedLookup } from './addresses.t
 export interface Asked {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** A stream is sent as it comes, and ends with the exchange. */
+  /** A stream is sent as it arrives, and ends with the exchange. */
   readonly body?: string | Readable
   readonly rules: AddressRules
-  /** Ends the exchange, also while its answer is read. */
+  /** Ends the exchange, also while the answer is being read. */
   readonly signal: AbortSignal
-  /** Milliseconds until the answer begins; else only the signal tells. */
+  /** Milliseconds until the answer begins; absent: only the signal ends the wait. */
   readonly patience?: number
 }
 
@@ -34,7 +34,7 @@ export async function ask(url: URL, request: Asked): Promise<IncomingMessage> {
   )
 }
 
-/** Without its path, which may be a secret. */
+/** Without the path, which may be a secret. */
 export function outgoingFacts(method: string, { hostname, port }: URL): SpanFacts {
   const attributes = {
     'http.request.method': method,

@@ -13,7 +13,7 @@ export interface DownloadRequest {
   readonly rules: AddressRules
   /** Milliseconds until an answer begins, for each address on the way. */
   readonly patience: number
-  /** Milliseconds for everything. */
+  /** Milliseconds for the whole download. */
   readonly most: number
   readonly pace: Pace
 }
@@ -23,13 +23,13 @@ export interface Download {
   readonly url: URL
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** To be taken once. @throws when it breaks off or comes too slowly. */
+  /** May be read once. @throws when it breaks off or arrives too slowly. */
   content(): AsyncGenerator<Buffer>
-  /** Gives the connection up. */
+  /** Closes the connection. */
   close(): void
 }
 
-/** A redirect after so many is one too many. */
+/** Maximum number of redirects. */
 const mostRedirects = 5
 
 /** @throws {RefusedAddress} when an address on the way is not allowed, any other error when there is no answer. */
@@ -86,7 +86,7 @@ function opened(
           pace,
           () => new Error('the content comes too slowly'),
         )
-        // A content without a length ends with its connection, also where that is ended here.
+        // A content without a length ends with its connection, also when this service has closed it.
         stop.signal.throwIfAborted()
         if (!response.complete) throw new Error('the content broke off')
       } catch (error) {

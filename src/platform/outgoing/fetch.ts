@@ -2,7 +2,7 @@ import { traced } from '../tracing/spans.ts'
 import { outgoingFacts } from './ask.ts'
 import { bytesWithin, type OutgoingLimits } from './limits.ts'
 
-/** As `fetch`, for servers that are configured. */
+/** Like `fetch`, for configured servers. */
 export type OutgoingFetch = (address: string, init?: RequestInit) => Promise<Response>
 
 /** Statuses whose answers must have no body. */

@@ -26,7 +26,7 @@ export class AnswerTooLong extends Error {
   }
 }
 
-/** The chunks as long as they are within the limit. @throws {AnswerTooLong} */
+/** The chunks, as long as they are within the limit. @throws {AnswerTooLong} */
 export async function* withinBytes<Chunk extends Uint8Array>(
   chunks: AsyncIterable<Chunk>,
   most: number,
@@ -39,7 +39,7 @@ export async function* withinBytes<Chunk extends Uint8Array>(
   }
 }
 
-/** All of it. @throws {AnswerTooLong} */
+/** The complete bytes. @throws {AnswerTooLong} */
 export async function bytesWithin(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer<ArrayBuffer>> {
   const taken: Uint8Array[] = []
   for await (const chunk of withinBytes(chunks, most)) taken.push(chunk)
@@ -49,7 +49,7 @@ export async function bytesWithin(chunks: AsyncIterable<Uint8Array>, most: numbe
 /** Milliseconds between two checks of the received bytes. */
 const look = 20
 
-/** Closes a connection that somebody else reads from, once more has come than the limit. */
+/** Closes a connection that other code reads from, when more bytes than the limit have arrived. */
 export function closedBeyond<S extends Socket>(socket: S, most: number): S {
   const timer = setInterval(() => {
     if (socket.bytesRead > most) socket.destroy(new AnswerTooLong(most))

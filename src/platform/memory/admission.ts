@@ -1,4 +1,4 @@
-/** Ids that are counted at a time; nine bytes each, for good. */
+/** Number of ids that are counted at a time; nine bytes each, permanently. */
 const places = 262_144
 /**
  * Upper limit of counts. All counts are halved after this number of questions, so that an entry that was popular long ago loses its
@@ -33,7 +33,7 @@ export function createAdmission() {
   }
 
   return {
-    /** The thing is asked for, whether it is in the cache or not. */
+    /** Counts a request for the entry, whether it is in the cache or not. */
     note(id: number): void {
       const place = id % places
       if (++asked === halving) halve()

@@ -95,14 +95,14 @@ export function cacheSizes(): Map<string, CacheSize> {
   return sizes
 }
 
-/** Bytes of a text in memory, at most: letters beyond Latin-1 take two each. */
+/** Maximum bytes of a text in memory: characters beyond Latin-1 take two each. */
 export function stringBytes(text: string | number): number {
   return typeof text === 'number' ? 8 : 24 + 2 * text.length
 }
 
 /**
- * About the bytes of plain data in memory: texts, lists, maps and objects, all that is in them included, and each only
- * once. Instances of classes are somebody else's.
+ * Approximate bytes of plain data in memory: texts, lists, maps and objects with everything in them, each counted once. Instances
+ * of classes are not counted.
  */
 export function heapBytes(value: unknown, seen: Set<object> = new Set()): number {
   if (typeof value === 'string') return stringBytes(value)
@@ -118,7 +118,7 @@ export function heapBytes(value: unknown, seen: Set<object> = new Set()): number
   } else if (value instanceof Set) {
     for (const entry of value) bytes += 30 + heapBytes(entry, seen)
   } else {
-    // Keys are shared by objects that have the same ones.
+    // Objects with the same keys share them.
     for (const entry of Object.values(value)) bytes += 16 + heapBytes(entry, seen)
   }
   return bytes

@@ -10,13 +10,13 @@ export const standardMemory = 512
 
 /** Fixed memory of the process, independent of the setting, in megabytes. */
 const fixed = {
-  /** The program: Node's own code, most of it shared with other processes, and memory of libraries. */
+  /** The program: Node's own code, most of it shared with other processes, and the memory of libraries. */
   program: 64,
-  /** The source, the datamodel and the schemas as V8 has them: measured after a start. */
+  /** The source, the datamodel and the schemas in V8: measured after a start. */
   code: 48,
 }
 
-/** Three halves of V8's space for young objects, each a 32nd of the whole: one is filled while two are sorted out. */
+/** Three semi-spaces of V8's young generation, each a 32nd of the whole: one is filled while two are collected. */
 const young = 3 / 32
 
 interface Row {
@@ -46,11 +46,11 @@ const table = {
   searchResults: row(12, 'results of searches'),
   // A bit for each set of rights, for thousands of callers.
   accessSets: row(4, 'which sets of rights callers may see'),
-  // Lists of ids, of which none has more than a thousand.
+  // Lists of ids, each with at most a thousand.
   linkedAnswers: row(1, 'conditions on linked objects'),
   // Sixteen callers with 200 object types and 3,000 pools, or thousands with a few.
   callerRights: row(24, 'rights of callers'),
-  // Five thousand objects that are read again and again.
+  // Five thousand objects that are read repeatedly.
   objects: row(15, 'objects that are read often'),
   // Twenty thousand objects as others show them.
   objectHeads: row(8, 'objects as others show them'),
@@ -62,7 +62,7 @@ const table = {
   objectAnswers: row(12, 'answers of objects that are read often'),
   // Three thousand records with all their versions.
   files: row(10, 'records of files'),
-  // As many files in two formats as objects show them.
+  // As many files, in the two formats of objects.
   fileTexts: row(12, 'files as objects show them'),
   // Some thousands of sessions; a session that is used less than every five seconds is read again in any case.
   sessions: row(6, 'sessions'),
@@ -78,7 +78,7 @@ export type Share = keyof typeof table
 export type Shares = { readonly [P in Share]: number }
 
 export interface Memory extends Shares {
-  /** Of the whole, in megabytes. */
+  /** Total megabytes. */
   readonly megabytes: number
   /** V8's limit for the old generation, in megabytes: the sum of all shares, since most of them are in it. */
   readonly heap: number
@@ -87,7 +87,7 @@ export interface Memory extends Shares {
   readonly largestAnswer: number
 }
 
-/** A body as large as it may be leaves room for others, and so does an answer. */
+/** A body of the maximum size leaves room for others, and so does an answer. */
 const largest = { body: 32 / table.bodies.part, answer: 64 / table.answers.part }
 
 const shares = Object.entries(table) as [Share, Row][]
@@ -96,13 +96,13 @@ const parts = shares.reduce((sum, [, { part }]) => sum + part, 0)
 /** With less memory, the largest mails and datamodels (16 MiB) would be refused, and caches would keep entries only briefly. */
 export const leastMemory = 320
 
-/** Megabytes that the program takes before it has done anything. */
+/** Megabytes that the program needs right after its start. */
 export const ownMemory = fixed.program + fixed.code
 
-/** Megabytes that are for the shares. */
+/** Megabytes for the shares. */
 const roomOf = (megabytes: number): number => megabytes * (1 - young) - ownMemory
 
-/** Divides the whole of so many megabytes. */
+/** Divides this number of megabytes. */
 export function divideMemory(megabytes: number): Memory {
   const room = roomOf(megabytes)
   const bytesOf = (part: number): number => Math.floor((room * MiB * part) / parts)
@@ -116,13 +116,13 @@ export function divideMemory(megabytes: number): Memory {
   }
 }
 
-/** Bytes of everything together, as it is divided. */
+/** Total bytes of all shares. */
 export function wholeOf({ megabytes, ...memory }: Memory): number {
   const budgets = shares.reduce((sum, [name]) => sum + memory[name], 0)
   return budgets + (ownMemory + megabytes * young) * MiB
 }
 
-/** The megabytes with which a share is so large, at least. */
+/** The number of megabytes from which a share has this size. */
 export function memoryFor(share: 'largestBody' | 'largestAnswer' | Share, bytes: number): number {
   const atStandard = divideMemory(standardMemory)[share]
   const room = (bytes / atStandard) * roomOf(standardMemory)

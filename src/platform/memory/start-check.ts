@@ -6,7 +6,7 @@ const MiB = 1024 * 1024
 
 /** The memory that is available to the process, in bytes. */
 export interface Machine {
-  /** Of the machine, or of the container where that has less. */
+  /** Memory of the machine, or of the container where that has less. */
   readonly memory: number
   /** V8's limit. */
   readonly heap: number

@@ -389,9 +389,9 @@ export interface ErrorDefinition {
   readonly package: string
   readonly status: number
   readonly text: string
-  /** The capability that will answer it and does not exist yet. */
+  /** A future capability that will answer it. */
   readonly coming?: string
-  /** Why it is never answered here, although clients know it. */
+  /** The reason why it is never answered here, although clients know it. */
   readonly never?: string
 }
 

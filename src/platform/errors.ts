@@ -27,7 +27,7 @@ export class AppError extends Error {
   }
 }
 
-/** The code, the realm and the status of a refusal that are not in the catalogue: those of a plugin. */
+/** Code, realm and status of a refusal that are not in the catalogue: those of a plugin. */
 export interface ForeignRefusal {
   readonly code: string
   readonly realm: string

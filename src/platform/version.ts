@@ -12,7 +12,7 @@ export interface Build {
   readonly commitTime?: string
 }
 
-/** Null: it runs from a checkout, which may be anything. */
+/** `null`: the service runs from a checkout. */
 export const build: Build | null = readBuild()
 
 function readBuild(): Build | null {

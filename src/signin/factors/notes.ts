@@ -7,7 +7,7 @@ export const stepName = 'twoFactor'
 export interface FactorNotes {
   /** The method that the user has proved in this sign-in. */
   readonly proved: FactorMethod | null
-  /** Secret of the authenticator app that is just being set up, sealed. */
+  /** Secret of the authenticator app that is being set up, sealed. */
   readonly secret: Buffer | null
   /** No login was typed: a passkey identifies the user. */
   readonly byPasskey: boolean
@@ -24,7 +24,7 @@ export function notesOf({ notes }: Pick<Login, 'notes'>): FactorNotes {
   }
 }
 
-/** As they are stored. */
+/** The stored form of the notes. */
 export function storedNotes({ proved, secret, byPasskey }: Partial<FactorNotes>): object {
   return { proved: proved ?? null, secret: secret?.toString('base64') ?? null, byPasskey: byPasskey ?? false }
 }
@@ -32,5 +32,5 @@ export function storedNotes({ proved, secret, byPasskey }: Partial<FactorNotes>)
 /** The notes of a sign-in that begins with a passkey. */
 export const passkeyNotes: Login['notes'] = { [stepName]: storedNotes({ byPasskey: true }) }
 
-/** The second factor of a sign-in; null: none was asked for. */
+/** The second factor of a sign-in; null: none was required. */
 export const provedFactor = (login: Pick<Login, 'notes'>): FactorMethod | null => notesOf(login).proved

@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto'
 
 const count = 10
-/** Easy to tell apart when copied by hand. */
+/** Characters that are not confused when copied by hand. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const length = 16
 

@@ -3,7 +3,7 @@ import type { Seal } from '../../platform/secrets/seal.ts'
 import { hasTotp, lockOtherwiseSealed, replaceSecrets } from './store.ts'
 import { totpAbout } from './totp.ts'
 
-/** Bytes of a secret as releases before stored it: as it is. */
+/** Bytes of an unsealed secret of earlier releases. */
 const bareLength = 20
 
 /** Seals all secrets of apps with the current key. Returns the number of secrets that none of the keys opens. */

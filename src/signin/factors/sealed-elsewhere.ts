@@ -9,7 +9,7 @@ export interface SealedElsewhere {
   readonly accounts: number
 }
 
-/** Looks at the names of keys alone, and makes none: for a database that was brought here from elsewhere. */
+/** Only reads the ids of keys, and creates none: for a database that was moved here from another machine. */
 export async function sealedElsewhere(db: Queryable, options: SealOptions): Promise<SealedElsewhere> {
   const names = await createSeal(options).names()
   // Unsealed secrets of earlier releases have no key (20 bytes).

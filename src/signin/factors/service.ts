@@ -35,7 +35,7 @@ export interface FactorDependencies {
   sessions: Sessions
   throttle: Throttle
   baseConfig: BaseConfigService
-  /** Address of the service, as browsers know it. */
+  /** Address of the service for browsers. */
   externalUrl: string
   passkeys: Passkeys
   mailCodes: MailCodes
@@ -48,11 +48,11 @@ export interface FactorDependencies {
 export interface Standing {
   readonly login: string | null
   readonly email: string | null
-  /** A second factor must be passed. */
+  /** A second factor must be proved. */
   readonly asked: boolean
-  /** A group asks for it: the last one cannot be given up. */
+  /** A group requires it: the last factor cannot be removed. */
   readonly required: boolean
-  /** Methods that the user can prove with; empty: one must be set up first. */
+  /** Methods that the user can prove; empty: one must be set up first. */
   readonly usable: readonly FactorMethod[]
 }
 
@@ -93,7 +93,7 @@ export type PasskeyOutcome =
   | { readonly kind: 'refused'; readonly word: Exclude<Word, 'there'> }
   | { readonly kind: 'right' | 'over'; readonly address: string }
 
-/** As the event of a failed sign-in names them. */
+/** Names for the event of a failed sign-in. */
 const directoryErrors: Readonly<Record<Exclude<Word, 'there'>, string>> = {
   gone: 'left_directory',
   refused: 'refused by the directory',
@@ -163,7 +163,7 @@ export function createFactors(given: FactorDependencies) {
     return true
   }
 
-  /** `last`: it is the only one, and required. `none`: there is no such thing. */
+  /** `last`: it is the only factor, and required. `none`: it does not exist. */
   async function apply(
     tx: Tx,
     userId: number,
@@ -194,7 +194,7 @@ export function createFactors(given: FactorDependencies) {
   return {
     standing,
 
-    /** Whether a password alone is too little (CLIENT-017). Takes the same time for everybody. */
+    /** Whether a password alone is not enough (CLIENT-017). Takes the same time for everybody. */
     async mustPass(userId: number, remoteAddr: string): Promise<boolean> {
       return (await standing(userId, remoteAddr)).asked
     },
@@ -283,7 +283,7 @@ export function createFactors(given: FactorDependencies) {
       return { totp: found?.totp ?? false, recoveryCodes: found?.recoveryCodes ?? 0, passkeys }
     },
 
-    /** A change of one's own second factors. `last`: a group asks for one, and it is the only one. */
+    /** A change of the user's own second factors. `last`: a group requires a factor, and it is the only one. */
     async change(flows: LoginFlows, login: ProvedLogin, change: Change): Promise<'done' | 'last'> {
       const { userId, remoteAddr } = login
       const actor = await sessions.actorOfUser(userId, remoteAddr)
@@ -331,8 +331,8 @@ export function createFactors(given: FactorDependencies) {
       !setsUp('totp') && passkeys.available() ? 'twoFactorSetupPasskey' : 'twoFactorSetup',
 
     /**
-     * Keeps a passkey that a device has made; returns new recovery codes, if there were none before. `null`: the answer
-     * of the device does not hold. `right` joins the transaction.
+     * Stores a passkey that a device has created; returns new recovery codes, if there were none before. `null`: the answer of the
+     * device is not valid. `right` joins the transaction.
      */
     async addPasskey(
       flows: LoginFlows,

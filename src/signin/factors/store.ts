@@ -11,7 +11,7 @@ export interface FactorRow {
   readonly totp: boolean
   readonly passkeys: number
   readonly recoveryCodes: number
-  /** Groups of the user that require a second factor, wherever the request comes from. */
+  /** Groups of the user that require a second factor, for any network of the request. */
   readonly requiringGroups: readonly number[]
 }
 
@@ -36,7 +36,9 @@ export interface LockedFactors {
   readonly recoveryCodes: number
 }
 
-/** Attempts of one user take turns, so that failures are counted exactly, however many come at once. */
+/**
+ * Attempts of one user are checked one after the other, so that failures are counted exactly, however many requests come at once.
+ */
 export async function lockFactors(tx: Tx, userId: number): Promise<LockedFactors> {
   await tx.query(
     'insert into user_factor (user_id) values ($1) on conflict (user_id) do nothing',
@@ -52,7 +54,7 @@ export async function lockFactors(tx: Tx, userId: number): Promise<LockedFactors
   return rows[0] ?? { totpSecret: null, totpLastStep: 0, recoveryCodes: 0 }
 }
 
-/** A code of this step was used. The row is locked. */
+/** Records that a code of this time step was used. The row is locked. */
 export async function useStep(tx: Tx, userId: number, step: number): Promise<void> {
   await tx.query('update user_factor set totp_last_step = $2 where user_id = $1', [userId, step], 'user_factor_step')
 }
@@ -84,7 +86,7 @@ export async function setLastMethod(tx: Tx, userId: number, method: RecordedMeth
   await tx.query('update user_factor set last_method = $2 where user_id = $1', [userId, method], 'user_factor_method')
 }
 
-/** Takes authenticator apps and recovery codes away. The last step stays: no code works a second time, even so. */
+/** Removes authenticator apps and recovery codes. The last time step is kept, so that no code works a second time. */
 export async function removeTotp(tx: Tx, userIds: readonly number[]): Promise<void> {
   await tx.query(
     `update user_factor set totp_secret = null, totp_enrolled_at = null, recovery_hashes = '{}'
@@ -93,12 +95,12 @@ export async function removeTotp(tx: Tx, userIds: readonly number[]): Promise<vo
   )
 }
 
-/** The same, and leaves the recovery codes. */
+/** The same, but keeps the recovery codes. */
 export async function removeTotpAlone(tx: Tx, userId: number): Promise<void> {
   await tx.query('update user_factor set totp_secret = null, totp_enrolled_at = null where user_id = $1', [userId])
 }
 
-/** Secrets of apps that are not sealed with the present key, of all users; held until the transaction ends. */
+/** Secrets of apps, of all users, that are not sealed with the current key; locked until the transaction ends. */
 export async function lockOtherwiseSealed(tx: Tx, prefix: Buffer): Promise<{ userId: number; secret: Buffer }[]> {
   const { rows } = await tx.query<{ userId: number; secret: Buffer }>(
     `select user_id as "userId", totp_secret as secret from user_factor

@@ -16,7 +16,7 @@ import { type FactorPages, methodLabels, otherWay, provedLogin, toPage } from '.
 const action = '/api/page/twoFactor'
 const longestCode = 100
 
-/** A second factor is asked for: a passkey, a code of an authenticator app or from a mail, a recovery code. */
+/** The page for a second factor: a passkey, a code of an authenticator app or from a mail, a recovery code. */
 export function codePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {

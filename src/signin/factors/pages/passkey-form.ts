@@ -7,7 +7,7 @@ import type { Visit } from '../../pages/service.ts'
 
 const script = readFileSync(new URL('./passkey.client.js', import.meta.url), 'utf8')
 
-/** As the content security policy of a page with such a form names its script. */
+/** The script in the form for the content security policy of a page with such a form. */
 export const passkeyScript = `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
 export interface PasskeyForm {

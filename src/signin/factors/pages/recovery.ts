@@ -22,7 +22,7 @@ export function recoveryPage(given: FactorPages): PageDefinition {
   })
 }
 
-/** Shows new recovery codes, this once. */
+/** Shows new recovery codes, only this time. */
 export function sendRecoveryCodes(visit: Visit, login: Login, codes: readonly string[]): FastifyReply {
   const { text } = visit
   const list = codes.map((code) => html`<li><code>${code}</code></li>`)

@@ -64,7 +64,7 @@ export function securityPage(given: FactorPages): PageDefinition {
       response_type: 'code',
       state: randomBytes(16).toString('base64url'),
       redirect_uri: `${factors.externalUrl}${action}?done=1`,
-      // Of no verifier at all.
+      // Random: there is no verifier for it.
       code_challenge: randomBytes(32).toString('base64url'),
       code_challenge_method: 'S256',
       auth_method: 'native',

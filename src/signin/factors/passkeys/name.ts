@@ -1,4 +1,4 @@
-/** Passkeys of one user: devices that one has, and some more. */
+/** Maximum number of passkeys of one user: more than the devices of a person. */
 export const mostPasskeys = 20
 
 const longestName = 100

@@ -49,7 +49,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
     return userId
   }
 
-  /** As for the reset of all of them (`_two_factor_reset_passkey`). */
+  /** The same rights as for the reset of all of them (`_two_factor_reset_passkey`). */
   async function assertMayReset(tx: Tx, actor: Actor, userId: number): Promise<void> {
     if (actor.isRoot) return
     const [user] = await findUsers(tx, [userId])
@@ -76,7 +76,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
       return (await listPasskeys(db, userId)).map(shown)
     },
 
-    /** @throws {AppError} `ResourceNotFound` when the caller knows none with this id. */
+    /** @throws {AppError} `ResourceNotFound` when there is none with this id for the caller. */
     async rename(actor: Actor, id: string, given: string) {
       const name = shownName(given)
       if (name === '') throw badRequest('name must be given', { name: 'name' })
@@ -89,7 +89,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
       return shown(passkey)
     },
 
-    /** @throws {AppError} `ResourceNotFound`; `FreshSignInRequired` when the caller has signed in too long ago. */
+    /** @throws {AppError} `ResourceNotFound`; `FreshSignInRequired` when the caller's sign-in is too old. */
     async remove(actor: Actor, id: string): Promise<void> {
       const userId = await userOf(actor, id)
       const outcome = await factors.changeFor(actor, userId, { kind: 'passkey', id }, (tx) =>

@@ -22,7 +22,7 @@ import {
   webAuthnPackage,
 } from './webauthn.ts'
 
-/** Seconds that a challenge is good for, and that browsers wait for the device. */
+/** Seconds for which a challenge is valid, and for which browsers wait for the device. */
 const lifetime = 300
 
 /** The expected sender of the answer: a browser, and its user if already known. */
@@ -51,7 +51,7 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
   }
 
   return {
-    /** Whether they can be used: the base configuration has them on, and the service has an address with a name. */
+    /** Whether they can be used: they are switched on in the base configuration, and the address of the service has a host name. */
     available(): boolean {
       const { enabled, methods } = baseConfig.get().two_factor
       return party !== null && enabled && methods.includes('passkey')
@@ -73,7 +73,7 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
         challenge: text,
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
         timeout: lifetime * 1000,
-        // A device makes one for each user.
+        // A device creates only one for each user.
         excludeCredentials: keys.map(describe),
         authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
         attestation: 'none',
@@ -93,15 +93,15 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
         challenge: text,
         timeout: lifetime * 1000,
         allowCredentials: keys.map(describe),
-        // In the place of a password the device must know that it is the user's hand.
+        // Without a password, the device must verify its user.
         userVerification: userId === null ? 'required' : 'preferred',
       }
     },
 
-    /** To be called before a transaction that checks an answer. */
+    /** Must be called before a transaction that checks an answer. */
     ready: async (): Promise<void> => void (await loadWebAuthn()),
 
-    /** Keeps the key that a device has made. False: the answer does not hold. */
+    /** Stores the key that a device has created. False: the answer is not valid. */
     async add(tx: Tx, answerer: Answerer & { userId: number }, name: string, text: string): Promise<boolean> {
       const answer = readSetupAnswer(text)
       if (!answer || party === null) return false

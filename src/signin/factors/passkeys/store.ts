@@ -55,7 +55,7 @@ export async function insertChallenge(db: Queryable, challenge: Challenge, secon
   )
 }
 
-/** Uses a challenge up: of two answers to one, one gets true. */
+/** Uses up a challenge: of two answers to one challenge, only one gets true. */
 export async function takeChallenge(tx: Tx, { hash, browserHash, userId, purpose }: Challenge): Promise<boolean> {
   const { rowCount } = await tx.query(
     `delete from passkey_challenge where hash = $1 and browser_hash = $2 and user_id is not distinct from $3
@@ -90,7 +90,7 @@ export async function findKeys(db: Queryable, userId: number): Promise<PasskeyKe
   return rows
 }
 
-/** The one with this name of its device, held until the transaction ends. */
+/** The passkey with this id of its device, locked until the transaction ends. */
 export async function lockKey(tx: Tx, credentialId: Buffer): Promise<PasskeyKey | null> {
   const { rows } = await tx.query<PasskeyKey>(
     `select ${keyColumns} from passkey p left join user_factor f on f.user_id = p.user_id
@@ -109,7 +109,7 @@ export async function markUsed(tx: Tx, id: string, used: { signCount: number; ba
   )
 }
 
-/** False: somebody has it already. */
+/** False: a user already has it. */
 export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<boolean> {
   const { userId, credentialId, publicKey, signCount, transports, name, backedUp } = passkey
   const { rowCount } = await tx.query(

@@ -4,7 +4,7 @@ import { Check } from 'typebox/value'
 import type { RelyingParty } from './relying-party.ts'
 import type { NewPasskey, PasskeyKey } from './store.ts'
 
-/** Characters of an answer. Keys and signatures of all kinds have a few thousand. */
+/** Maximum number of characters of an answer. Keys and signatures of all kinds have a few thousand. */
 const longestAnswer = 20_000
 
 const Encoded = Type.String({ pattern: '^[A-Za-z0-9_-]*$' })
@@ -46,7 +46,7 @@ export interface ProofAnswer {
   readonly json: AuthenticationResponseJSON
 }
 
-/** Null: it is none. */
+/** `null`: the text is no such answer. */
 export function readSetupAnswer(text: string): SetupAnswer | null {
   const answer = readAnswer(text)
   if (!answer || !Check(SetupAnswer, answer.value)) return null
@@ -65,7 +65,7 @@ export function readSetupAnswer(text: string): SetupAnswer | null {
   }
 }
 
-/** Null: it is none. */
+/** `null`: the text is no such answer. */
 export function readProofAnswer(text: string): ProofAnswer | null {
   const answer = readAnswer(text)
   if (!answer || !Check(ProofAnswer, answer.value)) return null
@@ -100,15 +100,15 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Does not come with ours (platform/process/optional-packages.ts). */
+/** An optional package (platform/process/optional-packages.ts). */
 export const webAuthnPackage = '@simplewebauthn/server'
 
-/** Loaded where somebody uses a passkey: it is large, and most processes never need it. */
+/** Loaded at the first use of a passkey: it is large, and most processes never need it. */
 export function loadWebAuthn() {
   return import('@simplewebauthn/server')
 }
 
-/** The key that a device has made; null when the answer does not hold. */
+/** The key that a device has created; null when the answer is not valid. */
 export async function verifySetup(
   { challenge, json }: SetupAnswer,
   party: RelyingParty,

@@ -9,10 +9,10 @@ import type { Login, NewLogin } from './login.ts'
 import { isManaged } from './management.ts'
 import { type LoginStep, orderedSteps } from './step.ts'
 
-/** Seconds that a sign-in may take, and the way back from one of its pages. */
+/** Maximum seconds of a sign-in, and of the way back from one of its pages. */
 const lifetime = 15 * 60
 const wayBack = 60
-/** Wrong answers on the pages of one step, after which everything begins anew. */
+/** Maximum number of wrong answers on the pages of one step, after which the sign-in begins anew. */
 const mostFailures = 3
 
 export type LoginFlows = ReturnType<typeof createLoginFlows>
@@ -25,14 +25,14 @@ export interface LoginFlowDependencies {
   steps: () => readonly LoginStep[]
 }
 
-/** Sign-ins in progress. None of them is in the memory of a process. */
+/** Sign-ins in progress. They are stored in the database, not in the memory of a process. */
 export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDependencies) {
   const keyOf = (login: Pick<Login, 'id'>): Buffer => tokenHash(login.id)
 
   return {
     basePath,
 
-    /** Stores a sign-in of which pages are still to be passed. */
+    /** Stores a sign-in with remaining pages. */
     async begin(from: Queryable, login: NewLogin): Promise<Login> {
       if (login.userId === null) await strangers.admit(login.remoteAddr)
       const id = newToken()
@@ -67,7 +67,7 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
       return { ...found, id }
     },
 
-    /** Keeps others from ending or passing it until the transaction ends. @throws {AppError} `PageExpired` */
+    /** Locks it, so that no other request can end or pass it until the transaction ends. @throws {AppError} `PageExpired` */
     async hold(tx: Tx, login: Login): Promise<void> {
       if (!(await store.lockFlow(tx, keyOf(login)))) throw new AppError('PageExpired', { what: 'login' })
     },
@@ -87,7 +87,7 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
       `${basePath}/api/page/${page}?${new URLSearchParams({ flow: id, ...more })}`,
 
     /**
-     * The user has passed a step: the address to send the browser to with 303. It works once, for a minute, in this
+     * The user has passed a step: returns the address for a redirect of the browser with 303. It works once, for a minute, in this
      * browser.
      * @throws {AppError} `PageExpired`
      */

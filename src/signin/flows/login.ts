@@ -1,4 +1,4 @@
-/** A sign-in on the pages that is not finished. */
+/** An unfinished sign-in on the pages. */
 export interface NewLogin {
   readonly clientId: string
   /** The final target of the code: already checked. */
@@ -9,9 +9,9 @@ export interface NewLogin {
   readonly codeChallenge: string | null
   /** The user asked to stay signed in. */
   readonly keepLogin: boolean
-  /** The browser id that tokens are to be bound to. */
+  /** The browser id to which tokens will be bound. */
   readonly boundBrowserHash: Buffer | null
-  /** The browser that it belongs to, by the cookie of the pages. */
+  /** The browser of the sign-in, by the cookie of the pages. */
   readonly browserHash: Buffer
   /** Null: nothing was proved yet. */
   readonly userId: number | null
@@ -26,7 +26,7 @@ export interface NewLogin {
 }
 
 export interface Login extends NewLogin {
-  /** Names it in addresses and forms; of use only with the cookie of its browser. */
+  /** Identifies it in addresses and forms; only valid with the cookie of its browser. */
   readonly id: string
   /** Names of the steps that are passed. */
   readonly stepsDone: readonly string[]

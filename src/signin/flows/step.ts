@@ -9,15 +9,15 @@ export interface LoginStep {
   /** Steps of an earlier phase come first: proof of identity, requirements of the account, notices to read. */
   readonly phase: 'proof' | 'account' | 'notice'
   /**
-   * The page that this sign-in must pass now; null: none. Asked behind the credentials and again behind every passed
-   * page, but not for steps that are passed already.
+   * The page that this sign-in must pass now; null: none. Called after the credentials and again after every passed page, but not
+   * for steps that are already passed.
    */
   page(login: Login): Promise<string | null>
 }
 
 const phases = ['proof', 'account', 'notice'] as const
 
-/** In the order in which they are to be taken. */
+/** The steps in the order in which they must be passed. */
 export function orderedSteps(steps: readonly LoginStep[]): LoginStep[] {
   return steps.toSorted((a, b) => phases.indexOf(a.phase) - phases.indexOf(b.phase))
 }

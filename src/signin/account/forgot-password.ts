@@ -16,7 +16,7 @@ import { issuedLately, issueTokens, lifetimes } from './tokens.ts'
 
 const name = 'forgotPassword'
 const job = 'account.forgot_password'
-/** Mails that one account is sent at most within an hour. */
+/** Maximum number of mails to one account within an hour. */
 const mostMails = 3
 
 export interface ForgotDependencies {
@@ -30,8 +30,8 @@ export interface ForgotDependencies {
 }
 
 /**
- * Asks for a mail with a link for a new password. The answer is the same whether there is such an account or not, and
- * takes as long: the account is looked for by a job.
+ * Asks for a mail with a link for a new password. The answer is the same, and takes as long, whether there is such an account or
+ * not: a job looks for the account.
  */
 export function forgotPasswordPage(deps: ForgotDependencies): PageDefinition {
   const { db, jobs, throttle, baseConfig } = deps

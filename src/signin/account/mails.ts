@@ -10,13 +10,13 @@ export interface Addressee {
   readonly displayname: string
   readonly login: string | null
   readonly email: string
-  /** Best first; empty: the instance's. */
+  /** Best first; empty: the languages of the instance. */
   readonly languages: readonly string[]
 }
 
 export type AccountMail = 'welcome' | 'access' | 'confirm' | 'reset' | 'register' | 'known'
 
-/** A user as somebody to write to. */
+/** A user as the recipient of a mail. */
 export function addresseeOf(user: StoredUser, email: string): Addressee {
   const { frontend_language: own } = user.profile
   const languages = [...(typeof own === 'string' ? [own] : []), ...user.databaseLanguages]
@@ -33,7 +33,7 @@ export function sendsMail(baseConfig: BaseConfigService): boolean {
 }
 
 export interface MailLetters {
-  /** The mail as it is sent; `secret` is that of the link in it, of `access` the UUID to sign in with. */
+  /** The finished mail; `secret` is that of the link in it, for `access` the UUID to sign in with. */
   write(kind: AccountMail, to: Addressee, secret: string | null): Mail
 }
 

@@ -56,7 +56,7 @@ export function createNewPasswords(deps: NewPasswordDependencies) {
       ])
     },
 
-    /** Checks the form; a password that the user has already is no new one. */
+    /** Checks the form; the current password of the user is not accepted as a new one. */
     async check(visit: Visit, form: Form, userId: number): Promise<Checked> {
       const password = form.get('new_password') ?? ''
       const problem = problemOf(visit, password, form.get('again') ?? '')

@@ -13,7 +13,7 @@ export const registerJob = 'account.register'
 /** Maximum number of mails to one address within an hour, whoever requests them. */
 const mostMails = 3
 
-/** An account that somebody asks for. */
+/** A requested account. */
 export interface Registration {
   readonly email: string
   readonly profile: Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ export interface RegistrationDependencies {
   clock: () => Date
 }
 
-/** Makes the accounts that people have asked for on the page; an address that has one is written to instead. */
+/** Creates the accounts that people have requested on the page; if an address has an account, its owner gets a mail instead. */
 export function handleRegistrations(deps: RegistrationDependencies): void {
   deps.jobs.register<Registration>(registerJob, (registration) =>
     deps.db.transaction(async (tx) => {

@@ -61,7 +61,7 @@ export function resetPasswordPage({ db, newPasswords, basePath }: ResetDependenc
         const id = await useToken(tx, secret, 'password')
         if (id === null) return false
         await newPasswords.change(tx, id, checked.hash, visit.request.ip)
-        // The link came with a mail to this address.
+        // The link was sent to this address, so it is confirmed.
         await users.confirmEmail(tx, id)
         return true
       })

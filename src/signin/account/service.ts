@@ -46,7 +46,7 @@ export interface AccountDependencies {
 
 export interface Accounts {
   readonly post: AccountMails
-  /** Step of the sign-in. */
+  /** The step of the sign-in. */
   readonly part: LoginPart
   readonly pages: readonly PageDefinition[]
   /** Additional links on the sign-in page. */

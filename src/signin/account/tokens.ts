@@ -7,7 +7,7 @@ export type Purpose = 'password' | 'email'
 /** Hours. */
 export const lifetimes = { reset: 1, welcome: 7 * 24, confirm: 7 * 24 } as const
 
-/** Links of one user and purpose that are open at a time; a new one beyond that replaces the oldest. */
+/** Maximum number of open links of one user and purpose; a new one beyond it replaces the oldest. */
 const mostOpen = 5
 
 /** sha256 of the values on which a link depends: any change of them makes the link invalid. */
@@ -15,7 +15,7 @@ const stateOf = (purpose: string, user: string): string =>
   `sha256(convert_to(coalesce(${user}.email_key, '') ||
      case when ${purpose} = 'password' then ' ' || coalesce(${user}.password_hash, '') else '' end, 'UTF8'))`
 
-/** Makes a link for each user; the secret of it is known at this moment only. */
+/** Creates a link for each user; its secret is known at this moment only. */
 export async function issueTokens(
   tx: Tx,
   userIds: readonly number[],

@@ -3,7 +3,7 @@ import { compileAccess, type UserAccess } from './access.ts'
 import { callClient } from './call-tokens.ts'
 import type { SessionRow } from './store.ts'
 
-/** A session as requests need it. */
+/** The data of a session that requests need. */
 export interface Session {
   readonly id: string
   readonly clientId: string
@@ -26,10 +26,10 @@ export interface SessionCacheOptions {
   load: (key: string) => Promise<SessionRow | null>
   /** Reads sessions by the keys of their tokens with one statement; unknown ones are absent. */
   loadAll: (keys: readonly string[]) => Promise<ReadonlyMap<string, SessionRow>>
-  /** Of all sessions in memory. */
+  /** Maximum bytes of all sessions in memory. */
   maxBytes: number
   now?: () => number
-  /** Milliseconds that a session is taken as read: how long a lost message of the bus can matter. */
+  /** Milliseconds for which a session is used without reading it again: the longest effect of a lost message of the bus. */
   lifetime?: number
 }
 
@@ -52,10 +52,10 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
     return row ? keep(key, row, before) : null
   }
 
-  /** The session of a row that was asked for in the generation `asked`. */
+  /** The session of a row that was requested in the generation `asked`. */
   function keep(key: string, row: SessionRow, asked: number): Session {
     const session = toSession(row)
-    // It ends with the call that it is for, in all processes at once and without a message.
+    // It ends with its call, in all processes at once and without a message.
     if (row.clientId === callClient) return session
     // The end of a share causes no message: sessions of links are read anew each time.
     if (asked === generation && row.type !== 'collection') {

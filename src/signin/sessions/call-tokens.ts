@@ -4,12 +4,12 @@ import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { newToken, tokenHash } from './token.ts'
 
-/** The client and the method of sessions that are made for one call of a program. */
+/** The client and the method of sessions that are created for one call of a program. */
 export const callClient = 'plugin'
 
 export interface CallTokens {
   readonly ids: readonly string[]
-  /** In the order of the users. */
+  /** In the same order as the users. */
   readonly tokens: readonly string[]
 }
 

@@ -8,7 +8,7 @@ import type { Db } from '../../platform/postgres/db.ts'
 import type { Session } from './cache.ts'
 import type { Sessions } from './service.ts'
 
-/** A session as its user recognises it. */
+/** The properties of a session by which its user recognises it. */
 interface OpenSession {
   id: string
   userId: number
@@ -69,7 +69,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
       }))
     },
 
-    /** Ends one session. @throws {AppError} `ResourceNotFound` when the caller knows none with this id. */
+    /** Ends one session. @throws {AppError} `ResourceNotFound` when there is none with this id for the caller. */
     async end(actor: Actor, id: string): Promise<void> {
       const { rows } = await db.query<{ userId: number }>(
         'select user_id as "userId" from oauth_session where id = $1 and revoked_at is null',

@@ -1,6 +1,6 @@
 /**
- * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256
- * is stored; it leads to a session, the session to a user, and both to the `Actor` of a request.
+ * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256 is stored. A
+ * token belongs to a session, and a session to a user; from both follows the `Actor` of a request.
  */
 
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
@@ -36,7 +36,7 @@ export interface SessionDependencies {
   clock?: () => Date
 }
 
-/** Tokens as they are handed out; this is the only moment at which they are known. */
+/** Tokens for the client; they are known at this moment only. */
 export interface IssuedTokens {
   accessToken: string
   refreshToken: string | null
@@ -53,12 +53,12 @@ export interface SignIn {
   method: string
   /** The typed login; logged. */
   login?: string | undefined
-  /** The second factor besides; logged. */
+  /** The second factor of the sign-in; logged. */
   twoFactor?: string | null
   /** The external server that has identified the user; logged. */
   idp?: string | null
   remoteAddr: string
-  /** The program that it was opened with, as it names itself. */
+  /** The user agent of the program that opened it. */
   userAgent?: string | null
   /** The browser id that must come with its tokens; null: any, or none. */
   browserHash?: Buffer | null
@@ -69,7 +69,7 @@ export interface SignIn {
 export interface Refresh {
   refreshToken: string
   clientId: string
-  /** Null: as before. */
+  /** Null: unchanged. */
   scopes: readonly string[] | null
   remoteAddr: string
   /** Of the browser ids that came with it. */
@@ -78,7 +78,7 @@ export interface Refresh {
 
 const topic = 'sessions'
 
-/** Seconds in which a used refresh token gives its successor once more. */
+/** Seconds in which a used refresh token returns its successor once more. */
 const refreshGrace = 10
 
 /** The owner of the used token can compute it; the stored seed alone is not enough. */
@@ -194,7 +194,7 @@ export function createSessions({
       return session
     },
 
-    /** The sessions of the tokens with these keys that are still good, with one statement. */
+    /** The sessions of the tokens with these keys that are still valid, with one statement. */
     async stillOpen(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
       const sessions = await cache.getAll(keys)
       const now = clock()
@@ -206,7 +206,7 @@ export function createSessions({
     actorOf: (session: Session, remoteAddr: string): Actor =>
       actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages(), session),
 
-    /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
+    /** The actor for a job, a deep link or a plugin; `null` when there is no such user. */
     actorOfUser: async (userId: number, remoteAddr = '', from: Db | Tx = db): Promise<Actor | null> =>
       (await actorsOf(from, [userId], remoteAddr)).get(userId) ?? null,
 
@@ -291,7 +291,7 @@ export function createSessions({
       await logEnded(tx, await store.revokeByIds(tx, sessionIds), remoteAddr, reason)
     },
 
-    /** Ends all sessions of a user but one, and forgets the browsers that stay signed in but that one's. */
+    /** Ends all sessions of a user but one, and forgets the kept sign-ins of all browsers but that one's. */
     async endOthers(userId: number, kept: Session, remoteAddr: string): Promise<number> {
       return db.transaction(async (tx) => {
         const ended = await store.revokeOthers(tx, userId, kept.id)
@@ -338,7 +338,7 @@ export function createSessions({
 
     changed,
 
-    /** All processes read all sessions again: a group changed, and with it the rights of unknown many. */
+    /** All processes read all sessions again: a group changed, and with it the rights of an unknown number of users. */
     allChanged: (tx: Tx): Promise<void> => bus.publish(tx, topic, ''),
 
     /** Ends all sessions of users, in the caller's transaction; logs a USER_LOGOUT for each user with a session. */

@@ -12,7 +12,7 @@ export interface SessionRow {
   tokenExpiresAt: Date
   /** sha256 of the browser id that must come with the token; null: any. */
   browserHash: Buffer | null
-  /** `last_used_at` is some minutes old. */
+  /** `last_used_at` is some minutes old, and must be updated. */
   notSeenLately: boolean
   userId: number
   type: UserType
@@ -26,9 +26,9 @@ export interface SessionRow {
   loginValidFrom: string | null
   loginValidTo: string | null
   requirePasswordChange: boolean
-  /** Has to confirm the address first. */
+  /** The user has to confirm the address first. */
   emailUnconfirmed: boolean
-  /** Of a link: its share is over, or has not begun. */
+  /** For the user of a link: its share is over, or has not begun. */
   shareEnded: boolean
   groups: MembershipRow[]
 }
@@ -72,7 +72,7 @@ export async function findByAccessToken(db: Queryable, hash: Buffer): Promise<Se
   return rows[0] ?? null
 }
 
-/** The same for many. */
+/** The same for several tokens. */
 export async function findByAccessTokens(
   db: Queryable,
   hashes: readonly Buffer[],
@@ -122,7 +122,7 @@ export interface NewSession {
 
 export interface NewTokens {
   accessHash: Buffer
-  /** Of the access token: a refresh may narrow them. */
+  /** The scopes of the access token: a refresh may narrow them. */
   scopes: readonly string[]
   accessSeconds: number
   refreshHash: Buffer | null
@@ -155,7 +155,7 @@ export async function insertSession(tx: Tx, session: NewSession, tokens: NewToke
   await tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert')
 }
 
-/** Further tokens of a session; its expired ones go. */
+/** Adds tokens to a session; removes its expired ones. */
 export async function addTokens(
   tx: Tx,
   session: { id: string; scopes: readonly string[] },
@@ -199,8 +199,7 @@ export interface RotatedToken {
 }
 
 /**
- * Uses up a refresh token. Checking and marking are one statement, so of two clients that present the same token only
- * one gets a row.
+ * Uses up a refresh token. Checking and marking are one statement, so of two clients that send the same token only one gets a row.
  */
 export async function useRefreshToken(
   tx: Tx,
@@ -243,7 +242,7 @@ export async function findJustUsed(
   return rows[0] ?? null
 }
 
-/** Whether a token is there and has not expired. */
+/** Whether a token exists and has not expired. */
 export async function hasToken(tx: Tx, hash: Buffer): Promise<boolean> {
   const { rowCount } = await tx.query(
     'select from oauth_token where hash = $1 and expires_at > now()',
@@ -261,13 +260,13 @@ export interface FoundSession {
   bound: boolean
 }
 
-/** As a FoundSession, of `oauth_session` s. */
+/** The columns of a FoundSession, from `oauth_session` s. */
 const foundSession = `s.id as "sessionId", s.user_id as "userId", s.client_id as "clientId", s.method,
   s.browser_hash is not null as bound`
 
 export interface FoundToken extends FoundSession {
   kind: 'a' | 'r'
-  /** Null: a refresh token that has not been used. */
+  /** Null: it is not a used refresh token. */
   usedSecondsAgo: number | null
 }
 
@@ -301,7 +300,7 @@ export async function revokeSessions(tx: Tx, sessionIds: readonly string[]): Pro
   return rows.map((row) => row.id)
 }
 
-/** Ends these sessions, as far as they have not ended. */
+/** Ends those of these sessions that are still open. */
 export async function revokeByIds(tx: Tx, ids: readonly string[]): Promise<FoundSession[]> {
   const { rows } = await tx.query<FoundSession>(
     `update oauth_session s set revoked_at = now()
@@ -376,7 +375,7 @@ export interface InspectedToken {
   }
 }
 
-/** A token that counts, with its user. */
+/** A valid token, with its user. */
 export async function inspectToken(db: Queryable, hash: Buffer): Promise<InspectedToken | null> {
   const { rows } = await db.query<InspectedToken>(
     `select t.kind::text as kind, t.scopes, s.client_id as "clientId", t.issued_at as "issuedAt",
@@ -403,7 +402,7 @@ export async function revokeOfUsers(tx: Tx, userIds: readonly number[]): Promise
   return new Set(rows.map((row) => row.user_id))
 }
 
-/** Removes some sessions that ended: each sign-in cleans up more than it adds. */
+/** Removes some sessions that have ended: each sign-in removes more than it adds. */
 export async function removeEnded(tx: Tx): Promise<void> {
   await tx.query(
     `delete from oauth_session where id in

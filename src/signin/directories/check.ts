@@ -20,7 +20,7 @@ export interface DirectoryCheckRequest {
   readonly provider?: string | undefined
   /** LDAP: the login of the entry to find. */
   readonly login?: string | undefined
-  /** LDAP: checked with the login. */
+  /** LDAP: checked together with the login. */
   readonly password?: string | undefined
 }
 

@@ -56,8 +56,8 @@ function patternOf(source: string): RE2JS {
 }
 
 /**
- * Makes the groups that a user has by directories exactly these; where it was put by hand it stays. Returns whether
- * anything changed.
+ * Sets the groups that a user has through directories to exactly these; manually assigned groups are kept. Returns whether anything
+ * changed.
  */
 export async function setAutomaticGroups(
   tx: Tx,

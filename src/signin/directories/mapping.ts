@@ -1,10 +1,10 @@
 import { attributeTemplate } from '../../platform/values/attribute-templates.ts'
 import { DirectoryRefusal, type Mapping, type Person, printable } from './model.ts'
 
-/** Characters of a field. */
+/** Maximum number of characters of a field. */
 const longestField = 500
 
-/** Fields that name a user. */
+/** Fields that identify a user. */
 const naming: readonly string[] = ['login', 'email', 'reference']
 
 /** A person in the form of a user: the mapped fields with a value. */

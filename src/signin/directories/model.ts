@@ -13,12 +13,12 @@ export interface Mapping {
   readonly groupmapping: readonly { readonly group: string }[]
 }
 
-/** Somebody as a directory knows them. */
+/** A person in a directory. */
 export interface Person {
   readonly attributes: ValuesOf
-  /** Names that the rules of groups are compared with. */
+  /** Names for comparison with the rules of groups. */
   readonly groupNames: readonly string[]
-  /** Addresses that the directory has made sure of. */
+  /** Addresses that the directory has verified. */
   readonly vouched: 'all' | readonly string[]
 }
 
@@ -66,12 +66,12 @@ export function createSteps(now: () => number = () => performance.now()): Steps 
   }
 }
 
-/** Names and values of directories, as far as they can be stored and shown on a line. */
+/** Names and values of directories, without characters that cannot be stored and shown on a line. */
 export function printable(text: string): string {
   return text.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ')
 }
 
-/** Looks attributes up as they are written, else in any case: LDAP has no difference there. */
+/** Looks attributes up in their exact spelling, else ignoring case: LDAP does not distinguish case. */
 export function attributesOf(entries: Iterable<readonly [name: string, values: readonly string[]]>): ValuesOf {
   const exact = new Map<string, readonly string[]>()
   const folded = new Map<string, readonly string[]>()

@@ -12,7 +12,7 @@ import { findingValue, type MappedFields, mappedFields } from './mapping.ts'
 import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, type Steps } from './model.ts'
 import { keepWord, type Speaker } from './word-store.ts'
 
-/** Names that groups are compared with, at most. */
+/** Maximum number of group names for the comparison with rules. */
 const mostNames = 1000
 
 export interface PeopleDependencies {
@@ -126,10 +126,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
   }
 
   return {
-    /**
-     * The user that a person is here.
-     * @throws {DirectoryRefusal} with a sentence for the person and the administrator
-     */
+    /** The user of a person. @throws {DirectoryRefusal} with a sentence for the person and the administrator */
     async accept(speaker: Speaker, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
       const id = await written(mapping, { person, speaker, only: null }, steps)
       if (id === null) throw new Error('somebody is always found or made')

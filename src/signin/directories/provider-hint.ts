@@ -11,7 +11,7 @@ export function hintProvider(reply: FastifyReply, provider: string): void {
   setCookie(reply, nameIn(reply.request), provider, { maxAge: lifetime })
 }
 
-/** The provider that the browser was hinted at, once. */
+/** The provider in the hint of the browser, which is used once. */
 export function takeProviderHint(request: FastifyRequest, reply: FastifyReply): string | null {
   const name = nameIn(request)
   const [hint] = cookieValues(request, name).filter((value) => /^[\w-]{1,100}$/.test(value))

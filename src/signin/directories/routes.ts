@@ -11,7 +11,7 @@ import { openidCallback, samlContinue } from './single-sign-on.ts'
 
 export interface DirectoryRoutes {
   pages: Pages
-  /** Somebody comes back from a provider, with this query. */
+  /** A person comes back from a provider, with this query. */
   comeBack: (visit: Visit, query: Form, search: string) => Promise<FastifyReply>
   saml: {
     metadata: () => Promise<string | null>

@@ -34,7 +34,7 @@ export type DirectoryAnswer =
   | { readonly kind: 'refused'; readonly reason: RefusalReason }
   | { readonly kind: 'unavailable' }
 
-/** Events that tell the steps of an attempt. */
+/** Events that report the steps of an attempt. */
 const logTypes = {
   LDAP: { debug: 'LDAP_DEBUG', error: 'LDAP_ERROR' },
   SAML: { debug: 'SAML_DEBUG', error: 'SAML_ERROR' },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
-/** A sign-in by another server, as long as it takes to sign out there. */
+/** A sign-in by another server, kept to sign out there. */
 export interface DirectorySession {
   readonly kind: 'openid' | 'saml'
   readonly provider: string
@@ -12,7 +12,7 @@ export interface DirectorySession {
 
 const days = 31
 
-/** Keeps it until its code is used, and then as long as the session. */
+/** Keeps it until its code is used, and then for as long as the session. */
 export async function keepDirectorySession(db: Queryable, session: DirectorySession): Promise<string> {
   const id = randomUUID()
   const { kind, provider, userId, subject, details } = session

@@ -31,7 +31,7 @@ export const openidCallback = '/api/openid/callback'
 /** The address at which the browser proves that it is the one that brought the assertion. */
 export const samlContinue = '/api/saml/continue'
 
-/** Its row of the sign-in in progress, and the name of its step. */
+/** The name of its step in the sign-in in progress. */
 const stepName = 'directory'
 
 /** The data of the sign-in while its user is at the provider. */
@@ -42,7 +42,7 @@ interface Note {
   readonly session?: string
 }
 
-/** The same with SAML. */
+/** The same for SAML. */
 interface SamlNote {
   readonly provider: string
   /** Id of the request that the assertion must answer. */
@@ -83,7 +83,7 @@ const aboutToken = 'id token of a provider'
 
 export type SingleSignOn = ReturnType<typeof createSingleSignOn>
 
-/** Sign-ins that go to another server and come back: the browser leaves with the id of its sign-in as `state`. */
+/** Sign-ins by redirect to another server and back: the browser leaves with the id of its sign-in as `state`. */
 export function createSingleSignOn(given: SingleSignOnDependencies) {
   const { db, seal, baseConfig, directories, sessions, externalUrl, basePath, limits } = given
   const openid = createOpenId({ redirectUri: withoutEnd(externalUrl, '/') + openidCallback, limits })
@@ -222,7 +222,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     return null
   }
 
-  /** The browser that brought the assertion shows its cookie. */
+  /** The browser that brought the assertion sends its cookie. */
   async function goOn(visit: Visit, query: Form, flows: LoginFlows): Promise<FastifyReply> {
     const login = await flows.find(visit, query.get('flow'), stepName)
     const { proved } = (login.notes[stepName] ?? {}) as Partial<SamlNote>
@@ -290,13 +290,13 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       return only && !second ? { kind, name: only.name } : null
     },
 
-    /** The provider that people are sent to before they have chosen a way in; null: the page asks. */
+    /** The provider to which people are redirected before they choose a method; null: the page asks. */
     first(): ProviderName | null {
       const { url, metadata, loginredirect } = baseConfig.get().saml
       return loginredirect && (url !== '' || metadata !== '') ? { kind: 'saml', name: 'saml' } : null
     },
 
-    /** The provider that the browser comes from by itself, once; null: none. */
+    /** The provider in the browser's hint, which is used once; null: none. */
     hinted({ request, reply }: Pick<Visit, 'request' | 'reply'>): ProviderName | null {
       const name = takeProviderHint(request, reply)
       return name !== null && findSaml(name) ? { kind: 'saml', name } : null
@@ -370,7 +370,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       return openid.check(provider, steps)
     },
 
-    /** Certificates of SAML that are known here; no server is asked for them. */
+    /** Certificates of SAML in the configuration; no server is requested. */
     certificates: (): Promise<readonly KnownCertificate[]> => samlCertificates(baseConfig.get().saml, samlProviders()),
 
     /** A message of a SAML provider about signing out. */

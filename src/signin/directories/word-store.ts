@@ -6,7 +6,7 @@ export interface Speaker {
   readonly kind: 'ldap' | 'openid' | 'saml'
   /** Empty: LDAP. */
   readonly provider: string
-  /** By which name LDAP finds the entry; null: another kind. */
+  /** The name by which LDAP finds the entry; null: for other kinds. */
   readonly name: string | null
 }
 

@@ -11,15 +11,15 @@ type Server = LdapConfig['connections'][number]
 
 /** Milliseconds for one answer of a server, and for all answers of one sign-in. */
 const [perAnswer, perSignIn] = [5_000, 15_000]
-/** Milliseconds for which a server that did not answer is tried last. */
+/** Milliseconds for which a server without an answer is tried last. */
 const rest = 30_000
-/** Characters of a value; a longer one is left out, since a part of it could be the name of something else. */
+/** Characters of a value; a longer one is left out, since a part of it could be the name of another entry. */
 const longestValue = 10_000
 
 export interface FoundEntry {
   readonly dn: string
   readonly valuesOf: ReturnType<typeof attributesOf>
-  /** Names of the attributes that the server has given. */
+  /** Names of the attributes in the server's answer. */
   readonly names: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export interface LdapSearch {
   readonly base: string
   readonly filter: string
   readonly attributes: readonly string[]
-  /** Entries; whether there are more is not asked. */
+  /** Maximum number of entries; the total is not determined. */
   readonly most: number
 }
 
@@ -66,7 +66,7 @@ export function createServers({ limits, now = () => Date.now() }: { limits: Outg
   }
 }
 
-/** The next server is to be tried. */
+/** Makes the next server be tried. */
 class Unreachable extends Error {}
 
 async function withConnection<T>(
@@ -77,7 +77,7 @@ async function withConnection<T>(
   work: (connection: LdapConnection) => Promise<T>,
 ): Promise<T> {
   const end = performance.now() + limits.time
-  // Loaded where somebody signs in by it, not before.
+  // Loaded at the first sign-in that needs it.
   const ldap = await import('ldapts')
   const { Client, ResultCodeError } = ldap
   const isSaid = (error: unknown): error is Error => error instanceof ResultCodeError
@@ -152,8 +152,8 @@ async function withConnection<T>(
 }
 
 /**
- * Connects a first time only: the client would open another connection by itself when the first is lost, in the middle of
- * a sign-in and without the encryption that was begun on it. It is closed when more comes than there may be.
+ * Connects only once: when the connection is lost, the client would open another one by itself, in the middle of a sign-in and
+ * without the encryption of the first one. It is closed when more bytes arrive than allowed.
  */
 function once<Open extends (...given: never[]) => Socket>(open: Open, limits: OutgoingLimits): Open {
   let opened = false
@@ -198,7 +198,7 @@ async function search(
   }
 }
 
-/** A filter that is to find one entry finds several. */
+/** A filter for a single entry finds several. */
 export class TooManyEntries extends Error {}
 
 function asFound({ dn, ...attributes }: Entry): FoundEntry {

@@ -8,14 +8,14 @@ import { filterWith, isPlainLogin } from './filter.ts'
 
 export type LdapConfig = BaseConfig['ldap']
 
-/** Entries of groups that one user may be in. */
+/** Maximum number of groups of one user. */
 const mostGroups = 1000
 
 /** The result of looking for a login. */
 export interface LdapFinding {
   /** Null: none. */
   readonly person: Person | null
-  /** Whether the password is theirs. */
+  /** Whether the password was right. */
   readonly proved: boolean
 }
 
@@ -25,8 +25,8 @@ const nobody: FoundEntry = { dn: '', names: [], valuesOf: () => [randomUUID()] }
 export type LdapDirectory = ReturnType<typeof createLdap>
 
 /**
- * People of an LDAP directory: their entry is searched by the login, and the password is right when the server takes it
- * for that entry.
+ * People of an LDAP directory: their entry is searched by the login, and the password is right when the server accepts it for that
+ * entry.
  */
 export function createLdap(limits: OutgoingLimits) {
   const servers = createServers({ limits })
@@ -133,7 +133,7 @@ async function groupsOf(
     return found
   } catch (error) {
     if (!(error instanceof TooManyEntries)) throw error
-    // Some of them would be wrong rights.
+    // A part of the groups would give wrong rights.
     throw new DirectoryRefusal('incomplete', `The filter of groups finds more than ${mostGroups} entries.`)
   }
 }

@@ -18,7 +18,7 @@ export interface OpenIdChallenge {
 export interface OpenIdProof {
   readonly person: Person
   readonly subject: string
-  /** Names the sign-in when signing out there. */
+  /** Identifies the sign-in at a sign-out there. */
   readonly idToken: string
 }
 
@@ -29,8 +29,8 @@ const mostNames = 1000
 export type OpenId = ReturnType<typeof createOpenId>
 
 /**
- * OpenID Connect 1.0, authorization code flow with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207). Addresses are
- * asked for that the configured issuer names, and no others: redirects are not followed.
+ * OpenID Connect 1.0, authorization code flow with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207). Only addresses of the
+ * configured issuer are requested: redirects are not followed.
  */
 export function createOpenId({ redirectUri, limits }: { redirectUri: string; limits: OutgoingLimits }) {
   const fetch = createOutgoingFetch({ ...limits, time: Math.min(limits.time, timeout * 1000) })
@@ -158,7 +158,8 @@ async function discover(
     timeout,
     // Also for later requests.
     [client.customFetch]: (address, { body, ...init }) => fetch(address, { ...init, body: body ?? null }),
-    // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
+    // Without the first option the id_token is trusted because it was received by TLS; with it, because of its signature by a key
+    // of the provider.
     execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
   })
 }

@@ -13,7 +13,7 @@ export interface XmlLimits {
   readonly depth: number
 }
 
-/** Of a message: an assertion with a thousand names of groups has some 2000 elements. */
+/** Limits for a message: an assertion with a thousand group names has some 2000 elements. */
 export const messageLimits: XmlLimits = {
   characters: 256 * 1024,
   pieces: 3000,
@@ -23,7 +23,7 @@ export const messageLimits: XmlLimits = {
   depth: 40,
 }
 
-/** Of metadata, which are configured, or asked for where it is configured. */
+/** Limits for metadata, which are configured, or requested from a configured address. */
 export const metadataLimits: XmlLimits = {
   characters: 1024 * 1024,
   pieces: 10_000,
@@ -33,7 +33,7 @@ export const metadataLimits: XmlLimits = {
   depth: 20,
 }
 
-/** Attributes of one element, and characters of a name. */
+/** Maximum number of attributes of one element, and of characters of a name. */
 const [mostAttributes, longestName] = [40, 500]
 
 const space = /[ \t\r\n]*/y
@@ -60,7 +60,7 @@ class Walk {
   #namespaces = 0
   #inScope = 0
   #roots = 0
-  /** Elements that are open, with the namespaces that each declares. */
+  /** Open elements, with the number of namespaces that each declares. */
   readonly #open: { readonly name: string; readonly namespaces: number }[] = []
 
   constructor(xml: string, limits: XmlLimits) {

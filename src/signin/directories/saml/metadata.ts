@@ -8,7 +8,7 @@ export interface IdentityProvider {
   readonly signOnUrl: string
   /** The addresses for sign-out requests, and for answers to sign-out requests from there (HTTP-Redirect); null: none. */
   readonly signOut: { readonly url: string; readonly responseUrl: string } | null
-  /** Certificates that its signatures are checked with. */
+  /** Certificates for checking its signatures. */
   readonly certificates: readonly string[]
 }
 
@@ -23,7 +23,7 @@ export interface SignOutMessage {
   /** The person in a request; empty: not readable. */
   readonly nameId: string
   readonly sessionIndexes: readonly string[]
-  /** Of a response. */
+  /** The result in a response. */
   readonly success: boolean
 }
 

@@ -95,7 +95,7 @@ function assertAlgorithms(document: XmlNode, allowed: readonly OlderAlgorithm[])
 /** In any namespace: the code that reads the message may ignore it. */
 const elements = (from: XmlNode, name: string): XmlNode[] => Array.from(from.getElementsByTagNameNS('*', name))
 
-/** The very package that the one for SAML decrypts with: it comes with that. */
+/** The package with which the SAML package decrypts: it is a dependency of that. */
 function decryption(): Decrypt {
   const ofSaml = createRequire(require.resolve('@node-saml/node-saml'))
   const { decrypt } = ofSaml('xml-encryption') as {

@@ -6,7 +6,7 @@ import type { OlderAlgorithm } from './policies.ts'
 
 /** A response of a provider, with the data to check it. */
 export interface ResponseTask {
-  /** As it was sent: base64. */
+  /** The response as it was sent: base64. */
   readonly response: string
   readonly options: SamlOptions
   readonly key: string
@@ -20,7 +20,7 @@ export interface SignedAnswer {
   readonly nameIDFormat: string
   readonly nameQualifier: string
   readonly spNameQualifier: string
-  /** As xml2js has it, prefixes taken away. */
+  /** In the form of xml2js, without prefixes. */
   readonly assertion: unknown
 }
 
@@ -40,7 +40,7 @@ export type Reading = {
 export type Read = { readonly value: unknown } | { readonly error: string }
 
 export interface SamlReaderOptions {
-  /** Milliseconds for one. */
+  /** Milliseconds for one text. */
   readonly patience?: number
   /** Maximum number of waiting calls; further ones are refused. */
   readonly waiting?: number
@@ -122,5 +122,5 @@ export function createSamlReader({ patience = 5000, waiting = 100 }: SamlReaderO
   }
 }
 
-/** The text was read, and is refused. */
+/** The text was read, but is invalid. */
 class Refused extends Error {}

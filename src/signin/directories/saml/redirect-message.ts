@@ -4,7 +4,7 @@ import { inflateRaw } from 'node:zlib'
 
 const inflate = promisify(inflateRaw)
 
-/** Characters of a message, and bytes of it unpacked. */
+/** Maximum number of characters of a message, and of its unpacked bytes. */
 const [longest, largest] = [16 * 1024, 64 * 1024]
 /** Accepted signature algorithms with their digests; SHA-1 can be forged. */
 const algorithms: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ export interface RedirectMessage {
   isSignedBy(certificates: readonly string[]): boolean
 }
 
-/** @throws {Error} when there is none, or one too many, or none that may be unpacked */
+/** @throws {Error} when there is no message, more than one, or one that is too large to unpack */
 export async function readRedirectMessage(query: string): Promise<RedirectMessage> {
   const given = new Map<string, string>()
   for (const pair of query.split('&')) {

@@ -3,7 +3,7 @@ import { assertHarmlessXml, messageLimits } from './harmless-xml.ts'
 import { assertWithinPolicy } from './policies.ts'
 import type { ResponseTask, SignedAnswer } from './reader.ts'
 
-/** Characters of a response as it is sent. */
+/** Maximum number of characters of a response as it is sent. */
 const longestResponse = 256 * 1024
 
 /** Reads a response and checks its signatures. @throws {Error} with the reason */

@@ -25,7 +25,7 @@ import { createSamlReader } from './reader.ts'
 
 type SamlConfig = BaseConfig['saml']
 
-/** One identity provider, as it is configured. */
+/** One configured identity provider. */
 export interface SamlProvider extends Mapping {
   readonly name: string
   readonly url: Secret
@@ -38,9 +38,9 @@ export interface SamlProvider extends Mapping {
 
 export interface SamlProof {
   readonly person: Person
-  /** Of the assertion: used once. */
+  /** The id of the assertion, which may be used once. */
   readonly assertionId: string
-  /** Until when it could be used again. */
+  /** The time until which it could be used again. */
   readonly expiresAt: Date
   /** The identification of the sign-in at the provider. */
   readonly session: SamlSession
@@ -56,15 +56,15 @@ export interface SamlSession {
   readonly index: string
 }
 
-/** The same as it is kept. */
+/** The same in its stored form. */
 export function samlSessionOf(details: Readonly<Record<string, string>>): SamlSession {
   const { idp = '', nameId = '', format = '', nameQualifier = '', spNameQualifier = '', index = '' } = details
   return { idp, nameId, format, nameQualifier, spNameQualifier, index }
 }
 
-/** Milliseconds for an answer of a provider, and for which its metadata are kept. */
+/** Milliseconds for an answer of a provider, and for which its metadata is kept. */
 const [timeout, kept] = [8_000, 60 * 60_000]
-/** Milliseconds that clocks may differ. */
+/** Milliseconds by which clocks may differ. */
 const skew = 60_000
 const mostNames = 1000
 
@@ -149,10 +149,10 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
       identifierFormat: null,
       disableRequestedAuthnContext: true,
       acceptedClockSkewMs: skew,
-      // Response or assertion must be; which of them is up to the provider.
+      // Either response or assertion must be signed; the provider decides which.
       wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
-      // Checked below, where it is signed.
+      // Checked below, in the signed part.
       validateInResponseTo: ValidateInResponseTo.never,
       ...(signs ? { privateKey: key, signatureAlgorithm: algorithmOf(config) } : {}),
       ...(key === '' ? {} : { decryptionPvk: key }),
@@ -210,7 +210,7 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
 
     signOutUrl,
 
-    /** Whether signing out is done together with the provider: only signed messages count. */
+    /** Whether sign-out includes the provider: this requires signed messages. */
     signsOut: (config: SamlConfig): boolean => config.key !== '',
 
     /** Requests everything from the provider that a sign-in needs, and reports the answers. @throws {DirectoryUnavailable} */
@@ -326,7 +326,7 @@ function assertMeant({ Subject, Conditions, AuthnStatement = [] }: Assertion, me
 function attributesIn({ AttributeStatement = [] }: Assertion, nameId: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>([['nameID', nameId ? [nameId] : []]])
   for (const { $, AttributeValue = [] } of AttributeStatement.flatMap(({ Attribute = [] }) => Attribute)) {
-    // As they are: two that differ by a space are two.
+    // Values are not trimmed: two values that differ by a space are different.
     const values = AttributeValue.map(rawIn).filter((text) => text.trim() !== '')
     for (const name of [$?.Name, $?.FriendlyName]) {
       if (name) found.set(name, [...(found.get(name) ?? []), ...values])

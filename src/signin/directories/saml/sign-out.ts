@@ -14,7 +14,7 @@ import { readRedirectMessage } from './redirect-message.ts'
 import type { Saml, SamlProvider } from './service.ts'
 import { useAssertion } from './store.ts'
 
-/** Milliseconds that clocks may differ; for which a request counts that does not say until when. */
+/** Milliseconds by which clocks may differ; milliseconds for which a request without an end is valid. */
 const [skew, lifetime] = [60_000, 5 * 60_000]
 
 export interface SamlSignOutDependencies {

@@ -14,7 +14,7 @@ export interface PageBrowser {
   readonly csrf: string
   /** Its stored form. */
   readonly hash: Buffer
-  /** It came with the request: a form can be from here. */
+  /** The cookie was sent with the request: a form can be from this browser. */
   readonly known: boolean
 }
 

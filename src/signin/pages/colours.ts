@@ -3,7 +3,7 @@ export interface PageColours {
   readonly brand: string
   /** Of text on the brand colour. */
   readonly onBrand: string
-  /** Null: white, or black where people want it dark. */
+  /** Null: white, or black for people who prefer dark mode. */
   readonly background: string | null
   readonly onBackground: string
 }

@@ -36,7 +36,7 @@ ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}${problem ? ht
 </div>`
 }
 
-/** A box to tick; ticked, the form has `1` under its name. */
+/** A checkbox; when it is checked, the form has `1` under its name. */
 export function checkbox(name: string, label: string, { checked = false, required = false } = {}): Html {
   return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"${checked ? ' checked' : ''}${required ? ' required' : ''}><label for="${name}">${label}</label></div>`
 }

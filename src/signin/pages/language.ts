@@ -1,7 +1,7 @@
 import { german } from './texts.de.ts'
 import { english, type TextName, type Texts } from './texts.en.ts'
 
-/** Languages that the pages speak, by the first part of their tags; the first holds where none is asked for. */
+/** Languages of the pages, by the first part of their tags; the first is the default. */
 const languages = new Map<string, { tag: string; texts: Texts }>([
   ['en', { tag: 'en-US', texts: english }],
   ['de', { tag: 'de-DE', texts: german }],
@@ -10,7 +10,7 @@ const languages = new Map<string, { tag: string; texts: Texts }>([
 export interface PageLanguage {
   /** Value of the attribute `lang`. */
   readonly lang: string
-  /** The same as the base configuration names it: `de-DE`. */
+  /** The same in the form of the base configuration: `de-DE`. */
   readonly tag: string
   /** A text of the page; `{name}` in it is replaced by a value. Not escaped yet. */
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string
@@ -26,7 +26,7 @@ export function textsOf(wanted: string, own: OwnTexts): Readonly<Record<string, 
   return { [tag]: Object.fromEntries(entries) }
 }
 
-/** The language that a browser asks for (RFC 9110, section 12.5.4), as far as the pages speak it. */
+/** The language that a browser prefers (RFC 9110, section 12.5.4), among the languages of the pages. */
 export function languageOf(acceptLanguage: string | undefined, own: OwnTexts): PageLanguage {
   const wanted = (acceptLanguage ?? '')
     .slice(0, 1000)

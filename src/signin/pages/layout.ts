@@ -10,12 +10,12 @@ export interface Layout {
   readonly content: Html
   /** The problem, in one sentence: read out at once, and focused first by the keyboard. */
   readonly problem?: string | null
-  /** A text to read, wider than a form. */
+  /** A text to read, which is wider than a form. */
   readonly wide?: boolean
 }
 
 interface Logo {
-  /** A picture in place of the name; empty: none. */
+  /** A picture instead of the name; empty: none. */
   readonly picture: string
   /** The target of the link; empty: none. */
   readonly address: string
@@ -24,7 +24,7 @@ interface Logo {
 interface Surroundings {
   readonly instance: string
   readonly logo: Logo
-  /** A picture for the bar of the browser; empty: that of the service. */
+  /** The icon for the browser; empty: that of the service. */
   readonly favicon: string
   readonly language: PageLanguage
   readonly style: Style
@@ -34,7 +34,7 @@ interface Surroundings {
 
 export interface Style {
   readonly text: string
-  /** As the content security policy names it. */
+  /** The form for the content security policy. */
   readonly source: string
 }
 
@@ -125,9 +125,9 @@ interface Policy {
   readonly style: Style
   /** Further targets of the answer to a form, besides this service: browsers apply this to redirects, too. */
   readonly formTargets: readonly string[]
-  /** Scripts that a page cannot do without, as the policy names them. */
+  /** Scripts that the page needs, in the form for the policy. */
   readonly scripts: readonly string[]
-  /** The page speaks to this service by script. */
+  /** The script of the page sends requests to this service. */
   readonly connects: boolean
 }
 

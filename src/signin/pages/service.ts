@@ -1,6 +1,6 @@
 /**
- * Pages for people: sign-in and all that belongs to it, rendered here, without scripts. A *visit* is one request for a
- * page: it knows language, browser and instance, and answers.
+ * Pages for people: sign-in and everything around it, rendered here, without scripts. A *visit* is one request for a page: it has
+ * the language, browser and instance, and sends the answer.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type BaseConfig, type BaseConfigService, inLanguage } from '../../config/service.ts'
@@ -19,9 +19,9 @@ export type { TextName } from './texts.en.ts'
 export interface Page extends Layout {
   /** Default: 200. */
   readonly status?: number
-  /** Addresses elsewhere to which the answer to a form of this page may lead. */
+  /** Addresses of other sites to which the answer to a form of this page may lead. */
   readonly formTargets?: readonly string[]
-  /** `'sha256-…'` of scripts in the content; pages must work without. */
+  /** `'sha256-…'` of scripts in the content; pages must also work without scripts. */
   readonly scripts?: readonly string[]
 }
 
@@ -30,14 +30,14 @@ export interface Visit {
   readonly reply: FastifyReply
   readonly language: PageLanguage
   readonly text: PageLanguage['text']
-  /** Name of the instance, as people know it. */
+  /** Name of the instance for people. */
   readonly instance: string
   readonly browser: PageBrowser
-  /** A localised text of the base configuration in the language of the page, else in another. */
+  /** A localised text of the base configuration in the language of the page, else in another language. */
   localized(texts: string | Readonly<Record<string, string>>): string
   /** A form of this page: sent to this service, with a value that proves that it is ours. */
   form(action: string, content: Html, hidden?: Readonly<Record<string, string | undefined>>): Html
-  /** An address of the service from a page, wherever a proxy has put it: `/docs/`. */
+  /** An address of the service from a page, under the path of the proxy: `/docs/`. */
   link(path: string): string
   /** Whether the form that was sent is one of ours, in this browser. */
   isOwnForm(csrf: string | undefined): boolean
@@ -142,7 +142,7 @@ function explanation({ code, status, parameters }: AppError): [TextName, Record<
   return [status >= 500 ? 'error.internal' : 'error.badRequest', {}]
 }
 
-/** Whether a person sits there. */
+/** Whether the client is a person with a browser. */
 export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return (headers.accept ?? '').split(',').some((type) => type.trim().startsWith('text/html'))
 }

@@ -15,9 +15,9 @@ export function deviceOf(request: Pick<FastifyRequest, 'headers'>): string | nul
   return all.find((value) => /^[\w-]{43}$/.test(value)) ?? null
 }
 
-/** Lets the browser keep it. */
+/** Stores it in the browser. */
 export function keepDevice(reply: FastifyReply, device: string): void {
   const own = hostCookieName(reply.request, name)
-  // A name that begins with __Host- takes no path but the root.
+  // A name that begins with __Host- requires the path `/`.
   setCookie(reply, own, device, { maxAge: lifetime, ...(own === name ? { path: '/api/oauth2' } : {}) })
 }

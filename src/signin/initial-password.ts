@@ -18,7 +18,7 @@ export function initialPassword(dataDir: string) {
       return text.trim() || null
     },
 
-    /** Durable before the hash is: a password that only the hash knows would be lost. */
+    /** Must be on disk before the hash is: otherwise a crash could leave a hash whose password is lost. */
     async keep(password: string): Promise<void> {
       await rm(path, { force: true })
       await using file = await open(path, 'wx', 0o600)

@@ -21,17 +21,17 @@ export interface Watch {
   /** The name of the share (a network) to which the work counts. */
   share?: string
   before?: () => Promise<void>
-  /** Whether it is right for another reason. */
+  /** Whether the sign-in is valid for another reason. */
   otherwise?: () => Promise<boolean>
   failed?: () => Promise<void>
 }
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** Password hashes (argon2id, PHC strings). At most two are computed at a time, of PINs one: each takes 19 MiB. */
+/** Password hashes (argon2id, PHC strings). At most two are computed at a time, for PINs one: each takes 19 MiB. */
 export function createPasswords(cost: PasswordCost = usualCost, concurrency = 2) {
   const limiter = createLimiter({ concurrency, maxWaiting: 200, maxWaitingOfShare: 100 })
-  /** Verified in place of the hash that a user does not have, so that both cost the same. */
+  /** Verified when a user has no hash, so that both cases take the same time. */
   const decoy = phc(cost, 'A'.repeat(22), 'A'.repeat(43))
 
   return {

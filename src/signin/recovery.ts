@@ -19,11 +19,11 @@ export interface RecoveryDependencies {
   initial: InitialPassword
 }
 
-/** A user to be made at the terminal. */
+/** A user to create at the terminal. */
 export interface NewAccount {
   readonly login: string
   readonly email: string | null
-  /** May do everything. */
+  /** The user gets all rights. */
   readonly root: boolean
   readonly password: string
 }
@@ -100,7 +100,7 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
       return openSessions(db, (await userNamed(db, name)).id)
     },
 
-    /** Signs a user out everywhere; how many sessions there were. */
+    /** Signs a user out everywhere; returns the number of sessions. */
     endSessions: (name: string): Promise<number> =>
       db.transaction(async (tx) => {
         const user = await userNamed(tx, name)
@@ -109,7 +109,7 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
         return open.length
       }),
 
-    /** Takes the second factors of a user away. */
+    /** Removes the second factors of a user. */
     async resetFactors(name: string): Promise<void> {
       await db.transaction(async (tx) => {
         const user = await userNamed(tx, name)

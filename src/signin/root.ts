@@ -5,7 +5,7 @@ import type { InitialPassword } from './initial-password.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions/service.ts'
 
-/** Easy to tell apart when copied by hand. */
+/** Characters that are not confused when copied by hand. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 export interface RootDependencies {
@@ -44,7 +44,7 @@ export async function ensureRoot(given: RootDependencies, configured: string | n
   return null
 }
 
-/** Of several processes that start at once, one sets the password; the others return nothing to print. */
+/** If several processes start at once, one sets the password; the others return null. */
 async function setFirst({ db, passwords, initial }: RootDependencies, configured: string | null) {
   const password = configured ?? makePassword()
   if (configured === null) await initial.keep(password)

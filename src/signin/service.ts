@@ -127,7 +127,7 @@ export interface SignInDependencies {
   memory: Pick<Shares, 'sessions'>
   mail: MailService
   ownTexts: OwnTexts
-  /** Users as records; they are made behind this, as their changes end sessions. */
+  /** Users as records; this service is created later, as changes of users end sessions. */
   users: () => Pick<UserService, 'own'>
   /** Additional steps of the sign-in pages by other capabilities. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
@@ -138,7 +138,7 @@ export interface SignInDependencies {
 
 export type SignInService = ReturnType<typeof createSignInService>
 
-/** The system user that callers without a token are (migration 0010). */
+/** The system user for callers without a token (migration 0010). */
 const deepLinkUserId = 2
 
 /** Routes that a user with the duty to set a new password can still call. */
@@ -228,7 +228,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     ownSessions,
     passkeyRecords,
     changePassword,
-    /** Of PINs, which wait for each other and hold up no sign-in. */
+    /** Hashes of PINs, which are queued separately and delay no sign-in. */
     pinHashes,
     sessionOf,
     signIn,
@@ -313,7 +313,7 @@ export function createSignInService(dependencies: SignInDependencies) {
 
     /** The handling of root's password when the instance is purged. */
     rootPassword: {
-      /** Hash of a new one. @throws {AppError} `ServerGeneric` where it does not meet the rules for passwords. */
+      /** Hash of a new password. @throws {AppError} `ServerGeneric` when it does not meet the rules for passwords. */
       hash(password: string): Promise<string> {
         const rules = baseConfig.get().password
         if (meetsRules(password, rules)) return passwords.hash(password)
@@ -341,11 +341,11 @@ export function createSignInService(dependencies: SignInDependencies) {
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,
 
-    /** The actor of guests, where they are allowed; else `null`. */
+    /** The actor of guests, if they are allowed; else `null`. */
     actorOfGuests: async (): Promise<Actor | null> =>
       baseConfig.get().login.guest ? sessions.actorOfUser(await guestUserId(db)) : null,
 
-    /** The actor of callers without a token, where links to files without one are allowed; else `null`. */
+    /** The actor of callers without a token, if links to files without a token are allowed; else `null`. */
     actorOfLinks: async (): Promise<Actor | null> =>
       baseConfig.get().deep_link_access.enabled ? sessions.actorOfUser(deepLinkUserId) : null,
 
@@ -378,7 +378,7 @@ export function createSignInService(dependencies: SignInDependencies) {
       return root
     },
 
-    /** A fresh access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
+    /** A new access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
     async tokenForJob(userId: number): Promise<string | null> {
       if (!(await sessions.actorOfUser(userId))) return null
       const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }

@@ -92,8 +92,8 @@ export interface SignInDependencies {
 const directorySizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
 /**
- * Checks logins and passwords against the users of this instance, and where they are of none against the directory. Login
- * or email name the user.
+ * Checks logins and passwords against the users of this instance, and for other users against the directory. Login or email
+ * identify the user.
  */
 export function createSignIn({
   db,
@@ -151,7 +151,7 @@ export function createSignIn({
     const loginKey = identityKey(credentials.login)
     const { methods = passwordMethods } = credentials
     const named = await findCandidate(db, loginKey)
-    // Asked in any case: the time must not tell whether there is such a login.
+    // Always called: otherwise the time would reveal whether there is such a login.
     const found = methods.includes('collection') ? await findShare(credentials.login) : null
     const share = named ? null : found
     const user = named ?? (share && (await findCandidateById(db, share.userId)))
@@ -171,7 +171,7 @@ export function createSignIn({
     const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
     const uuid = methods.includes('email') ? (user?.accountUuid ?? null) : null
     let method: PasswordMethod = 'native'
-    // A UUID is looked at in its turn, like a password, and after as much work.
+    // A UUID is checked in its turn, like a password, and after the same amount of work.
     const fitsUuid = async (): Promise<boolean> => {
       if (share) {
         method = 'collection'
@@ -226,9 +226,10 @@ export function createSignIn({
 
   /** `found`: the user who may sign in according to the directory. */
   async function askDirectory({ login, password, remoteAddr, passwordOnly }: Credentials, attempt: Attempt) {
-    // Others may have failed while this one waited.
+    // Other attempts may have failed while this one waited.
     let open = await throttle.open(db, attempt)
-    // A directory finds one entry by many spellings: the entry counts, and is asked about before its password is tried.
+    // A directory finds one entry by many spellings: failures are counted for the entry, and a block is checked before its password
+    // is tried.
     const answer = await directories.verify(login, password, async (entry) => {
       const ofEntry = await throttle.open(db, { ...attempt, account: `entry ${identityKey(entry)}` })
       open = countedTogether(ofEntry, open)
@@ -269,7 +270,7 @@ export function createSignIn({
   }
 }
 
-// A password that an account had before it went over to a directory is no longer one.
+// An old password of an account that now uses a directory is no longer valid.
 const candidate = `id, case when type = any($2) then password_hash end as "passwordHash", account_uuid as "accountUuid",
   archived_at is not null as archived, login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
   login_valid_to::text as "loginValidTo", confirm_email and email_confirmed_at is null as "emailUnconfirmed",

@@ -20,7 +20,7 @@ const addressFactor = 10
 const loginFactor = 100
 /** Minutes. */
 const longestBlock = 1440
-/** Of each user; the ones seen last are kept. */
+/** Number of networks that are remembered for each user, the latest ones. */
 const knownSources = 20
 const knownDays = 90
 
@@ -45,9 +45,9 @@ interface Counter {
   readonly name: Buffer
   /** The user whose attempts it blocks, for resetting the counters of a user; null: not for a single user. */
   readonly about: string | null
-  /** Failures that block. */
+  /** Number of failures that block. */
   readonly most: number
-  /** Whether further failures block for longer and longer. */
+  /** Whether the block grows with further failures. */
   readonly grows: boolean
 }
 
@@ -132,7 +132,7 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       return opened(db, await counters([{ of: ['user', userId] }]))
     },
 
-    /** Something that any network may ask for a few times only; each time is counted with `failed`. */
+    /** For something that any network may request only a few times; each time is counted with `failed`. */
     async openForNetwork(db: Queryable, what: string, remoteAddr: string): Promise<OpenAttempt> {
       return opened(db, await counters([{ of: ['once', what, networkOf(remoteAddr)] }]))
     },
@@ -167,7 +167,7 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       return opened(db, counted)
     },
 
-    /** The secret of a client was right from there: its failures are forgotten, the network is remembered. */
+    /** The secret of a client was right from this network: its failures are deleted, the network is remembered. */
     async clientSucceeded(db: Queryable, open: OpenAttempt, clientId: string, remoteAddr: string): Promise<void> {
       await clear(db, open)
       await db.query(
@@ -183,7 +183,7 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       )
     },
 
-    /** Counts a failure; returns how many there have been of this account from there. */
+    /** Counts a failure; returns the number of failures for this account from there. */
     async failed(db: Queryable, { counters }: OpenAttempt): Promise<number> {
       const { attempts, minutes } = limits()
       if (attempts === 0) return 0
@@ -262,7 +262,7 @@ async function block(db: Queryable, blocks: readonly (readonly [counter: Buffer,
 }
 
 async function findKnown(db: Queryable, attempt: Attempt): Promise<{ device: boolean; network: boolean }> {
-  // Asked for unknown logins too, so that they take as long.
+  // Also read for unknown logins, so that they take the same time.
   const ofNetwork = networkHash(attempt)
   const ofDevice = attempt.device === null ? null : deviceHash(attempt.device)
   const { rows } = await db.query<{ hash: Buffer }>(

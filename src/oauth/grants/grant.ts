@@ -9,7 +9,7 @@ export interface GrantRequest {
   readonly remoteAddr: string
   /** The device token of the browser from an earlier sign-in. */
   readonly device: string | null
-  /** Of the browser ids that came with it. */
+  /** Hashes of the browser ids in the request. */
   readonly browserHashes: readonly Buffer[]
   readonly userAgent: string | null
 }

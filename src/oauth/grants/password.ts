@@ -42,7 +42,7 @@ export function passwordGrant({ signIn, sessions, baseConfig }: PasswordGrantDep
   }
 }
 
-/** One answer for everything that is wrong with credentials or user: it must not tell which logins exist. */
+/** One answer for everything that is wrong with credentials or user: it must not reveal which logins exist. */
 function wrong(more?: { status: number; headers: Record<string, string> }): OAuthError {
   return new OAuthError('invalid_grant', 'The user name or the password is wrong, or too many were wrong before.', more)
 }

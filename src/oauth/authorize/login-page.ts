@@ -31,7 +31,7 @@ export interface LoginPage {
   readonly status?: number
 }
 
-/** The form with the methods that are on. Its hidden fields are the request of the client, which comes back with it. */
+/** The form with the methods that are on. Its hidden fields contain the request of the client, which is sent back with it. */
 export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   const { asked, config, login = '', keep = false, problem = null, invalid = false, status = 200 } = page
   const { text, localized } = visit
@@ -68,7 +68,7 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
 
-/** The provider that the section `saml` itself describes. */
+/** The provider in the section `saml` itself. */
 const isFirst = ({ kind, name }: ProviderOffer): boolean => kind === 'saml' && name === 'saml'
 
 /** Links and not forms, since the policy of the page lets no form lead to another server. */
@@ -84,7 +84,7 @@ function providerLinks(
   })
 }
 
-/** Ways in that ask for no password. */
+/** Methods that need no password. */
 function otherWays(visit: Visit, page: LoginPage): Html {
   const { text, form } = visit
   const { asked, config, passkeys } = page
@@ -114,7 +114,7 @@ function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): Html
   return checkbox('keep_login', text('login.keep', { days: Number.parseInt(span, 10) }), { checked })
 }
 
-/** The parameters of the client, as its request had them. */
+/** The parameters of the client's request. */
 function requestFields({ client, destination, state, scopes, codeChallenge, managed }: AuthorizeRequest) {
   return {
     client_id: client.id,

@@ -20,7 +20,7 @@ export type Method = (typeof known)[number]
 export interface Switches {
   readonly guests: boolean
   readonly passkeys: boolean
-  /** A directory is asked for passwords. */
+  /** Whether a directory checks passwords. */
   readonly ldap: boolean
   /** A provider of OpenID Connect is configured. */
   readonly openid: boolean

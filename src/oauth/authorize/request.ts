@@ -13,9 +13,9 @@ export interface AuthorizeRequest {
   readonly state: string
   readonly scopes: readonly string[]
   readonly codeChallenge: string | null
-  /** `auth_method`, in the order in which they are to be tried. */
+  /** `auth_method`, in the order in which the methods are tried. */
   readonly methods: readonly string[]
-  /** The user is to deal with the own second factors before going on. */
+  /** The user manages their own second factors before continuing. */
   readonly managed: boolean
 }
 

@@ -51,7 +51,7 @@ export interface AuthorizeDependencies {
   signIn: SignIn
   codes: Codes
   flows: LoginFlows
-  /** Whether a directory is asked for passwords, too. */
+  /** Whether a directory checks passwords, too. */
   asksDirectory: () => boolean
   singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'first' | 'hinted' | 'offers' | 'sessionOf'>
   /** The steps between credentials and code. */
@@ -83,7 +83,7 @@ interface Proof {
 
 const longestLogin = 500
 const longestPassword = 1000
-/** Methods of a form that can ask to stay signed in. */
+/** Methods of forms that can request a kept sign-in. */
 const keepable: readonly string[] = passwordMethods.filter((method) => method !== 'collection')
 
 export function createAuthorize(given: AuthorizeDependencies) {
@@ -150,7 +150,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
     if (login === undefined && password === undefined) {
       return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
     }
-    // A form without proof may be one of another site, which may sign in with it (SESS-009); one with a wrong one is ours, or was.
+    // A form without a token may come from another site, which may use it to sign in (SESS-009); a form with a wrong token is an
+    // outdated form of ours.
     if (form.has('csrf') && !visit.isOwnForm(form.get('csrf'))) {
       return sendLoginPage(visit, { ...page, problem: text('error.formExpired') })
     }

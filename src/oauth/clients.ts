@@ -17,11 +17,11 @@ export interface OAuthClient {
   readonly redirectUris: readonly string[]
   /** Null: all. */
   readonly scopes: readonly string[] | null
-  /** It must prove that a code is its own (PKCE). */
+  /** It must prove the possession of a code (PKCE). */
   readonly needsPkce: boolean
   /** A default client: any address of the service is its redirect URI. */
   readonly ownOrigin: boolean
-  /** There from the start and not configured: everybody knows it. */
+  /** A default client without configuration: it is publicly known. */
   readonly builtIn: boolean
 }
 
@@ -34,12 +34,12 @@ export interface ClientOptions {
   aliases: readonly string[]
 }
 
-/** The client as which the console signs its administrators in. */
+/** The client with which administrators sign in to the console. */
 export const consoleClient = `${identifierWord}-inspect`
 
 export type OAuthClients = ReturnType<typeof createOAuthClients>
 
-/** Secrets that were right lately, as sha256: bcrypt costs up to a second, and machines come often. */
+/** Secrets with a recent success, as sha256: bcrypt costs up to a second, and machines authenticate often. */
 const rememberedSecrets = 1000
 
 /**
@@ -111,7 +111,7 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     return fits
   }
 
-  /** In its turn: failures are counted exactly, however many come at once. */
+  /** One after the other: failures are counted exactly, however many requests come at once. */
   async function compare(id: string, secret: string, secretHash: string, remoteAddr: string): Promise<boolean> {
     const open = await throttle.openForClient(db, id, remoteAddr)
     const fits = await verifyBcrypt(secret, secretHash)

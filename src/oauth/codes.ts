@@ -14,9 +14,9 @@ export interface CodeGrant {
   readonly userId: number
   readonly method: string
   readonly login: string | null
-  /** The second factor that was proved; null: none was needed. */
+  /** The second factor that was proved; null: none was required. */
   readonly twoFactor: string | null
-  /** The sign-in by another server that it came of. */
+  /** The sign-in by another server, if any. */
   readonly directorySession: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
@@ -26,11 +26,11 @@ export interface CodeGrant {
 export interface CodeUse {
   readonly code: string
   readonly clientId: string
-  /** Undefined: it names none. */
+  /** Undefined: the request has none. */
   readonly redirectUri: string | undefined
-  /** The challenge that belongs to its verifier; null: it has none. */
+  /** The challenge for the verifier in the request; null: there is no verifier. */
   readonly codeChallenge: string | null
-  /** Of the browser ids that it carries. */
+  /** Hashes of the browser ids in the request. */
   readonly browserHashes: readonly Buffer[]
   readonly remoteAddr: string
   /** Seconds of the access token's life, if different from the base configuration. */
@@ -124,8 +124,8 @@ async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promis
 }
 
 /**
- * Checking and using are one statement, so of two requests with the same code one gets a row; and a request that does not
- * fit does not use the code up. A verifier for a code without challenge does not fit either (RFC 9700, 2.1.1).
+ * Checking and using are one statement, so of two requests with the same code one gets a row; and a request that does not match
+ * does not use up the code. A verifier for a code without challenge does not match either (RFC 9700, 2.1.1).
  */
 async function useCode(tx: Tx, hash: Buffer, use: CodeUse): Promise<(CodeGrant & { idp: string | null }) | null> {
   const { rows } = await tx.query<CodeGrant & { idp: string | null }>(

@@ -13,11 +13,11 @@ export interface LogoutDependencies {
 
 export type Logout = ReturnType<typeof createLogout>
 
-/** Signs out in this browser: it no longer stays signed in (SESS-004), and the tokens that are bound to it end. */
+/** Signs out in this browser: the kept sign-in is deleted (SESS-004), and the tokens that are bound to the browser are revoked. */
 export function createLogout({ sessions, keepLogins, aliases, signOutAddress }: LogoutDependencies) {
   return async function logout(visit: Visit, form: Form | null): Promise<FastifyReply> {
     const { request, reply, text } = visit
-    // A link on another site must not sign anybody out: there people are asked first.
+    // A link on another site must not sign a user out: in this case the user is asked first.
     const site = request.headers['sec-fetch-site']
     const foreign = site === 'cross-site' || site === 'same-site'
     if (foreign && !visit.isOwnForm(form?.get('csrf'))) {

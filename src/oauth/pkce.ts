@@ -25,7 +25,7 @@ export function challengeOf(form: Form, client: OAuthClient): string | null {
   return challenge
 }
 
-/** The challenge that belongs to the verifier of a token request; null when it has none. */
+/** The challenge for the verifier of a token request; null when it has none. */
 export function challengeOfVerifier(form: Form): string | null {
   const verifier = form.get('code_verifier')
   if (verifier === undefined) return null

@@ -6,9 +6,9 @@ import type { OAuthClient } from './clients.ts'
 /** The final target of the browser in a sign-in: already checked. */
 export interface Destination {
   readonly uri: string
-  /** The request named it: then the token request must name the same. */
+  /** It was in the request: then the token request must contain the same one. */
   readonly given: boolean
-  /** It is of the service's own origin. */
+  /** It has the origin of the service. */
   readonly sameOrigin: boolean
 }
 
@@ -31,7 +31,7 @@ export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
   }
 
   return {
-    /** Whether an origin (header `Origin`) is the service's own. */
+    /** Whether an origin (header `Origin`) is that of the service. */
     isOwnOrigin: (origin: string, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean => {
       const parsed = URL.parse(origin)
       return parsed !== null && isOwn(parsed, request)
@@ -70,11 +70,11 @@ export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
   }
 }
 
-/** `localhost` and the addresses that lead nowhere else (RFC 6761, RFC 5735, RFC 4291). */
+/** `localhost` and the addresses of the machine itself (RFC 6761, RFC 5735, RFC 4291). */
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-/** The address with parameters added; what it has already stays as it is. */
+/** The address with parameters added; its existing parameters stay as they are. */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string>>): string {
   return `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams(parameters)}`
 }

@@ -1,7 +1,7 @@
 import { OAuthError } from '../platform/http/oauth-error.ts'
 import type { OAuthClient } from './clients.ts'
 
-/** All scopes there are (CLIENT-005); `offline` asks for a refresh token, the others are labels. */
+/** All scopes (CLIENT-005); `offline` requests a refresh token, the others are labels. */
 export const scopes = ['offline', 'read', 'write'] as const
 
 /**

@@ -38,7 +38,7 @@ export interface OAuthRequest {
   remoteAddr: string
   /** The device token of the browser from an earlier sign-in. */
   device: string | null
-  /** Of the browser ids that came with it. */
+  /** Hashes of the browser ids in the request. */
   browserHashes: readonly Buffer[]
   userAgent: string | null
 }

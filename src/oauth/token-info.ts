@@ -37,7 +37,7 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
         if (error instanceof OAuthError && error.error === 'invalid_client' && error.status !== 429) return null
         throw error
       })
-      // Everybody knows the clients that are there from the start.
+      // The default clients are publicly known, so they prove nothing.
       if (client && !client.builtIn) return
     } else if (token !== null) {
       const session = await sessions.resolve(token, browserHashes).catch((error: unknown) => {

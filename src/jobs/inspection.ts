@@ -63,7 +63,7 @@ export async function retryJobs(tx: Tx, ids: readonly number[]): Promise<boolean
   return true
 }
 
-/** Takes jobs that were given up out of the queue. */
+/** Removes failed jobs from the queue. */
 export async function dropJobs(tx: Tx, ids: readonly number[]): Promise<boolean> {
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::int as count from graphile_worker.complete_jobs(

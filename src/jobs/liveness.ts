@@ -25,9 +25,9 @@ export interface LivenessOptions {
   reclaim: () => Promise<number>
 }
 
-/** Tells our advisory locks on pools from others. */
+/** Distinguishes our advisory locks on pools from others. */
 const LIVENESS_SEED = 0x73747267
-/** A pool takes its lock right after its start, and a job ends a moment after its handler: so long it is left alone. */
+/** A pool takes its lock right after its start, and a job ends a moment after its handler: for this time it is not checked. */
 const SETTLE_SECONDS = 3
 
 /**
@@ -52,7 +52,7 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
       .then(() => schedule(holder === null ? 500 : interval))
   }
   const onLost = (error: Error): void => {
-    // Closed by us: a server that stops at the same moment may end the connection first.
+    // Closed by this service: a server that stops at the same moment may end the connection first.
     if (closed) return
     log.warn({ err: error }, 'the connection that shows this process as alive is lost')
     holder?.release(true)

@@ -18,7 +18,7 @@ export interface LocalJob {
 
 export type LocalJobs = ReturnType<typeof createLocalJobs>
 
-/** Milliseconds for which jobs that have ended are gathered, so that one statement removes them. */
+/** Milliseconds for which ended jobs are collected, so that one statement removes them. */
 const gathered = 50
 /** Milliseconds until a failed removal is tried again. */
 const untilRemoved = 2000
@@ -32,7 +32,7 @@ const patience = 5000
  * it.
  */
 export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOpen: () => boolean }) {
-  /** The process shows under this name that it lives (liveness.ts). */
+  /** The name under which the process shows that it is alive (liveness.ts). */
   const name = `here-${randomUUID()}`
   const running = new Map<number, Promise<void>>()
   const stop = new AbortController()
@@ -81,7 +81,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
     }
   }
 
-  /** It is tried again after so many seconds, as the queue does it. */
+  /** It is tried again after this number of seconds, as in the queue. */
   const queue = (id: number, pause: number): Promise<number> =>
     db.transaction((tx) => toQueue(tx, { condition: 'id = $1', values: [id], pause }))
 
@@ -124,7 +124,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
         ],
         'jobs.add-here',
       )
-      // They ascend as the jobs were given.
+      // The ids ascend in the order of the jobs.
       const ids = rows.map(({ id }) => id).sort((a, b) => a - b)
       const cause = currentCause()
       tx.afterCommit(() => {
@@ -167,7 +167,7 @@ export async function takeOver(db: Db, seed: number, mine: readonly string[]): P
   )
 }
 
-/** Their first attempt has been made, where `attempts` does not say otherwise. */
+/** Their first attempt has been made, unless `attempts` says otherwise. */
 async function toQueue(
   tx: Queryable,
   {

@@ -3,12 +3,12 @@ import type { PoolClient } from 'pg'
 import { keepTalking } from '../platform/postgres/connection-watch.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
-/** Advisory lock under which the queue's tables are created or upgraded; `strg` and a number of our own. */
+/** Advisory lock under which the queue's tables are created or upgraded; `strg` and a number. */
 const MIGRATION_LOCK = 0x73747267_0001n
 
 /**
- * Creates or upgrades the tables of the queue (schema `graphile_worker`). Several processes may call this at once:
- * the lock lets one do the work while the others wait and then find nothing to do.
+ * Creates or upgrades the tables of the queue (schema `graphile_worker`). Several processes may call this at once: with the lock
+ * one process does the work, while the others wait and then have no work left.
  */
 export async function migrateQueue(db: Db): Promise<void> {
   const client = await db.connect()
@@ -32,7 +32,7 @@ export async function migrateQueue(db: Db): Promise<void> {
 export function queuePool(db: Db): Db['pool'] {
   const { pool } = db
   if (pool.listenerCount('connect') === 0) {
-    // An error of a client that is in use also fails its query, which is where it is dealt with.
+    // An error of a client in use also makes its query fail, and is handled there.
     pool.on('connect', (client) => client.on('error', () => {}))
   }
   let listening: { readonly client: Promise<PoolClient>; listeners: number } | null = null
@@ -62,7 +62,7 @@ export function queuePool(db: Db): Db['pool'] {
   return Object.create(pool, { connect: { value: connect } }) as Db['pool']
 }
 
-/** Several send to it at once; it takes one statement after the other. */
+/** Several callers send to it at once; it runs one statement after the other. */
 function inTurns(client: PoolClient): PoolClient {
   const query = client.query.bind(client) as (text: string) => Promise<unknown>
   let last: Promise<unknown> = Promise.resolve()

@@ -26,7 +26,7 @@ export type { LocalJob } from './local-jobs.ts'
 export type { Attempt, JobContext, JobHandler } from './model.ts'
 
 export interface JobOptions {
-  /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */
+  /** A waiting job with the same key is replaced by this one. Writers of one key wait for each other, so use keys sparingly. */
   key?: string
   runAt?: Date
   /** Total number of attempts; default 25. */
@@ -45,9 +45,9 @@ export interface JobRequest extends JobOptions {
 export interface JobsOptions {
   db: Db
   log: Logger
-  /** Jobs of each lane that this process works on at the same time; else as many as usual. */
+  /** Number of jobs of each lane that this process runs at the same time; absent: the defaults. */
   concurrency?: Lanes
-  /** Milliseconds between two looks for jobs that ended processes have left. */
+  /** Milliseconds between two searches for jobs of ended processes. */
   recoverEvery?: number
 }
 
@@ -87,7 +87,7 @@ export function createJobs({
       await tx.query('truncate begun_job')
     },
 
-    /** Names the code for a job, and its lane. Every process must register all names before it starts. */
+    /** Registers the code for a job, and its lane. Every process must register all names before it starts. */
     register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {
       if (workers) throw new Error(`job ${name} registered after the start`)
       if (handlers.has(name)) throw new Error(`job ${name} registered twice`)
@@ -95,7 +95,7 @@ export function createJobs({
       laneOf.set(name, lane)
     },
 
-    /** Brings the queue's own tables up to date and begins to take jobs. */
+    /** Upgrades the queue's own tables and begins to take jobs. */
     async start(): Promise<void> {
       await migrateQueue(db)
       const lanes = ofLanes((lane) => ({
@@ -192,7 +192,7 @@ async function openJobs(db: Db, hurry: boolean): Promise<number> {
          array(select id from graphile_worker.jobs where run_at > now() and locked_at is null and attempts < max_attempts),
          run_at := now())`,
     )
-    // Only new jobs wake the workers by themselves.
+    // The workers wake up only for new jobs.
     await db.query(`select pg_notify('jobs:insert', '{"count": 100}')`)
   }
   const { rows } = await db.query<{ open: number }>(

@@ -66,7 +66,7 @@ interface Pool extends Workers {
   ended: Promise<void>
 }
 
-/** One pool of the library for each lane. They listen over one connection, and end together. */
+/** One pool of the library for each lane. They share one connection for notifications, and end together. */
 async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: Options): Promise<Pool> {
   const active = new ActiveJobs()
   const pgPool = queuePool(db)
@@ -78,7 +78,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
     if (handlers.size === 0) continue
     const events: WorkerEvents = new EventEmitter()
     const pool = runTaskList(
-      // Signals are the process's business (main.ts), and the tables are up to date.
+      // The process handles signals (main.ts), and the tables are up to date.
       { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000, preset: inBatches },
       taskList(handlers, log, active),
       pgPool,

@@ -4,23 +4,23 @@ import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { nextTime, type Schedule } from '../platform/values/schedule.ts'
 import type { KeptMail, KeyedMail, Mail } from './model.ts'
 
-/** A mail that may wait until its reader wants mail. */
+/** A mail that may wait for the time at which its reader wants mail. */
 export interface WaitingMail {
   readonly userId: number
   readonly schedule: Schedule | null
   readonly mail: KeyedMail
 }
 
-/** A user's present address; absent: there is none, or the user may no longer sign in. */
+/** The current address of a user; absent: there is none, or the user may no longer sign in. */
 export type FindReaders = (
   from: Queryable,
   people: readonly `u${number}`[],
 ) => Promise<readonly { readonly userId: number; readonly email: string; readonly languages: readonly string[] }[]>
 
 const job = 'mail.batch'
-/** More than these go out in several mails. */
+/** More mails than this are sent as several. */
 const mostTogether = 200
-/** Milliseconds after which mails that wait while none are sent are asked for again. */
+/** Milliseconds after which waiting mails are checked again while none are sent. */
 const untilAsked = 600_000
 
 export interface BatchOptions {
@@ -28,9 +28,9 @@ export interface BatchOptions {
   readonly jobs: Pick<Jobs, 'enqueueAll' | 'register'>
   readonly readers: FindReaders
   readonly send: (tx: Tx, mails: readonly KeyedMail[]) => Promise<void>
-  /** Whether users get any of these mails now. */
+  /** Whether mails of this kind are sent to users now. */
   readonly active: () => boolean
-  /** Mails could not be put together. */
+  /** Called when mails could not be combined. */
   readonly onFailure: (error: Error) => Promise<void>
 }
 
@@ -80,7 +80,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
         timed.flatMap(({ at, mail }) => (at ? [] : mail)),
       )
       if (later.length === 0) return
-      // The job of a reader is replaced by the next one, so the mail itself remembers.
+      // The next job of a reader replaces this one, so the mail itself stores the cause.
       const why = currentCause()
       const rows = later.map(({ userId, mail: { key, ...mail } }) => ({
         user_id: userId,

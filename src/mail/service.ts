@@ -39,10 +39,10 @@ const about = 'queued mail'
 
 type Content = Pick<Mail, 'subject' | 'text' | 'html' | 'secret'>
 
-/** A mail as it waits. */
+/** A mail in the queue. */
 type QueuedMail = Omit<Mail, keyof Content> & Partial<Content> & { readonly sealed?: string }
 
-/** Trying again cannot help. */
+/** A failure for which another attempt does not help. */
 class Undeliverable extends Error {}
 
 export function createMailService({ db, seal, jobs, events, baseConfig, externalUrl, readers, limits }: MailOptions) {
@@ -208,7 +208,7 @@ function addressed(text: string): string {
 
 function isFinal(error: unknown): boolean {
   if (error instanceof Undeliverable) return true
-  // 5yz: the server will not take this message (RFC 5321 section 4.2.1); a sign-in may be put right.
+  // 5yz: the server will not accept this message (RFC 5321 section 4.2.1); a failed sign-in may be corrected.
   const { responseCode, code } = error as { responseCode?: number; code?: string }
   return responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH'
 }

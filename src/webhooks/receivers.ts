@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Milliseconds from which on a call that is not answered makes its receiver a slow one. */
+/** Milliseconds after which an unanswered call makes its receiver a slow one. */
 const slowAfter = 1000
 const look = 20
 
@@ -24,7 +24,7 @@ export function createReceivers(places: number) {
         if (signal.aborted || (oldest && performance.now() - oldest.since >= slowAfter)) return null
         await sleep(look)
       }
-      // It may have been forgotten while this waited.
+      // The entry may have been removed while this call waited.
       running.set(receiver, calls)
       const call = { since: performance.now() }
       calls.add(call)

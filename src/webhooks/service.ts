@@ -21,9 +21,9 @@ export interface WebhookOptions {
   /** Configuration `allowPrivateWebhooks`. */
   allowPrivate: boolean
   limits: OutgoingLimits
-  /** Calls that this process makes at the same time. */
+  /** Maximum number of calls of this process at the same time. */
   places: number
-  /** Makes an access token for a user; null: there is no such user. */
+  /** Creates an access token for a user; null: there is no such user. */
   tokenFor: (userId: number) => Promise<string | null>
 }
 
@@ -31,7 +31,7 @@ export interface WebhookCall {
   readonly name: string
   /** The user for whom the call is made: used for a token when the webhook is configured to send one. */
   readonly userId: number | null
-  /** The same for every attempt of one call, for receivers that want to recognise a repetition. */
+  /** The same for every attempt of one call, so that receivers can recognise a repetition. */
   readonly id: string
   /** The body, without the token. */
   readonly payload: { readonly info: Readonly<Record<string, unknown>>; readonly objects: readonly unknown[] }
@@ -44,7 +44,7 @@ export interface WebhookQuestion extends Omit<WebhookCall, 'payload' | 'userId'>
   readonly body: (token: string | null) => Promise<string>
   /** The token of the caller; null: there is none. */
   readonly token: string | null
-  /** Bytes of an answer. */
+  /** Maximum bytes of an answer. */
   readonly mostAnswer: number
 }
 
@@ -57,7 +57,7 @@ type Webhook = ReturnType<BaseConfigService['get']>['transition_webhook']['webho
 
 const defaultTimeout = 30_000
 const longestResponse = 1024 * 1024
-/** Characters of an answer that go into the log. */
+/** Maximum number of characters of an answer in the log. */
 const maxLogged = 16_384
 
 export function createWebhookService({
@@ -112,14 +112,16 @@ export function createWebhookService({
     /** Names of the configured webhooks. */
     names: (): ReadonlySet<string> => new Set(baseConfig.get().transition_webhook.webhooks.map(({ name }) => name)),
 
-    /** Takes a place for a call of the webhook; null: its receiver is slow and has its share, so the call should come later. */
+    /**
+     * Takes a place for a call of the webhook; null: its receiver is slow and has its share, so the call should be repeated later.
+     */
     place(name: string, signal: AbortSignal): Promise<(() => void) | null> {
       const url = find(name)?.url
       const host = typeof url === 'string' ? URL.parse(url)?.host : url?.shown
       return receivers.enter(host ?? name, signal)
     },
 
-    /** Whether the receiver is to have a token of the caller; null: there is no such webhook. */
+    /** Whether the webhook sends a token of the caller; null: there is no such webhook. */
     wantsToken(name: string): boolean | null {
       const webhook = find(name)
       return webhook ? webhook.send_authorization_header || webhook.include_access_token : null
@@ -226,7 +228,7 @@ function loggedAnswer(
 ): { response?: unknown; response_no_json?: string } {
   const text = body.toString('utf8').replaceAll('\0', '')
   if (text === '') return {}
-  // Before it is cut: half a secret is one, too.
+  // Before it is cut: a part of a secret is confidential, too.
   if (text.length > maxLogged) return { response_no_json: clean(text).slice(0, maxLogged).toWellFormed() }
   try {
     const response: unknown = JSON.parse(text)

@@ -49,7 +49,7 @@ const collections = [
   },
 ]
 
-/** `passwordHash` is that of root. */
+/** `passwordHash` is the hash of root's password. */
 export async function insertFirstRows(tx: Tx, passwordHash: string | null): Promise<void> {
   // The collections of users are created together with the users.
   await tx.query(

@@ -8,7 +8,7 @@ import type { Standstill } from '../../platform/postgres/standstill.ts'
 import { redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import { emptyTables, isOpen } from './store.ts'
 
-/** A purge brings the whole instance to its first state. */
+/** A purge resets the whole instance to its initial state. */
 export interface PurgeDeps {
   readonly db: Db
   readonly log: Logger
@@ -36,9 +36,9 @@ export interface PurgeRequest {
 
 export const purgeRight: NeededRight = { name: 'system.root' }
 
-/** The lifecycle word of the instance meanwhile. */
+/** The lifecycle word of the instance during a purge. */
 const word = 'purge'
-/** Bytes of a password. */
+/** Maximum bytes of a password. */
 const longestPassword = 1000
 
 export type PurgeService = ReturnType<typeof createPurgeService>
@@ -90,7 +90,7 @@ export function createPurgeService(deps: PurgeDeps) {
 
   return {
     /**
-     * Purges; where `redirect` is given it only begins to, and the address to send the caller to is returned.
+     * Purges the instance; with `redirect` it only begins, and returns the address for the caller.
      * @throws {AppError} `PurgeSystemRootOnly`, `PurgeNotAllowed`, `FreshSignInRequired` with a new password, `DatabaseLockError`
      */
     async purge(actor: Actor, { set_password: password, redirect }: PurgeRequest): Promise<string | null> {

@@ -5,7 +5,7 @@ import type { JsonSchema } from './model.ts'
 export class Components {
   readonly #schemas = new Map<string, JsonSchema>()
 
-  /** The schema as the document shows it. @throws {Error} when two different schemas have the same title. */
+  /** The schema in the form of the document. @throws {Error} when two different schemas have the same title. */
   shown(schema: unknown): JsonSchema {
     return this.#shown(plain(schema as JsonSchema))
   }

@@ -31,7 +31,7 @@ function descriptionOf({ schema, config }: RouteOptions): string {
   return [...(right ? [`Needs \`${rightName(right)}\`.`] : []), schema?.description ?? ''].join(' ').trim()
 }
 
-/** Fastify calls the rest of a path `*`; a template needs a name. */
+/** Fastify names the rest of a path `*`; a template needs a name. */
 export function templateOf(url: string): string {
   return url.replace(/\*$/, '{path}').replace(/:(\w+)/g, '{$1}')
 }

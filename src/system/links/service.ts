@@ -1,4 +1,4 @@
-/** Share links: short addresses that lead to others of this service, and nowhere else (docs/collections.md, *Share links*). */
+/** Share links: short addresses that lead to other addresses of this service only (docs/collections.md, *Share links*). */
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
@@ -53,7 +53,7 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
 
   return {
     /**
-     * Makes one. @throws {AppError} `ShareLinkPathInvalid`, `ShareLinkAliasInvalid`, `ShareLinkExpirationDateInPast`,
+     * Creates a link. @throws {AppError} `ShareLinkPathInvalid`, `ShareLinkAliasInvalid`, `ShareLinkExpirationDateInPast`,
      * `ShareLinkAlreadyExists`, `QuotaExceeded`, `InsufficientRights` for guests
      */
     async create(actor: Actor, { path, alias: sent, expires_at: end }: ShareLinkInput): Promise<ShareLinkOutput> {
@@ -74,12 +74,12 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
       })
     },
 
-    /** The own ones, oldest first. */
+    /** The caller's own links, oldest first. */
     async list(actor: Actor, { limit = 1000, offset = 0 }: { limit?: number; offset?: number }) {
       return (await store.linksOf(db, actor.userId, { limit, offset })).map(render)
     },
 
-    /** Takes an own one away; root any. @throws {AppError} `ShareLinkInvalid` */
+    /** Deletes a link of the caller; root may delete any. @throws {AppError} `ShareLinkInvalid` */
     async remove(actor: Actor, name: string): Promise<void> {
       if (!(await store.deleteLink(db, name, actor.isRoot ? null : actor.userId))) throw invalid(name)
     },

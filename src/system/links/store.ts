@@ -15,7 +15,7 @@ export async function lockLinksOf(tx: Tx, userId: number): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('share links', $1))`, [userId], 'share_links_lock')
 }
 
-/** Takes away some that have ended, and all with these names. */
+/** Deletes some links that have ended, and all ended ones with these names. */
 export async function forgetEnded(tx: Tx, names: readonly string[]): Promise<void> {
   await tx.query(
     `delete from share_link where expires_at <= now() and (id = any($1::text[]) or alias = any($1::text[])
@@ -46,7 +46,7 @@ export async function isPerson(tx: Tx, userId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** null: there is one with such a name. Ids and aliases are one name space. */
+/** null: a link with such a name exists. Ids and aliases share one name space. */
 export async function insertLink(
   tx: Tx,
   userId: number,
@@ -83,7 +83,7 @@ export async function linksOf(
   return rows
 }
 
-/** Whether there was one of this user; null: of anybody. */
+/** Whether there was such a link of this user; null: of any user. */
 export async function deleteLink(db: Db, name: string, userId: number | null): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from share_link where (id = $1 or alias = $1) and ($2::bigint is null or user_id = $2)',

@@ -53,12 +53,12 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
       },
       table({ header, rows }: Tokens.Table) {
         const cells = (row: readonly Tokens.TableCell[], tag: string) =>
-          // A header without a word is none.
+          // A header row without text is left out.
           row.map(({ text, tokens }) =>
             text === '' ? '<td></td>' : `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`,
           )
         const lines = rows.map((row) => `<tr>${cells(row, 'td').join('')}</tr>`)
-        // Wider than a telephone: it is scrolled, and reached by the keyboard.
+        // Wider than the screen of a phone: it can be scrolled, and focused with the keyboard.
         return `<div class="scroll" tabindex="0"><table><thead><tr>${cells(header, 'th').join('')}</tr></thead><tbody>${lines.join('\n')}</tbody></table></div>\n`
       },
       code({ text }: Tokens.Code) {
@@ -70,7 +70,7 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
   return { title: title || pageName(file), content: html`<article lang="en">${new Html(content)}</article>` }
 }
 
-/** The same names that the platforms give on which the files are read otherwise, so that links work at both. */
+/** The same anchors as on the platforms where the files are usually read, so that links work at both places. */
 function anchorOf(text: string, taken: Map<string, number>): string {
   const plain = text
     .toLowerCase()

@@ -9,7 +9,7 @@ import type { HomeState } from './pages/home.ts'
 import type { Settings, SystemStats, TypeStats } from './schema.ts'
 import * as store from './store.ts'
 
-/** Name under which the statistics list the index; there is one, in the database itself. */
+/** Name of the index in the statistics; there is one, in the database itself. */
 const indexName = 'objects'
 
 export const readStatus: NeededRight = { name: 'system.root' }
@@ -33,7 +33,7 @@ export interface SystemDeps {
   instanceName: () => string
   /** Internal name of the instance in the base configuration; empty when none is set. */
   configName: () => string
-  /** Whether searches are kept back until objects are indexed anew. */
+  /** Whether searches wait until objects are indexed again. */
   searchBlocked: () => Promise<boolean>
   /** Whether callers without a user may read the description of the interface. */
   openApiForEverybody: () => boolean
@@ -41,9 +41,9 @@ export interface SystemDeps {
   searchIndex: {
     /** Number of live objects in the index, by object type. */
     count(db: Db): Promise<ReadonlyMap<number, number>>
-    /** Bytes that it takes. */
+    /** Bytes of the index. */
     size(db: Db): Promise<number>
-    /** Whether searches for words are slow for a while, since a backlog is taken in. */
+    /** Whether full-text searches are slow for a while, since a backlog is being processed. */
     isRebuilding(db: Db): Promise<boolean>
   }
   /** Certificates that sign-ins depend on. */
@@ -81,7 +81,7 @@ export function createSystemService(deps: SystemDeps) {
       }
     },
 
-    /** In one word how the service is, as the header `X-Svc-Status` tells it: searches wait while it is `reindex`. */
+    /** The state of the service in one word, as in the header `X-Svc-Status`: searches wait during `reindex`. */
     lifecycle: async (): Promise<'ready' | 'reindex'> => ((await deps.searchBlocked()) ? 'reindex' : 'ready'),
 
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */

@@ -6,11 +6,11 @@ import { type Definition, inOrderOfNeed } from './order.ts'
  * search path, so that all names in them are qualified.
  */
 
-/** Ours, and that of the job queue. */
+/** Our schema, and that of the job queue. */
 const schemas = ['public', 'graphile_worker']
 
 export interface Catalogue {
-  /** In an order in which they can be made. */
+  /** In an order in which they can be created. */
   readonly definitions: readonly Definition[]
   /** Statements to run after all definitions above, before there are rows. */
   readonly triggers: readonly string[]
@@ -18,7 +18,7 @@ export interface Catalogue {
   readonly behind: readonly string[]
 }
 
-/** @throws {Error} when there is something of a kind that is not known here: a script without it would not be whole. */
+/** @throws {Error} when there is an object of an unknown kind: a script without it would be incomplete. */
 export async function readCatalogue(client: ClientBase): Promise<Catalogue> {
   const list = async (text: string): Promise<string[]> =>
     (await client.query<{ text: string }>(text, [schemas])).rows.map((row) => row.text)
@@ -136,7 +136,7 @@ const triggers = `select pg_get_triggerdef(t.oid) || ';' as text
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = any($1) and not t.tgisinternal order by n.nspname, c.relname, t.tgname`
 
-/** Sequences that go with the column that counts by them. */
+/** Ownership of sequences by the columns that use them. */
 const owners = `select format('alter sequence %I.%I owned by %I.%I.%I;', n.nspname, c.relname, tn.nspname, tc.relname, a.attname) as text
   from pg_depend d join pg_class c on c.oid = d.objid and c.relkind = 'S' join pg_namespace n on n.oid = c.relnamespace
     join pg_class tc on tc.oid = d.refobjid join pg_namespace tn on tn.oid = tc.relnamespace
@@ -176,7 +176,7 @@ const unknown = `select format('%I.%I', n.nspname, c.relname) as text from pg_cl
   union all select 'rule ' || r.rulename from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any($1) and r.rulename <> '_RETURN'`
 
-/** Extensions with the schemas that they are in. */
+/** Extensions with their schemas. */
 export async function readExtensions(client: ClientBase): Promise<{ name: string; schema: string }[]> {
   const { rows } = await client.query<{ name: string; schema: string }>(
     `select e.extname as name, n.nspname as schema from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace

@@ -51,7 +51,7 @@ export async function writeScript({
     const { size } = await target.stat()
     return { ...counted, bytes: size }
   } finally {
-    // A connection in the middle of a COPY is of no use to anybody.
+    // A connection in the middle of a COPY cannot be reused.
     client.release(true)
     options.progress.stop()
     await target.close()
@@ -113,7 +113,7 @@ async function* scriptOf(
   await client.query('commit')
 }
 
-/** They say which migrations the tables have seen: none is to be applied once more. */
+/** The lists of applied migrations: none may be applied once more. */
 const migrationTables: readonly TableContent[] = [
   { schema: 'public', name: 'migration', columns: ['name', 'timestamp'] },
   { schema: 'graphile_worker', name: 'migrations', columns: ['id', 'ts', 'breaking'] },

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises'
 
-/** A disk on which less is free than is to be. */
+/** A disk with too little free space. */
 export interface FullDisk {
   /** A folder on it. */
   readonly folder: string

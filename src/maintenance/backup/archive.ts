@@ -15,18 +15,18 @@ export const manifestEntry = 'manifest.json'
 export const endEntry = 'end.json'
 export const format = 2
 
-/** Bytes of a content in one entry; they are not held in memory. */
+/** Maximum bytes of a content in one entry; they are not held in memory. */
 export const contentPiece = 64 * 1024 * 1024
 
 export interface Manifest {
   readonly format: number
-  /** Locations whose contents of files are in it, by id; format 1 had none. */
+  /** Locations whose file contents are included, by id; format 1 had none. */
   readonly contents?: readonly number[]
   /** Release that made the backup. */
   readonly release: string
-  /** When the snapshot was taken; ISO 8601, UTC. */
+  /** The time of the snapshot; ISO 8601, UTC. */
   readonly taken: string
-  /** Migrations that the database had, by name; and those of the job queue, by number. */
+  /** Migrations of the database, by name; and those of the job queue, by number. */
   readonly migrations: readonly string[]
   readonly queueMigrations: readonly number[]
   readonly databaseName: string
@@ -102,7 +102,7 @@ function parseJson(text: string): unknown {
 
 export const tableFolder = ({ schema, name }: { schema: string; name: string }): string => `tables/${schema}.${name}/`
 
-/** Stands for the contents of a location in the end. */
+/** The key of a location's contents in `end.json`. */
 export const locationKey = (location: number): string => `contents/${location}`
 
 /** Names of a content's entries without their numbers. */

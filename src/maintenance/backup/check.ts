@@ -14,7 +14,7 @@ export interface CheckedBackup {
   readonly harmed: readonly string[]
 }
 
-/** A sum that grows while entries come. */
+/** A sum that is updated with each entry. */
 interface Sum {
   readonly hash: Hash
   rows: number

@@ -25,7 +25,7 @@ interface Sum {
 }
 
 export interface ContentsIn {
-  /** @throws {Error} when it is no entry that the rows of the backup speak of, or not the next. */
+  /** @throws {Error} when the rows of the backup have no such content, or it is not the next one. */
   take(name: string, size: number, chunks: AsyncIterable<Buffer>): Promise<void>
   /** The sums of the received contents by location. @throws {Error} when the last content is incomplete. */
   end(): ReadonlyMap<string, TableSum>
@@ -34,8 +34,8 @@ export interface ContentsIn {
 }
 
 /**
- * Takes the contents of a backup into the folders of its locations, as far as these have none; the others are read and not
- * kept. Its rows must have been put in: they say which contents there can be, in which order, and how large.
+ * Writes the contents of a backup into the folders of its locations, if these are empty; other contents are read but not kept. The
+ * rows must be restored first: they determine the expected contents, their order and their sizes.
  */
 export async function openContents(
   client: PoolClient,

@@ -19,7 +19,7 @@ export interface CopiedContents {
 
 export type BackupFolder = BackupLocation & { readonly folder: NonNullable<BackupLocation['folder']> }
 
-/** Adds an entry of which the bytes come bit by bit; resolves when it is through. */
+/** Adds an entry whose bytes are streamed; resolves when it is complete. */
 export type AddStream = (name: string, size: number, content: AsyncIterable<Buffer>) => Promise<void>
 
 export function streamInto(archive: Pack): AddStream {
@@ -29,7 +29,7 @@ export function streamInto(archive: Pack): AddStream {
   }
 }
 
-/** Harmed contents that are named; all are counted. */
+/** Maximum number of damaged contents that are listed; all are counted. */
 const mostNamed = 20
 
 /** Copies the contents of the snapshot that are in a folder; missing or damaged ones are reported, and the others copied. */

@@ -5,11 +5,11 @@ import type { Readable } from 'node:stream'
 import { type Manifest, manifestEntry, parseManifest } from './archive.ts'
 import { entriesFrom } from './read.ts'
 
-/** A backup as a list shows it. */
+/** A backup in a list. */
 export interface ListedBackup {
   /** In addresses: the id of a stored one, the file of an archive without its folder. */
   readonly name: string
-  /** `stored`: made over the interface; `archive`: of the command. */
+  /** `stored`: made over the interface; `archive`: made by the command. */
   readonly kind: 'stored' | 'archive'
   readonly format: string
   /** Bytes of the archive; null: there is none. */
@@ -41,13 +41,13 @@ export interface BackupContents {
   readonly files: readonly BackupEntry[]
 }
 
-/** Names of archives that somebody may ask for: none that leads out of the folder. */
+/** Valid names of archives: none that leads out of the folder. */
 const archiveName = /^[\w][\w.-]{0,199}\.tar\.zst$/
 
-/** Files that are looked at: a folder of backups has tens. */
+/** Maximum number of files that are looked at: a folder of backups has tens. */
 const mostListed = 1000
 
-/** The archives of `strongroom backup` in a folder; a folder that is not there has none. */
+/** The archives of `strongroom backup` in a folder; a missing folder has none. */
 export async function listArchives(folder: string): Promise<ListedBackup[]> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => archiveName.test(name)).slice(0, mostListed)
   const found = await Promise.all(names.map((name) => listed(folder, name)))

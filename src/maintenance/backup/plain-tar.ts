@@ -46,7 +46,7 @@ export function plainTar(largestEntry: number): Transform {
  * Bytes of an entry with the padding of its last block. @see https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html
  */
 function paddedSize(header: Buffer, largest: number): number {
-  // Two of these are the end.
+  // Two such blocks are the end.
   if (header.every((byte) => byte === 0)) return 0
   const [kind, digits] = [header.toString('latin1', 156, 157), header.toString('latin1', 124, 136)]
   if (kind !== '0' && kind !== '\0') throw new Error(`${notOurs}: it has an entry that is no plain file`)

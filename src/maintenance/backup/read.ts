@@ -6,7 +6,7 @@ import { extract as tarExtract } from 'tar-stream'
 import { type Manifest, manifestEntry, parseManifest } from './archive.ts'
 import { plainTar } from './plain-tar.ts'
 
-/** A manifest names every table and sequence once; more is no manifest. */
+/** A manifest names every table and sequence once; a longer text is no manifest. */
 const longestText = 64 * 1024 * 1024
 
 interface Part {
@@ -15,7 +15,7 @@ interface Part {
   readonly text: () => Promise<string>
 }
 
-/** The entries of a backup in their order; each must be taken before the next comes. `read`: all of the file was looked at. */
+/** The entries of a backup in their order; each must be read before the next one. `read` resolves when the whole file was read. */
 export function openArchive(file: string): {
   source: ReadStream
   entries: AsyncGenerator<Part>
@@ -74,7 +74,7 @@ async function* chunksOf(entry: AsyncIterable<unknown>): AsyncGenerator<Buffer> 
 }
 
 /**
- * The manifest of a backup, read before anything is done with it.
+ * The manifest of a backup, read before any change.
  * @throws {Error} with one line when it is none, or none for this instance and release.
  */
 export async function readManifest(

@@ -17,7 +17,7 @@ export interface RestoreOptions {
   /** A migrated database without any data of users. */
   db: Db
   file: string
-  /** `databaseName` is that of the backup, or its global object ids would change. */
+  /** `databaseName` must be that of the backup, or its global object ids would change. */
   config: FolderConfig & Pick<Config, 'databaseName'>
   progress: Progress
   /** Set once it is certain that no data can be lost. */
@@ -32,7 +32,7 @@ export interface RestoreSummary {
 }
 
 /**
- * Puts the data of a backup into an empty database, all of them or none, and queues all objects for the index.
+ * Restores the data of a backup into an empty database, all or nothing, and queues all objects for the index.
  * @throws {Error} with one line for the person at the terminal; then the database is as it was.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreSummary> {
@@ -47,10 +47,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreSum
     await mark.set(await mark.folders())
     progress.start('Restore', size)
     const summary = await load(client, options, contents)
-    // When the answer to this is lost, the rows may be there: then their files must be, too.
+    // If the answer to the commit is lost, the rows may be stored: then their files must be, too.
     contents.open = null
     await client.query('commit')
-    // Without statistics searches are slow until PostgreSQL takes them by itself.
+    // Without statistics searches are slow until PostgreSQL collects them by itself.
     await client.query('analyze').catch(() => {})
     return summary
   } catch (error) {
@@ -109,7 +109,7 @@ const strange = (name: string): Error => new Error(`the backup has an entry ${na
 interface RowsIn {
   readonly sums: ReadonlyMap<string, TableSum>
   take(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
-  /** Ends the table that is just being filled. */
+  /** Finishes the table that is being filled. */
   finish(): Promise<void>
   putBack(): Promise<void>
 }
@@ -169,7 +169,7 @@ function startTable(client: PoolClient, table: TableContent): Target {
   }
 }
 
-/** @throws {Error} unless every table has arrived whole. Answers the number of rows. */
+/** @throws {Error} unless every table is complete. Returns the number of rows. */
 export function compare(
   end: Readonly<Record<string, TableSum>>,
   sums: ReadonlyMap<string, TableSum>,
@@ -198,7 +198,7 @@ export function compareContents(end: End, sums: ReadonlyMap<string, TableSum>, l
   }
 }
 
-/** @throws {Error} when somebody has worked in the database. */
+/** @throws {Error} when the database already has data of users. */
 async function assertEmpty(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ used: boolean }>(
     `select exists (select from object) or exists (select from datamodel_version)

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 
-/** A table as a backup holds it: `schema.name`, and its columns in the order of the copied rows. */
+/** A table in a backup: `schema.name`, and its columns in the order of the copied rows. */
 export interface TableContent {
   readonly schema: string
   readonly name: string
@@ -11,9 +11,9 @@ export interface SequenceState {
   readonly schema: string
   readonly name: string
   readonly type: string
-  /** As text: it may pass 2^53. */
+  /** As text: it may exceed 2^53. */
   readonly value: string
-  /** Whether `value` has been given out already. */
+  /** Whether `value` was already drawn. */
   readonly called: boolean
 }
 

@@ -32,14 +32,14 @@ import {
 } from './contents-out.ts'
 import { columnList, contentTables, countRows, nameOf, sequenceStates, type TableContent } from './tables.ts'
 
-/** Bytes of rows in one entry of the archive; as much is held in memory. */
+/** Bytes of rows in one entry of the archive; this amount is held in memory. */
 const pieceSize = 1024 * 1024
 
 export interface BackupOptions {
   db: Db
   config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
   file: string
-  /** Contents of files in folders are copied, too. */
+  /** Whether contents of files in folders are copied, too. */
   withFiles: boolean
   /** Tables whose rows are left out. */
   without?: readonly string[]
@@ -114,7 +114,7 @@ function addEntry(archive: Pack, name: string, content: Buffer): Promise<void> {
   return promise
 }
 
-/** Rejects like the other, and stays open when that resolves. */
+/** Rejects like the other promise, but never resolves. */
 function never(other: Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => other.catch(reject))
 }
@@ -165,7 +165,7 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
       .flatMap((place) => ({ place, count: 0, size: 0, ...counted.get(place.id) }))
     return { tables: tables.length, rows, copied, left: left.filter(({ count }) => count > 0) }
   } finally {
-    // A connection in the middle of a COPY is of no use to anybody.
+    // A connection in the middle of a COPY cannot be reused.
     client.release(true)
     progress.stop()
   }

@@ -42,7 +42,7 @@ in it into the folders of their locations; all of them or none. Then start the s
 
 type Out = ProgressOutput & NodeJS.WritableStream
 
-/** `strongroom backup …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom backup …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runBackup(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
   const given = argumentsOf('backup', args, out)
   if (given === null) return 0
@@ -77,13 +77,13 @@ export async function runVerify(args: string[], config: Config, out: Out = proce
   return harmed.length > 0 ? 1 : 0
 }
 
-/** `strongroom restore …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom restore …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runRestore(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
   const given = argumentsOf('restore', args, out)
   if (given === null) return 0
   const { file } = given
   if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
-  // Before there is a database, or a mark that keeps the service from starting.
+  // Before a database is created, or a mark that prevents the service from starting.
   await readManifest(file, config.databaseName, [...(await migrationTexts()).keys()])
   const mark = restoreMark(config.dataDir)
   await withNewDatabase(config, async (dsn) => {

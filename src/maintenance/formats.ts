@@ -1,4 +1,4 @@
-/** The formats in which backups are made over the interface. */
+/** The formats of backups over the interface. */
 import type { Config } from '../platform/config/config.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Progress } from '../platform/process/progress.ts'

@@ -1,4 +1,4 @@
-/** Makes a backup that was asked for: beside the data of the process first, then in its location under its hash. */
+/** Makes a requested backup: first beside the data of the process, then in its location under its hash. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import * as store from './store.ts'
 export interface MakeDeps {
   readonly db: Db
   readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
-  /** Of archives on their way. */
+  /** The folder for unfinished archives. */
   readonly folder: string
   /** The store for backups; null: none. */
   readonly place: FileService['backupPlace']
@@ -23,7 +23,7 @@ export interface MakeDeps {
   readonly alarm: (subject: string, text: string) => Promise<void>
 }
 
-/** Milliseconds between two lines of the log that say how far it is. */
+/** Milliseconds between two lines of the log about the progress. */
 const pace = 5000
 
 /** Returns the place of the archive. */
@@ -57,7 +57,7 @@ export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<
  */
 const temporaryName = (id: number): string => `making-${id}-`
 
-/** Of attempts that were killed. */
+/** Removes the files of killed attempts. */
 async function removeLeftovers(folder: string, id: number): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(temporaryName(id))) await rm(join(folder, name), { force: true })

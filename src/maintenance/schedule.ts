@@ -13,19 +13,19 @@ export interface BackupScheduleDeps {
   readonly db: Db
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly events: Pick<EventLog, 'append'>
-  /** Begins a backup in the transaction; null while another one is made. */
+  /** Begins a backup in the transaction; null while another one is in progress. */
   readonly beginWithin: (tx: Tx, backup: store.NewBackup) => Promise<object | null>
   readonly storeOf: FileService['storeOf']
   readonly settings: () => BaseConfig['backup_scheduler']
   readonly paused: () => boolean
 }
 
-/** Another backup is being made. */
+/** Another backup is in progress. */
 class Busy extends Error {}
 
 const minute = 60_000
 const day = 86_400_000
-/** Days for which records of backups that have failed are kept. */
+/** Days for which records of failed backups are kept. */
 const failuresKept = 30
 
 export interface BackupSchedule extends Periodic {
@@ -46,7 +46,7 @@ export function createBackupSchedule(deps: BackupScheduleDeps): BackupSchedule {
       const backup = { userId: null, format, includeEvents: include_events, scheduled: true }
       if (!(await beginWithin(tx, backup))) throw new Busy()
     })
-    // The moment is not taken then: its turn comes when the other one is made.
+    // The time is not marked as done then: the next attempt follows when the other backup is finished.
     await begun.catch((error: unknown) => {
       if (!(error instanceof Busy)) throw error
     })

@@ -33,7 +33,7 @@ interface Io {
   out: NodeJS.WritableStream
 }
 
-/** `strongroom user …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom user …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runUserCommand(
   args: string[],
   config: Config,
@@ -154,7 +154,7 @@ function withRecovery<T>(config: Config, work: (recovery: Recovery) => Promise<T
   })
 }
 
-/** Twice and unseen on a terminal; from anything else the first line. */
+/** Asked for twice and not shown on a terminal; from any other input the first line. */
 async function askPassword(login: string, { in: input, out }: Io): Promise<string> {
   if (!input.isTTY) return firstLine(input)
   out.write(`New password of ${login}: `)

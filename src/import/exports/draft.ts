@@ -5,7 +5,7 @@ import type { WireTable } from '../sheets/load/model.ts'
 import { type Draft, type ExportedFile, isUuid, isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
 
-/** Stands for a file until it is uploaded. */
+/** The placeholder of a file until it is uploaded. */
 export const fileKey = '_import_file'
 
 export interface DraftDeps {
@@ -72,7 +72,7 @@ function importable(value: unknown, context: ValueContext): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, importable(one, context)]))
 }
 
-/** Objects have both; rows of nested tables have an id of the first kind alone. */
+/** Objects have both; rows of nested tables have only the first kind of id. */
 const isLink = (value: Wire): boolean => isUuid(value._uuid) && typeof value._objecttype === 'string'
 
 const isFile = (value: unknown): boolean =>
@@ -88,7 +88,7 @@ function fileOf(file: Wire, { place, withoutFiles }: ValueContext): unknown[] {
   return [{ [fileKey]: exported, ...(file.preferred === true ? { preferred: true } : {}) }]
 }
 
-/** The objects right above, by the ways to the object from the top. */
+/** The parents of the object, from its paths in the hierarchy. */
 function parentsOf({ _path, _paths, _uuid }: Wire): string[] {
   const ways = Array.isArray(_paths) ? _paths : Array.isArray(_path) ? [_path] : []
   const above = ways.flatMap((way) => {

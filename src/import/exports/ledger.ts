@@ -16,7 +16,7 @@ interface Entry {
 }
 
 export interface LedgerState {
-  /** Of each type in their order: objects that may be in the service. */
+  /** For each type, in their order: objects that may be in the service. */
   readonly sent: ReadonlyMap<string, ReadonlySet<string>>
   readonly trashed: ReadonlyMap<string, readonly Trashed[]>
 }

@@ -21,7 +21,7 @@ export interface ExportImportOptions {
   readonly file: string
   readonly progress: Progress
   readonly signal: AbortSignal
-  /** Bytes that an archive may have unpacked. */
+  /** Maximum bytes of an unpacked archive. */
   readonly mostBytes: number
   /** The reference of a pool for all objects. */
   readonly pool?: string | undefined
@@ -30,12 +30,12 @@ export interface ExportImportOptions {
 }
 
 export interface ExportImportSummary {
-  /** Objects by their types. */
+  /** Number of objects by type. */
   readonly created: Readonly<Record<string, number>>
   readonly files: number
 }
 
-/** Letters of the objects of one request, about. */
+/** Approximate number of characters of the objects in one request. */
 const mostLetters = 8 * 1024 * 1024
 
 /** The result of reading an export: drafts of each type, and the uuids of all objects. */
@@ -145,7 +145,7 @@ function filesIn(value: unknown, found: ExportedFile[] = []): ExportedFile[] {
 
 interface Former {
   readonly ledger: Ledger
-  /** Objects of an earlier attempt, which are saved once more. */
+  /** Objects of an earlier attempt, which are saved again. */
   readonly known: ReadonlySet<string>
 }
 

@@ -6,7 +6,10 @@ export interface ExportedFile {
   readonly name: string
 }
 
-/** An object as it is to be saved: without links that are set when everything is there, and files that are to be uploaded first. */
+/**
+ * An object in the form for a save: without links that are set after everything is saved, and with placeholders for files that must
+ * be uploaded first.
+ */
 export interface Draft {
   readonly uuid: string
   readonly type: string

@@ -41,7 +41,7 @@ export async function openExport(file: string, mostBytes: number): Promise<Opene
   }
 }
 
-/** By its first bytes. @throws {PackageProblem} */
+/** The kind of the file, from its first bytes. @throws {PackageProblem} */
 async function kindOf(file: string): Promise<'zip' | 'tar_gz' | 'json'> {
   const handle = await open(file)
   try {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { isUuid, isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
 
-/** Letters of one object. */
+/** Maximum number of characters of one object. */
 const longestObject = 64 * 1024 * 1024
 
 /**

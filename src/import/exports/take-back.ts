@@ -3,7 +3,7 @@ import { untilIndexed } from '../searchable.ts'
 import type { Ledger, Trashed } from './ledger.ts'
 import { isUuid, isWire, type Wire } from './model.ts'
 
-/** Objects that one request names. */
+/** Maximum number of objects in one request. */
 const atATime = 500
 const attempts = 5
 
@@ -25,7 +25,7 @@ interface Sent {
   readonly uuids: readonly string[]
 }
 
-/** Writes down first with which versions they go: a process that ends right behind the deletion has not forgotten them. */
+/** Records the versions with which they are deleted first: a process that ends right after the deletion can still find them. */
 async function toTrash(client: ServiceClient, { ledger, type, uuids }: Sent): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await untilIndexed(client, [type])
@@ -42,7 +42,7 @@ async function toTrash(client: ServiceClient, { ledger, type, uuids }: Sent): Pr
   }
 }
 
-/** Takes out of the trash the objects that an earlier attempt has put there. @returns the objects that are in the service then */
+/** Restores the objects from the trash that an earlier attempt has deleted. @returns the objects that are then in the service */
 export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set<string>> {
   const { sent, trashed } = await ledger.state()
   const there = new Set<string>()
@@ -50,7 +50,7 @@ export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set
     await untilIndexed(client, [type])
     for (const some of inParts(objects)) {
       const uuids = some.map(({ uuid }) => uuid)
-      // It ended before it deleted them, or after it took them out again.
+      // The earlier attempt ended before it deleted them, or after it restored them.
       const live = new Set((await foundBy(client, type, uuids)).map(({ uuid }) => uuid))
       const named = some.filter(({ uuid }) => !live.has(uuid)).map(({ id, version }) => [id, version + 1, null])
       if (named.length > 0) await client.delete(`/db/${type}`, named, { delete_policy: 'undelete' })

@@ -1,6 +1,6 @@
 import { readRecords, type TateArtist } from './records.ts'
 
-/** `sourceRecord` tells records apart that have the same Tate id: `9260`, `9260-2`. */
+/** `sourceRecord` distinguishes records with the same Tate id: `9260`, `9260-2`. */
 export interface NumberedArtist extends TateArtist {
   sourceRecord: string
 }

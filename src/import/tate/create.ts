@@ -14,7 +14,7 @@ export interface CreateOptions<T> {
   /** A mask that shows the key, for listing the existing objects. */
   listMask: string
   key: (record: T) => string | number
-  /** The key of an object as the service shows it: a column of the block. */
+  /** The key of an object in answers of the service: a column of the block. */
   keyColumn: string
   /** `ids` has the ids of all existing objects, by key: parents of a hierarchy are found there. */
   toObject: (record: T, ids: ReadonlyMap<string | number, number>) => WireObject

@@ -30,7 +30,7 @@ export function artworkObject(record: TateArtwork, known: KnownIds, poolId: numb
     medium: lines(record.medium),
     date: dateRange(record.dateRange),
     date_text: oneLine(record.dateText),
-    // The records have the two the wrong way round: museums write the height first, and so do the written dimensions.
+    // The records have width and height swapped: museums write the height first, and so do the dimensions as text.
     width: hundredths(record.height),
     height: hundredths(record.width),
     depth: hundredths(record.depth),

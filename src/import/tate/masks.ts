@@ -9,7 +9,7 @@ interface Show {
   format?: 'comma' | 'space' | 'colon' | 'newline' | 'round-parentheses'
   facet?: boolean
   fulltext?: boolean
-  /** In tables of results. */
+  /** Shown in tables of results. */
   table?: boolean
 }
 
@@ -46,7 +46,7 @@ function nested(table: string, fields: Field[], show: Show = {}, more: object = 
   return { kind: 'linked-table', other_table_name_hint: table, ...shown(show), ...more, mask: { fields } }
 }
 
-/** The same field, to be looked at only; the rows of tables likewise. */
+/** The same field, but read-only; the rows of tables likewise. */
 function readOnly(source: Field): Field {
   const { mask, ...rest } = source as Field & { mask?: { fields: Field[] } }
   return { ...rest, edit: { mode: 'show' }, ...(mask ? { mask: { ...mask, fields: mask.fields.map(readOnly) } } : {}) }

@@ -35,7 +35,7 @@ export interface SheetCommand {
 }
 
 export interface SheetCommandDeps {
-  /** Null where the service is not to be asked: a dry run without a password. */
+  /** Null when the service is not used: a dry run without a password. */
   readonly client: ServiceClient | null
   readonly progress: Progress
   readonly signal: AbortSignal
@@ -43,7 +43,7 @@ export interface SheetCommandDeps {
   readonly confirm: ((question: string) => Promise<boolean>) | null
 }
 
-/** `strongroom import csv|xlsx`: answers the exit code. @throws {SheetError} in one line, or a few. */
+/** `strongroom import csv|xlsx`: returns the exit code. @throws {SheetError} in one line, or a few. */
 export async function importSheetFile(command: SheetCommand, deps: SheetCommandDeps): Promise<number> {
   const { file } = command
   try {
@@ -75,7 +75,7 @@ async function run(command: SheetCommand, deps: SheetCommandDeps): Promise<numbe
   if (stored) progress.say(`uses the mapping ${mappingFile}`)
   if (dryRun) return check({ sheet, mapping, columns, folder: folderOf(file), progress })
   if (!client) throw new Error('there is no service to import into')
-  // A mapping that somebody names has been looked at.
+  // A mapping that the user has named needs no confirmation.
   if (!yes && command.mapping === undefined) {
     if (!confirm) {
       progress.say('nothing is imported: say --yes, or name the mapping by --mapping')
@@ -174,7 +174,7 @@ interface CheckOptions {
   readonly progress: Progress
 }
 
-/** Looks at all rows and their files as an import would, and tells the first that would be refused. */
+/** Checks all rows and their files as an import would, and reports the first rows that would be refused. */
 async function check({ sheet, mapping, columns, folder, progress }: CheckOptions): Promise<number> {
   const convert = createConverter({ mapping, columns, headings: sheet.headings })
   let wrong = 0

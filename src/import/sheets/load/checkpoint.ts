@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 
 /** The progress of an import: rows in it are not sent again. */
 export interface Checkpoint {
-  /** Sheet, mapping and service: with any other the import begins anew. */
+  /** Identifies sheet, mapping and service: if any of them differs, the import begins anew. */
   readonly of: string
   /** The number of the last row up to which all rows are stored or refused. */
   readonly row: number

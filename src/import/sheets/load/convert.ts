@@ -8,7 +8,7 @@ import { cellText, oneLine, partsOf } from '../values/text.ts'
 import { errorHeadings, fused } from './error-cells.ts'
 import type { FittedColumn } from './fit.ts'
 
-/** Something wrong with one cell; an empty `heading` means the row as a whole. */
+/** A problem with one cell; an empty `heading` means the row as a whole. */
 export interface Problem {
   readonly heading: string
   readonly value: string
@@ -20,12 +20,12 @@ export interface LinkValues {
   readonly values: readonly string[]
 }
 
-/** A row as an object that is still to be linked: values of lists and files have no ids yet. */
+/** A row as an object before it is linked: values of lists and files have no ids yet. */
 export interface PlannedRow {
   readonly number: number
   readonly cells: readonly string[]
   readonly key: string | number
-  /** Values of columns as the interface takes them; null clears. */
+  /** Values of columns in the form of the interface; null clears. */
   readonly values: Readonly<Record<string, unknown>>
   readonly links: readonly LinkValues[]
   readonly files: readonly LinkValues[]
@@ -137,7 +137,7 @@ interface Converted {
   readonly problem?: string
 }
 
-/** A text that is not empty, as a value of the column. */
+/** A text that is not empty, converted to a value of the column. */
 function converted(text: string, { type, mapping }: FittedColumn, { language }: Mapping): Converted {
   const sign = mapping.decimal ?? '.'
   switch (type) {

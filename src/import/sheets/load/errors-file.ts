@@ -39,7 +39,7 @@ export function createErrorsFile(file: string, headings: readonly string[], deli
   }
 
   return {
-    /** Adds the rows; answers how long the file is then. */
+    /** Adds the rows; returns the new length of the file. */
     async add(outcomes: readonly RowOutcome[], before: number): Promise<number> {
       if (outcomes.length === 0) return before
       const heading = before === 0 ? `\ufeff${line([...kept.map((index) => headings[index] ?? ''), ...own])}` : ''

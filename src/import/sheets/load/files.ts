@@ -7,7 +7,7 @@ import { type ServiceClient, ServiceError } from '../../client.ts'
 import type { ColumnMapping } from '../plan/mapping.ts'
 import { extensionOf, fileExtensions, isAddress } from '../values/text.ts'
 
-/** A file that a cell names: on the disk, or at an address. */
+/** The file of a cell: on the disk, or at an address. */
 export type NamedFile =
   | { readonly path: string; readonly name: string; readonly size: number }
   | { readonly address: string }
@@ -15,7 +15,7 @@ export type NamedFile =
 /** The file of a cell cannot be used; the message has the reason. */
 export class FileProblem extends Error {}
 
-/** Bytes and files of one upload. */
+/** Maximum bytes and files of one upload. */
 const together = { bytes: 64 * 1024 * 1024, files: 20 }
 
 /**
@@ -55,7 +55,7 @@ export async function findFiles(folder: string, value: string, column: ColumnMap
 async function fileAt(root: string, place: string): Promise<NamedFile | null> {
   const path = await realpath(resolve(root, place)).catch(() => null)
   if (path === null) return null
-  // A link may lead anywhere.
+  // A symbolic link may lead outside.
   if (!isInside(root, path)) throw new FileProblem('lies outside of the folder of the sheet')
   const found = await stat(path)
   return found.isFile() ? { path, name: basename(place).normalize('NFC'), size: found.size } : null
@@ -70,7 +70,7 @@ export function folderOf(file: string): string {
   return dirname(resolve(file))
 }
 
-/** A record of a file as objects show it. */
+/** A record of a file in the form of objects. */
 export interface StoredFile {
   readonly _id: number
   readonly reference?: string
@@ -80,7 +80,7 @@ export interface StoredFile {
 export type FileLink = { readonly _id: number } | { readonly 'lookup:_id': { readonly reference: string } }
 
 export interface Uploads {
-  /** The reference that tells the file from all others: by its content and name, or its address. */
+  /** The unique reference of the file: from its content and name, or its address. */
   referenceOf(file: NamedFile): Promise<string>
   /** Stores files that are not stored yet. Returns for each reference its link, or the reason of the failure. */
   store(files: ReadonlyMap<string, NamedFile>): Promise<Map<string, FileLink | string>>

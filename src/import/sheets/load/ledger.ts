@@ -38,7 +38,7 @@ export function createLedger({ of, checkpoint, checkpointFile, errorsFile, error
   }
 
   return {
-    /** @throws {SheetError} when the service takes no row at all. */
+    /** @throws {SheetError} when the service accepts no row at all. */
     async settle(number: number, outcomes: readonly RowOutcome[]): Promise<void> {
       for (const { result, asked } of outcomes) {
         if (result !== 'refused') taken++
@@ -52,7 +52,7 @@ export function createLedger({ of, checkpoint, checkpointFile, errorsFile, error
       writing = writing.then(flush)
       await writing
     },
-    /** Rows that are stored, and wrong all the same. */
+    /** Rows that are stored, but have errors all the same. */
     async addErrors(outcomes: readonly RowOutcome[]): Promise<void> {
       bytes = await errors.add(outcomes, bytes)
       counts.refused += outcomes.length

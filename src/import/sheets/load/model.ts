@@ -1,4 +1,4 @@
-/** The datamodel of the service, as far as an import looks at it. */
+/** The parts of the service's datamodel that an import needs. */
 
 export interface WireColumn {
   readonly kind?: string
@@ -47,7 +47,7 @@ export function columnNamed(table: WireTable, name: string): WireColumn | undefi
   return table.columns.find((column) => column.name === name && column.kind !== 'reverse_link')
 }
 
-/** Name of the object type that a link column leads to. */
+/** Name of the object type that is the target of a link column. */
 export function targetOf(model: StoredModel, table: WireTable, column: WireColumn): string | undefined {
   const key = table.foreign_keys?.find(({ columns }) => columns.some(({ column_id }) => column_id === column.column_id))
   return model.tables.find(({ table_id }) => table_id === key?.referenced_table.table_id)?.name

@@ -13,7 +13,7 @@ export interface RowOutcome {
   readonly row: PlannedRow
   readonly result: 'created' | 'updated' | 'unchanged' | 'refused'
   readonly problems: readonly Problem[]
-  /** The service had its say; otherwise the row was not sent at all. */
+  /** Whether the row was sent to the service. */
   readonly asked: boolean
 }
 
@@ -28,11 +28,11 @@ export interface RowStoreOptions {
   readonly find: Finder
   readonly terms: Terms
   readonly uploads: Uploads
-  /** Whether there may be objects of the rows already. */
+  /** Whether objects of the rows may already exist. */
   readonly mayExist: boolean
 }
 
-/** A row on its way. */
+/** A row in progress. */
 interface Prepared {
   readonly row: PlannedRow
   readonly block: Record<string, unknown>
@@ -45,7 +45,7 @@ export function createRowStore(options: RowStoreOptions) {
   const { client, mapping, mask, pool, find, mayExist } = options
   const { type, key } = mapping
 
-  /** The outcome of every row, in their order. */
+  /** The results of all rows, in their order. */
   return async function store(rows: readonly PlannedRow[]): Promise<RowOutcome[]> {
     const outcomes = new Map<PlannedRow, RowOutcome>()
     const settle = (
@@ -161,7 +161,7 @@ function addLinks(
   else block[`_nested:${name}`] = links.map((link) => ({ [list?.link ?? '']: link }))
 }
 
-/** Files are uploaded as far as neither the object nor the service has them. */
+/** Files are uploaded unless the object or the service already has them. */
 async function linkFiles(prepared: readonly Prepared[], options: RowStoreOptions): Promise<void> {
   const wanted = new Map<string, NamedFile>()
   const cells: { item: Prepared; cell: LinkValues; references: readonly string[] }[] = []

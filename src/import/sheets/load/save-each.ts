@@ -3,11 +3,14 @@ import { ServiceError } from '../../client.ts'
 export interface SaveEachOptions<T> {
   /** Stores all of them or none. */
   send(items: readonly T[]): Promise<void>
-  /** The service does not take this one. */
+  /** Called when the service does not accept this item. */
   refuse(item: T, error: ServiceError): void
 }
 
-/** So many are taken out of a batch one by one; a batch with more of them is divided, so that small requests follow. */
+/**
+ * Maximum number of items that are removed from a batch one by one; a batch with more refusals is divided, so that smaller requests
+ * follow.
+ */
 const fewRefusals = 3
 
 /**
@@ -45,7 +48,7 @@ async function refusalOf(sent: Promise<void>): Promise<ServiceError | null> {
   }
 }
 
-/** Whether other objects may be taken: not when the service is down, read-only, or does not know the caller. */
+/** Whether other objects may be accepted: not when the service is down, read-only, or does not know the caller. */
 function isAboutContent({ status, code }: ServiceError): boolean {
   if (status === 202) return true
   return status >= 400 && status < 500 && ![401, 408, 423, 429].includes(status) && code !== 'ReadOnlyMode'

@@ -29,7 +29,7 @@ export async function readModel(client: ServiceClient): Promise<StoredModel> {
   }
 }
 
-/** The languages that texts are in, the first one first. */
+/** The languages of texts, the first one first. */
 export async function readLanguages(client: ServiceClient): Promise<string[]> {
   const { database } = await client.get<{ database: { value: string }[] }>('/config/system/config/languages')
   return database.map(({ value }) => value)

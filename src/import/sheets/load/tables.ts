@@ -4,7 +4,7 @@ import { languageHeading } from '../plan/names.ts'
 type Localized = Record<string, string>
 type Entry = { name: string; [property: string]: unknown }
 
-/** The wire form of the object types that are to be made, of their masks, and of their names. */
+/** The wire form of the object types to create, of their masks, and of their names. */
 export interface NewTypes {
   readonly tables: Entry[]
   readonly masks: Entry[]

@@ -8,7 +8,7 @@ const keyNames = [
   /(?:_id|_uuid|_nr|_no|_number|nummer)$/,
 ]
 
-/** The column by which a row is found again: no value twice, none empty. Null when there is none. */
+/** The column that identifies a row: no value twice, none empty. Null when there is none. */
 export function chooseKey(drafts: readonly Draft[], rows: number): Draft | null {
   const possible = drafts.filter(({ statistics, mapping }) => {
     const fits =

@@ -1,7 +1,7 @@
 import { type Draft, type ProposalContext, separatorOf } from './draft.ts'
 import { freeName, identifierOf, singular } from './names.ts'
 
-/** Longest value of a list: longer ones are texts. */
+/** Maximum length of a value of a list: longer ones are texts. */
 const longestTerm = 200
 /** With fewer cells, repetition is no evidence. */
 const fewest = 8
@@ -31,7 +31,7 @@ export function proposeList(draft: Draft, context: ProposalContext, taken: Set<s
     draft.reason = `a list: ${distinct} values in ${parts} cells`
     return
   }
-  // The nested table has the name in place of a column.
+  // The nested table gets the name instead of a column.
   taken.delete(column)
   const table = freeName(`${context.type}__${singular(identifierOf(heading))}`, taken)
   draft.mapping = {
@@ -44,7 +44,7 @@ export function proposeList(draft: Draft, context: ProposalContext, taken: Set<s
   draft.reason = `a list with several values in ${cells} cells, between them "${separator}": ${distinct} values`
 }
 
-/** `artists` makes the type `artist`; where another type of that name is in the way, `work_artist`. */
+/** `artists` creates the type `artist`; if another type has that name, `work_artist`. */
 function listType(name: string, { type, listFits }: ProposalContext): string {
   const short = singular(name)
   for (const candidate of [short, `${type}_${short}`.slice(0, 60)]) {

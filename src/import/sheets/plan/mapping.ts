@@ -30,7 +30,7 @@ const Language = Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })
 
 const ListTarget = Type.Object(
   {
-    /** Object type of the values, and its column that has them. */
+    /** Object type of the values, and its column for them. */
     type: Name,
     column: Name,
     /** When a cell has several values: the link in the rows of the nested table. */
@@ -89,7 +89,7 @@ const MappingFile = Type.Object(
 export type Mapping = Static<typeof MappingFile>
 export type ColumnMapping = Static<typeof MappedColumn>
 
-/** A column that is imported: it has a place and a type. */
+/** A column that is imported: it has a target and a type. */
 export type ImportedColumn = ColumnMapping & { readonly column: string; readonly type: CellType }
 
 export function importedColumns(mapping: Mapping): ImportedColumn[] {
@@ -155,7 +155,7 @@ function assertComplete(mapping: Mapping, name: string): void {
   }
 }
 
-/** The mapping as people read it: with the reasons as comments, by heading. */
+/** The mapping as text for people: with the reasons as comments, by heading. */
 export function writeMapping(mapping: Mapping, reasons: ReadonlyMap<string, string>): string {
   const document = new Document(mapping)
   document.commentBefore = [

@@ -10,8 +10,8 @@ import type { Proposal } from './proposal.ts'
 import type { ColumnStatistics, Kind, SheetStatistics } from './statistics.ts'
 
 /**
- * The share of cells that may miss a kind that all others have. Rows that do not fit are refused, so a column of which more do not
- * stays a text.
+ * The share of cells that may fail to match the type of all others. Rows that do not match are refused, so a column with more
+ * mismatches stays a text.
  */
 const fewMisfits = 0.02
 
@@ -130,7 +130,7 @@ function decideFile(statistics: ColumnStatistics, { fileExists }: ProposalContex
 
 function decideText(statistics: ColumnStatistics): Decision {
   const { longest, lines, heading, several } = statistics
-  // Several short values may make a long cell.
+  // A long cell may consist of several short values.
   const part = several[separatorOf(statistics) ?? '']?.longest ?? longest
   if (lines || part > 250) {
     return { type: 'text', reason: lines ? 'texts of several lines' : `texts of up to ${longest} characters` }
@@ -159,7 +159,7 @@ function proposeStandard(drafts: readonly Draft[], key: Draft | null): void {
     shown.find((each) => isText(each) && each !== key) ??
     key
   if (title) {
-    // All languages of the title are one column.
+    // The languages of the title are one column.
     for (const each of shown) if (each.mapping.column === title.mapping.column) each.mapping.standard = 1
   }
   const second = shown.find(({ mapping }) => mapping.type === 'link')

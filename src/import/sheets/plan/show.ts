@@ -7,7 +7,7 @@ export function harmless(text: string): string {
   return text.replaceAll(/[^\P{C}\n]/gu, '�')
 }
 
-/** Text of a file as a terminal may have it: on one line, harmless, and not too long. */
+/** Text of a file for a terminal: on one line, without control characters, and not too long. */
 export function printable(text: string, most = 60): string {
   const clean = harmless(text.replaceAll(/\s+/g, ' '))
   return clean.length > most ? `${clean.slice(0, most - 1)}…` : clean

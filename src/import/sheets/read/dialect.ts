@@ -34,7 +34,7 @@ function isBetter(right: Look, left: Look): boolean {
   const [a, b] = [scoreOf(left), scoreOf(right)]
   if (Math.abs(a - b) > 0.1) return b > a
   if (right.width !== left.width) return right.width > left.width
-  // An apostrophe is a quote only where it is one more often than the other.
+  // An apostrophe counts as a quote only if it encloses more fields than the other.
   return right.quoted > left.quoted
 }
 

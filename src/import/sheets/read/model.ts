@@ -5,7 +5,7 @@ export interface CsvDialect extends Dialect {
 }
 
 export interface SheetRow {
-  /** As a spreadsheet program counts: the headings are row 1. */
+  /** The number in spreadsheet programs: the headings are row 1. */
   readonly number: number
   /** The cells of all headings, and any further ones. Empty cells are empty texts. */
   readonly cells: readonly string[]

@@ -6,7 +6,7 @@ import { openParts, type Parts } from './xlsx/parts.ts'
 import { createTextReader, readWorkbook, type Workbook } from './xlsx/workbook.ts'
 import { readXml } from './xlsx/xml.ts'
 
-/** Columns of the largest sheet that there can be. */
+/** Maximum number of columns of a sheet in the file format. */
 const mostColumns = 16_384
 
 /**
@@ -43,7 +43,7 @@ interface Cell {
   readonly style: number
 }
 
-/** Puts each row that has ended into `ready`. */
+/** Puts each finished row into `ready`. */
 function sheetReader(workbook: Workbook, ready: SheetRow[]): XmlHandlers {
   let number = 0
   let length = 0

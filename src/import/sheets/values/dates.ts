@@ -44,8 +44,8 @@ const after = /^(?:nach|after|ab|seit|since|from|frühestens|après|post) /i
 const doubt = / ?(?:\(\?\)|\?|\((?:um|ca\.?|circa)\))$/i
 
 /**
- * Reads a date as catalogues write it, in English, German and French: `1890`, `3.5.1890`, `Mai 1890`, `um 1890`,
- * `1890–95`, `19. Jh.`, `before 1900`, `200 BC`. Null when it is none that is known here.
+ * Reads a date in the notation of catalogues, in English, German and French: `1890`, `3.5.1890`, `Mai 1890`, `um 1890`, `1890–95`,
+ * `19. Jh.`, `before 1900`, `200 BC`. Null when the notation is unknown.
  */
 export function readDate(text: string, order: DayOrder): SheetDate | null {
   const single = readSingle(text, order)

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 
-/** Keys of all rows, as 63 bits of a hash each, so that a million of them take 16 MB: a table with open addresses. */
+/** Keys of all rows, as 63 bits of a hash each, so that a million of them take 16 MB: a hash table with open addressing. */
 export class KeySet {
-  /** Two words for each place; the second one of a place that is taken is odd. */
+  /** Two words for each slot; the second one of a used slot is odd. */
   #table = new Uint32Array(2048)
   #size = 0
   readonly #most: number
 
-  /** More than `most` are not kept: `add` answers null from then on. */
+  /** At most `most` keys are kept: `add` returns null from then on. */
   constructor(most = 30_000_000) {
     this.#most = most
   }

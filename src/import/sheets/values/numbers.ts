@@ -7,7 +7,7 @@ const patterns: Record<DecimalSign, RegExp> = {
   ',': /^[+-]?(?:\d+|\d{1,3}(?:[.'’\u00a0\u202f ]\d{3})+)(?:,\d+)?$/,
 }
 
-/** Digits, sign and point, as `Number` reads them; null when it is no number. A minus sign may be typographic. */
+/** Digits, sign and point in the form for `Number`; null when it is no number. A minus sign may be typographic. */
 export function plainNumber(text: string, sign: DecimalSign): string | null {
   const ascii = text.replace(/^[−–] ?(?=\d)/, '-')
   if (!patterns[sign].test(ascii)) return null
@@ -56,7 +56,7 @@ const words: readonly (readonly [string, string])[] = [
   ['x', ''],
 ]
 
-/** Yes or no in the words of some languages, `1` and `0` among them. */
+/** Yes or no in the words of some languages, including `1` and `0`. */
 export function readBoolean(text: string): boolean | null {
   const lower = text.toLowerCase()
   if (lower === '1' || words.some(([yes]) => yes === lower)) return true

@@ -9,13 +9,13 @@ export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ')
 }
 
-/** The values of a cell that has several, each once. */
+/** The values of a cell with several values, each once. */
 export function partsOf(text: string, separator: string): string[] {
   const parts = text.split(separator).map((part) => oneLine(part.trim()))
   return [...new Set(parts.filter((part) => part !== ''))]
 }
 
-/** An address that a service can fetch from. */
+/** An address from which a service can fetch files. */
 export function isAddress(text: string): boolean {
   return /^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)
 }

@@ -17,7 +17,7 @@ const dayMs = 86_400_000
  */
 export function dateOfSerial(serial: number, from1904: boolean): string | null {
   if (!Number.isFinite(serial) || serial < 0 || serial > 2_958_466) return null
-  // The first spreadsheet programs took 1900 for a leap year, and all others follow.
+  // The first spreadsheet programs treated 1900 as a leap year, and all others do the same.
   const days = from1904 ? serial + 1462 : serial < 60 ? serial + 1 : serial
   const moment = new Date(Math.round((days - 25_569) * 86_400) * 1000)
   const text = moment.toISOString()
@@ -31,7 +31,7 @@ export function numberText(text: string): string {
   return text.trim() === '' || !Number.isFinite(value) ? text : String(value)
 }
 
-/** `AB12` is column 27, counted from 0; -1 when it is no cell. */
+/** `AB12` is column 27, counted from 0; -1 when it is no cell reference. */
 export function columnOf(reference: string): number {
   const letters = /^([A-Z]{1,3})\d{1,7}$/.exec(reference)?.[1]
   if (letters === undefined) return -1

@@ -5,7 +5,7 @@ import type { Parts } from './parts.ts'
 import { readAllXml } from './xml.ts'
 
 export interface Workbook {
-  /** Names of its sheets that can be seen, with the paths of their parts. */
+  /** Names of its visible sheets, with the paths of their parts. */
   readonly sheets: readonly { readonly name: string; readonly path: string }[]
   readonly from1904: boolean
   readonly strings: readonly string[]
@@ -68,7 +68,7 @@ function relationId(attributes: Readonly<Record<string, string>>): string {
 
 const isTrue = (text: string | undefined): boolean => text === '1' || text === 'true'
 
-/** Of each format of cells, by its number, whether it shows dates. */
+/** For each format of cells, by its number, whether it shows dates. */
 async function dateStyles(parts: Parts, path: string): Promise<boolean[]> {
   if (!parts.has(path)) return []
   const codes = new Map<number, string>()
@@ -139,7 +139,7 @@ export function createTextReader(onText: (length: number) => void) {
       gathered.push(text)
     },
     take(): string {
-      // As the file format writes characters that XML has none for: `_x000D_` is a line break.
+      // The escapes of the file format for characters that XML does not allow: `_x000D_` is a line break.
       const whole = gathered
         .join('')
         .replaceAll(/_x([0-9A-F]{4})_/g, (_, code) => String.fromCharCode(Number(`0x${code}`)))

@@ -2,7 +2,7 @@ export interface BatchOptions<T> {
   /** Records in a batch. */
   readonly size: number
   readonly wanted?: (record: T) => boolean
-  /** A batch ends before its records weigh more than `most` together; one alone may. */
+  /** A batch ends before the weight of its records exceeds `most`; a single record may exceed it. */
   readonly weigh?: (record: T) => number
   readonly most?: number
 }

@@ -44,7 +44,7 @@ export interface ServiceClient {
   post<T>(path: string, body: unknown, query?: Query): Promise<T>
   patch<T>(path: string, body: unknown, query?: Query): Promise<T>
   delete<T>(path: string, body: unknown, query?: Query): Promise<T>
-  /** Stores files; their records in order. */
+  /** Uploads files; returns their records in order. */
   upload(files: readonly UploadedFile[], query?: Query): Promise<readonly { readonly _id: number }[]>
   /** The access token, requested when there is none yet. */
   token(): Promise<string>
@@ -61,9 +61,8 @@ interface Tokens {
 const passing = new Set([423, 502, 503, 504])
 
 /**
- * Speaks the HTTP interface as one user: signs in with the password grant, renews the token when it is rejected, and
- * sends a request again while the trouble may pass. A request that was sent again may have been carried out the first
- * time: callers rely on unique keys.
+ * Speaks the HTTP interface as one user: signs in with the password grant, renews the token when it is rejected, and repeats a
+ * request after a temporary failure. A repeated request may have been carried out the first time: callers rely on unique keys.
  */
 export function createServiceClient(options: ClientOptions): ServiceClient {
   const { url, login, password, token, patience = 60_000, signal } = options
@@ -133,7 +132,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         method,
         headers: {
           authorization: `Bearer ${used.access}`,
-          // The service would spend more on compressing than a local connection saves.
+          // For a local connection, compression costs the service more than it saves.
           'accept-encoding': 'identity',
           ...(payload === null || form ? {} : { 'content-type': 'application/json' }),
         },

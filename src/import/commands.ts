@@ -50,7 +50,7 @@ Of csv and xlsx
   --sheet <name>        of an XLSX: which sheet (default: the first)
 `
 
-/** A service that runs for as long as an import takes. */
+/** A service that runs for the duration of an import. */
 export interface StartedService {
   readonly url: string
   readonly password: string | null
@@ -155,7 +155,7 @@ export async function runImport(args: string[], io: Io = { out: process.stdout, 
   }
 }
 
-/** Bytes of an archive, unpacked. */
+/** Default maximum bytes of an unpacked archive. */
 const usualMostBytes = 20_000_000_000
 
 async function runExport(file: string, values: Values, { io, progress, stop }: SheetRun): Promise<number> {

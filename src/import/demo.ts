@@ -20,7 +20,7 @@ Options
   --port <n>            port to listen on (default: as configured, 8080)
 `
 
-/** Folder of the sample that the package carries. */
+/** Folder of the sample in the package. */
 export const sampleFolder = join(import.meta.dirname, '..', '..', 'examples', 'tate-sample')
 
 export interface DemoDeps {
@@ -31,7 +31,7 @@ export interface DemoDeps {
   out?: ProgressOutput & NodeJS.WritableStream
 }
 
-/** `strongroom demo`: runs until `ended`; answers the exit code. */
+/** `strongroom demo`: runs until `ended`; returns the exit code. */
 export async function runDemo(
   args: string[],
   { config, startServer, ended, out = process.stdout }: DemoDeps,
@@ -63,7 +63,7 @@ export async function runDemo(
       dbDsn: null,
       rootPassword: password,
       port,
-      // The demo talks to people; requests would drown that.
+      // The demo prints messages for people; log lines of requests would hide them.
       logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
     },
     (step) => out.write(`  ${step}\n`),

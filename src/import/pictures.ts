@@ -3,9 +3,9 @@ import sharp from 'sharp'
 import type { Progress } from '../platform/process/progress.ts'
 import { type ServiceClient, ServiceError } from './client.ts'
 
-/** Artworks of the demo that get a picture. */
+/** Number of artworks of the demo that get a picture. */
 const wanted = 24
-/** Pictures in one request. */
+/** Number of pictures in one request. */
 const together = 6
 
 interface Artwork {
@@ -25,7 +25,7 @@ export async function addPictures(client: ServiceClient, progress: Progress, sig
     const objects = some.map(({ artwork: { _id, _version } }, index) => ({
       _objecttype: 'artwork',
       _mask: 'artwork',
-      // As lists they change this field alone.
+      // As group editing (lists), this changes only this field.
       artwork: { _id: [_id], _version: [_version], image: [{ _id: files[index]?._id, preferred: true }] },
     }))
     await client.post('/db/artwork', objects, { await_index: 60 })
@@ -50,7 +50,7 @@ async function withoutPicture(client: ServiceClient): Promise<readonly Artwork[]
   return (await search({ objecttypes: ['artwork'], sort, limit: wanted, format: 'long' })).objects
 }
 
-/** A picture that is always the same for the same title: a sky, a sun and hills. */
+/** A picture that is derived from the title: a sky, a sun and hills. */
 async function painted({ artwork }: Artwork): Promise<{ name: string; content: Uint8Array<ArrayBuffer> }> {
   const title = Object.values(artwork.title ?? {})[0] ?? `${artwork._id}`
   const seed = createHash('sha256').update(title).digest()

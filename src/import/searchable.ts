@@ -65,7 +65,7 @@ export async function untilIndexed(client: ServiceClient, objecttypes: readonly 
   throw new Error('the index of the service stands still')
 }
 
-/** Waits until searches are as fast as they will be: after a large import the service builds search indexes anew. */
+/** Waits until searches have their final speed: after a large import the service rebuilds search indexes. */
 export async function untilRebuilt({ client, progress, signal }: SearchableOptions): Promise<void> {
   if (!(await isRebuilding(client))) return
   progress.start('Indexes', 1)
@@ -85,7 +85,7 @@ async function isRebuilding(client: ServiceClient): Promise<boolean> {
   }
 }
 
-/** Counting costs what indexing needs, so it is asked rarely while much is missing and often near the end. */
+/** Counting uses resources that indexing needs, so it is done rarely while many are missing and often near the end. */
 function pauseFor(missing: number, perMillisecond: number): number {
   return Math.min(1000, Math.max(50, missing / Math.max(perMillisecond, 0.1) / 4))
 }

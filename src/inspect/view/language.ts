@@ -38,7 +38,7 @@ const languages = new Map([
 ])
 const standard = made('en', english)
 
-/** The language that a browser asks for, as far as the console speaks it. */
+/** The language that a browser prefers, among those of the console. */
 export function consoleLanguage(acceptLanguage: string | undefined): ConsoleLanguage {
   return languages.get(languageOf(acceptLanguage, () => undefined).lang) ?? standard
 }

@@ -56,7 +56,7 @@ ${content}
 </html>`
 }
 
-/** On a telephone the menu is closed, so that the page begins at once. */
+/** On a phone the menu is closed at first, so that the content is visible at once. */
 const menuScript = `if (matchMedia('(max-width: 56rem)').matches) document.getElementById('menu').open = false\n`
 
 /** The policy of a page of the console: it may show itself, and contact this service only. */
@@ -72,7 +72,7 @@ export const consolePolicy = (nonce: string): string =>
     "connect-src 'self'",
   ].join(';')
 
-/** A page that leads on by itself: from here a browser sends the cookies that it keeps back from links of other sites. */
+/** A page that redirects by itself: from here a browser sends the cookies that it withholds from links of other sites. */
 export function onwardPage(view: Pick<View, 'lang' | 'text'>, to: string): Html {
   return html`<!doctype html>
 <html lang="${view.lang}"><head><meta charset="utf-8"><title>${view.text('onward')}</title>

@@ -23,12 +23,12 @@ export function table<Row>(view: View, caption: string, columns: readonly Column
   return html`<table class="rows"><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`
 }
 
-/** Names and values below each other. */
+/** A list of names and values. */
 export function facts(entries: readonly (readonly [string, HtmlValue | null | undefined])[]): Html {
   return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${shown(value)}</dd></div>`)}</dl>`
 }
 
-/** Large numbers beside each other; one may lead to where it comes from. */
+/** Large numbers side by side; a number may link to its source. */
 export interface Tile {
   readonly label: string
   readonly value: HtmlValue
@@ -63,10 +63,10 @@ export const yesNo = (view: View, value: boolean): string => view.text(value ? '
 export const section = (title: string, ...content: readonly Html[]): Html =>
   html`<section><h2>${title}</h2>${joined(content)}</section>`
 
-/** Characters of a value that a page shows; its JSON form has all of it. */
+/** Maximum number of characters of a value on a page; its JSON form is complete. */
 const longestValue = 20_000
 
-/** A value as JSON, laid out. */
+/** A value as formatted JSON. */
 export function json(value: unknown): Html {
   const text = JSON.stringify(value, null, 2) ?? 'null'
   return html`<pre class="json">${text.length > longestValue ? `${text.slice(0, longestValue)}\n…` : text}</pre>`

@@ -4,7 +4,7 @@ import type { FormTokens } from '../forms.ts'
 import type { ConsoleLanguage } from './language.ts'
 import type { TextName } from './texts.en.ts'
 
-/** One page on its way to one reader. */
+/** One page for one reader. */
 export interface View extends ConsoleLanguage {
   /** An address of the console: `link('objects/12/')`; empty parameters are left out. */
   link(path: string, query?: Readonly<Record<string, string | number | boolean | null | undefined>>): string
@@ -16,7 +16,7 @@ export interface View extends ConsoleLanguage {
   button(action: string, label: string, fields?: Readonly<Record<string, string>>, kind?: 'plain' | 'danger'): Html
   /** A time, with a machine-readable value. */
   when(value: Date | string | null | undefined): Html
-  /** Buttons are shown. */
+  /** Whether buttons are shown. */
   readonly acts: boolean
 }
 
@@ -27,7 +27,7 @@ export interface ViewOptions {
   /** Path of the page below it. */
   readonly path: string
   readonly query: ReadonlyMap<string, string>
-  /** Null: the reader may only look. */
+  /** Null: the reader may not run actions. */
   readonly tokens: FormTokens | null
 }
 
@@ -60,7 +60,7 @@ export function createView({ language, base, path, query, tokens }: ViewOptions)
   }
 }
 
-/** The word for a state that code has: `state.done`. */
+/** The word for a state with the code name `state.done`. */
 export function stateText(view: Pick<View, 'text'>, state: string): string {
   const name = `state.${state}`
   return isTextName(name) ? view.text(name) : state

@@ -7,7 +7,7 @@ export interface Backend {
   readonly kind: 'database' | 'location' | 'process'
   readonly status: 'connected' | 'not accessible'
   readonly details: string
-  /** That it takes: of the database on disk, of the process in memory; null: not known. */
+  /** Used bytes: of the database on disk, of the process in memory; null: not known. */
   readonly bytes: number | null
 }
 

@@ -39,7 +39,7 @@ export function figuresPage({
   }
 }
 
-/** The stream itself; the console sends it as it is. */
+/** The stream itself; the console sends it unchanged. */
 export const figuresStreamPage: ConsolePage = {
   path: 'figures/stream',
   section: 'figures',

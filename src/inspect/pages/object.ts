@@ -11,11 +11,11 @@ import { storedFields } from './stored-fields.ts'
 
 type Deps = Pick<PageDeps, 'db' | 'datamodel' | 'pools' | 'baseConfig' | 'index' | 'wakeIndex'>
 
-/** Versions, links and datamodels that one page lists. */
+/** Maximum number of versions, links and datamodels on one page. */
 const most = 200
 const largestVersion = 2 ** 31 - 1
 
-/** One object, by the names of any version of the datamodel. */
+/** One object, with the names of any version of the datamodel. */
 export function objectPage(deps: Deps): ConsolePage {
   const { db, datamodel } = deps
   return {

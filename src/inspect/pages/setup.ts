@@ -32,7 +32,7 @@ export function configPage({ config, baseConfig }: Pick<PageDeps, 'config' | 'ba
   }
 }
 
-/** Settings with one value below each other, groups of them behind folds. */
+/** Settings as a list of values, with collapsible groups. */
 function treeOf(settings: Record<string, unknown>): Html[] {
   const entries = Object.entries((settings.svc ?? settings) as Record<string, unknown>)
   const isGroup = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

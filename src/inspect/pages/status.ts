@@ -117,7 +117,7 @@ export function statusPage({ status, search }: Pick<PageDeps, 'status' | 'search
   }
 }
 
-/** The indexes of words, which are built anew when most documents have changed, or when somebody asks for it. */
+/** The full-text indexes, which are rebuilt when most documents have changed, or on request. */
 export function wordsPage({ index }: Pick<PageDeps, 'index'>): ConsolePage {
   return {
     path: 'recalcterms',

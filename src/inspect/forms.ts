@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Seconds that a form holds: as long as a session of the console. */
+/** Seconds for which a form is valid: as long as a session of the console. */
 export const formLifetime = 8 * 3600
 
 /**
@@ -12,7 +12,7 @@ export interface FormTokens {
   fits(action: string, token: string | undefined): boolean
 }
 
-/** @param secret that of the session, or of this process where there are none. */
+/** @param secret that of the session, or of this process where there are no sessions. */
 export function formTokens(secret: string | Buffer, now: () => number = Date.now): FormTokens {
   const sign = (action: string, until: number): string =>
     createHmac('sha256', secret).update(`inspect form ${until} ${action}`).digest('base64url')

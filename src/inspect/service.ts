@@ -33,12 +33,12 @@ export interface Reader {
   readonly language: ConsoleLanguage
   /** The secret for the reader's forms; null: the reader may not run actions. */
   readonly secret: string | Buffer | null
-  /** Can sign out. */
+  /** Whether the reader can sign out. */
   readonly signedIn: boolean
 }
 
 export interface ConsoleRequest {
-  /** Path of the address, as it came, without the query. */
+  /** Path of the address, unchanged, without the query. */
   readonly path: string
   readonly query: Form
   readonly json: boolean
@@ -81,7 +81,7 @@ export function createConsole(deps: ConsoleDeps) {
 
   return {
     base,
-    /** Parameters that some page has. */
+    /** The parameters of all pages. */
     parameters: pageNames(pages),
 
     /** The page of an address. @throws {AppError} `ResourceNotFound`; `ServerGeneric` for a parameter that it does not have. */

@@ -18,12 +18,12 @@ export interface ConsoleSessionDeps {
 /** A user who has signed in to the console in this browser. */
 export interface ConsoleSession {
   readonly actor: Actor
-  /** The value of the cookie: forms are made of it. */
+  /** The value of the cookie: the tokens of forms are derived from it. */
   readonly token: string
 }
 
 const sessionCookie = `${identifierWord}-inspect`
-/** Of a sign-in that is under way. */
+/** The cookie of a sign-in in progress. */
 const flowCookie = `${identifierWord}-inspect-login`
 const flowLifetime = 900
 
@@ -41,9 +41,9 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
   }
 
   return {
-    /** The session of a request; null: there is none that still holds. */
+    /** The session of a request; null: there is no valid one. */
     async of(request: FastifyRequest): Promise<ConsoleSession | null> {
-      // A neighbouring host may have put another one there.
+      // A neighbouring host may have set another cookie of this name.
       for (const token of cookieValues(request, sessionCookie).slice(0, 3)) {
         const found = await resolve(request, token)
         if (found) return found
@@ -51,7 +51,7 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
       return null
     },
 
-    /** Sends the browser to sign in, and afterwards to where it wanted to go. */
+    /** Redirects the browser to the sign-in, and afterwards to its original target. */
     begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
       const [state, verifier] = [newToken(), newToken()]
       const wanted = Buffer.from(request.url.slice(0, 1500)).toString('base64url')

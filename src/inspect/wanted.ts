@@ -9,7 +9,7 @@ interface Asked {
   readonly query: unknown
 }
 
-/** The form that a request asks for: by the parameter `accept`, else by its header. */
+/** The form that a request asks for: by the parameter `accept`, else by the header. */
 export function wantedForm({ headers, query }: Asked): WantedForm {
   const named = (query as Record<string, unknown> | null)?.accept
   if (named === 'application/json') return 'json'

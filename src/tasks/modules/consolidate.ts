@@ -22,7 +22,7 @@ const known = [
   'delete_sources',
 ]
 const mostSources = 1000
-/** Objects that a preview looks at. */
+/** Maximum number of objects that a preview looks at. */
 const mostLookedAt = 1000
 
 function sourcesOf(params: Params): number[] {
@@ -74,7 +74,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
     }
   }
 
-  /** Sources of the type of the target that are still there. */
+  /** Sources with the type of the target that still exist. */
   async function usable(run: Run, actor: Actor, target: number): Promise<TaskObject[]> {
     const [to] = await existing(actor, [target], 'target_object')
     const ids = sourcesOf(run.task.params)
@@ -104,7 +104,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
     return failed + kept
   }
 
-  /** False: the rest is for another job. */
+  /** False: another job must continue. */
   async function relinkAll(run: Run, target: number): Promise<boolean> {
     for (;;) {
       await run.check()

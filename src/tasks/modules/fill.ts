@@ -4,7 +4,7 @@ import type { MaskField, NestedField } from '../../datamodel/model.ts'
 export type Wire = Readonly<Record<string, unknown>>
 
 export interface Filling {
-  /** Fields that have a value get the new one; otherwise only empty ones are filled. */
+  /** Fields with a value get the new one; otherwise only empty fields are filled. */
   readonly override: boolean
   /** Rows of nested tables are added to the existing ones. */
   readonly merge: boolean

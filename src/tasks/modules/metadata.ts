@@ -43,7 +43,7 @@ function fillingOf(params: Params): Filling {
   return { override, merge: flagOf(params, 'merge_values') }
 }
 
-/** `standard`: that of the pool or the object type. */
+/** `standard`: the mapping of the pool or the object type. */
 function mappingOf(params: Params): string {
   const { mapping = 'standard' } = params
   if (mapping === 'standard' || mapping === null) return 'standard'
@@ -63,7 +63,7 @@ function fileColumn(fields: readonly MaskField[]): { readonly path: readonly Tab
   return null
 }
 
-/** The file that an object is described by: the preferred one of the first row that has any. */
+/** The file whose metadata describes an object: the preferred one of the first row with a file. */
 function fileOf(mask: Mask, block: Wire): number | null {
   const place = fileColumn(mask.fields)
   if (!place) return null

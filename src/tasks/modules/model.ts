@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import type { LogLevel, StoredTask, TaskState } from '../model.ts'
 import type { Params } from '../params.ts'
 
-/** A parameter as `GET /task/modules` describes it, in the form of parameters of the base configuration. */
+/** A parameter in `GET /task/modules`, in the form of parameters of the base configuration. */
 export interface DescribedParam {
   readonly name: string
   readonly type: 'bool' | 'int' | 'int-list' | 'json' | 'select' | 'tag-select'
@@ -29,9 +29,9 @@ export interface Run {
   log(level: LogLevel, msg: string): void
   /** Stores the progress of the run, and its log. @throws when the run has ended, for example because it was canceled. */
   note(progress?: TaskState): Promise<void>
-  /** The same in the transaction of a change of so many objects. */
+  /** The same in the transaction of a change of `count` objects. */
   changed(tx: Tx, count: number): Promise<void>
-  /** Counts objects of a change that is stored, or of a dry run. */
+  /** Counts objects of a stored change, or of a dry run. */
   count(changed: number): void
   /** @throws when the run has ended or its time is over */
   check(): Promise<void>
@@ -44,7 +44,7 @@ export interface TaskModule {
   readonly displayname: { readonly 'de-DE': string; readonly 'en-US': string }
   readonly description: { readonly 'de-DE': string; readonly 'en-US': string }
   readonly params: readonly DescribedParam[]
-  /** Checks parameters as they are sent; `confirmed`: they are about to be stored. @throws {AppError} */
+  /** Checks the sent parameters; `confirmed`: they are about to be stored. @throws {AppError} */
   check(actor: Actor, params: Params, options: { readonly confirmed: boolean }): Promise<void>
   /** The changes that a run would make now; null: none. It stores nothing. */
   preview(actor: Actor, params: Params, deadline: Deadline): Promise<Preview | null>

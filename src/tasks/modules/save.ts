@@ -1,4 +1,4 @@
-/** Changes the objects of a batch through the services of objects: all together, or, where some cannot be changed, the others. */
+/** Changes the objects of a batch through the object service: all together, or, if some cannot be changed, the others. */
 import { type ObjectService, type TaskObject, unattended } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -6,7 +6,7 @@ import { noDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { Run } from './model.ts'
 
-/** A change that was stored between reading and writing; the objects are read again. */
+/** Maximum number of attempts when objects were changed between reading and writing; they are read again. */
 const mostTries = 3
 
 export interface Part {

@@ -7,7 +7,7 @@ import { longWeekdays, shortWeekdays, type TaskInput } from './schema.ts'
 
 type Said = TaskInput['task']
 
-/** Characters of JSON. */
+/** Maximum number of characters of the JSON. */
 const longestParams = 200_000
 const longestPrefs = 100_000
 

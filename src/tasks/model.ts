@@ -16,21 +16,21 @@ export interface Recipient {
 export interface TaskState {
   /** Number of objects to look at, as far as it is known. */
   readonly total?: number
-  /** Objects that were looked at. */
+  /** Number of objects that were looked at. */
   readonly done?: number
-  /** Objects that were changed; in a dry run, that would be. */
+  /** Number of objects that were changed; in a dry run, that would be changed. */
   readonly changed?: number
-  /** Objects that could not be changed. */
+  /** Number of objects that could not be changed. */
   readonly failed?: number
   /** Objects up to this system object id have been looked at. */
   readonly after?: number
-  /** Objects with a higher system object id came after the run had begun. */
+  /** Objects with a higher system object id were created after the run had begun. */
   readonly upTo?: number
   /** The current part of the work, where there are several. */
   readonly step?: string
-  /** Of incremental tasks: changes until this moment were seen, in microseconds since 1970. */
+  /** For incremental tasks: changes until this time were processed, in microseconds since 1970. */
   readonly since?: number | null
-  /** The window of changes of this run, and where in it the run is. */
+  /** The window of changes of this run, and its current position in it. */
   readonly until?: number
   readonly at?: number
 }
@@ -51,7 +51,7 @@ export interface StoredTask extends TaskDraft {
   readonly id: number
   readonly version: number
   readonly userId: number
-  /** Of the record of the creator. */
+  /** The version of the creator's record. */
   readonly userVersion: number
   readonly state: TaskState
   readonly status: TaskStatus

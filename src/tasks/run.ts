@@ -45,10 +45,10 @@ const pause = 60_000
 /** The run has been ended by a user: changes that were not stored yet must not be stored. */
 class Ended extends Error {}
 
-/** Why a run ends with an error. */
+/** The reason why a run ends with an error. */
 class Failed extends Error {}
 
-/** Queues runs at their moments: one job for each task. */
+/** Queues runs for their times: one job for each task. */
 export function enqueueRuns(
   jobs: Pick<Jobs, 'enqueueAll'>,
   tx: Tx,
@@ -82,7 +82,7 @@ export function createRuns(deps: RunDeps) {
     'task',
   )
 
-  /** The task that is to run or runs; null: it is not its time. */
+  /** The task, if it is due or running; null: it is not due. */
   async function begin(id: number): Promise<StoredTask | null> {
     return db.transaction(async (tx) => {
       const task = await store.lockTask(tx, id)
@@ -215,7 +215,7 @@ function openRun({ db, actorsOf, clock }: RunDeps, task: StoredTask, signal: Abo
   return run
 }
 
-/** Milliseconds for which the rights of the creator are not asked for again. */
+/** Milliseconds for which the rights of the creator are not read again. */
 const actorAge = 200
 
 function percentOf({ total, done = 0 }: TaskState): number | null {

@@ -29,7 +29,7 @@ export interface TaskDeps extends RunDeps {
     from: Queryable,
     ids: readonly number[],
   ) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
-  /** Tasks that one user may have. */
+  /** Maximum number of tasks of one user. */
   readonly most: number
 }
 
@@ -59,7 +59,7 @@ export function createTaskService(deps: TaskDeps) {
     return tasks.map((task) => renderTask(task, known.get(task.userId)?.displayname ?? ''))
   }
 
-  /** @throws {AppError} `ObjectNotFound`, or `InsufficientRights` for that of somebody else. */
+  /** @throws {AppError} `ObjectNotFound`, or `InsufficientRights` for the task of another user. */
   function assertOwn(actor: Actor, id: number, task: StoredTask | null): asserts task is StoredTask {
     if (!task) throw new AppError('ObjectNotFound', { object: `task ${id}` })
     if (!actor.isRoot && task.userId !== actor.userId) throw new AppError('InsufficientRights', { task: id })

@@ -48,7 +48,7 @@ export async function countForAdding(tx: Tx, userId: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** A page of the tasks of a user, or of all (null), by id, and how many there are. */
+/** A page of the tasks of a user, or of all (null), by id, and their total number. */
 export async function listTasks(
   db: Queryable,
   userId: number | null,
@@ -129,7 +129,7 @@ export async function isRunning(db: Queryable, { id, run, worker }: RunKey): Pro
   return rows.length === 1
 }
 
-/** Lines that the log of a run has at most. */
+/** Maximum number of lines in the log of a run. */
 export const longestLog = 10_000
 
 /** Stores the progress of a run, and its log; false when the run has ended. */
@@ -184,7 +184,7 @@ export interface RunEnd {
   readonly state: TaskState
 }
 
-/** Ends a run; null when it has ended before. */
+/** Ends a run; null when it had already ended. */
 export async function endRun(tx: Tx, { id, run, worker }: RunKey, end: RunEnd): Promise<StoredTask | null> {
   const { rows } = await tx.query<StoredTask>(
     `update task set status = $3, status_msg = $4, next_run_at = $5, state = $6, run_finished_at = clock_timestamp(),

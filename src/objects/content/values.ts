@@ -9,8 +9,8 @@ import type { FileEntry } from './file-links.ts'
 const maxDepth = 60
 
 /**
- * Wire value of a field to its stored form; `undefined` means that the field has no value (null, empty text, empty
- * map and empty list all do). Links are not values: see payload.ts.
+ * Wire value of a field to its stored form; `undefined` means that the field has no value (null, empty text, empty map and empty
+ * list all do). Links are not values: see link-ref.ts.
  * @throws {AppError} `InvalidValue` naming `place` when the value does not fit the column's type.
  */
 export function storedValue(column: Column, value: unknown, place: string): unknown {

@@ -20,7 +20,7 @@ const maxLevel = 100
  */
 export async function finish(run: Run): Promise<void> {
   await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
-  // The history names people, and standards files, so they come last.
+  // The history refers to people and standards to files, so both are loaded last.
   await Promise.all([fillPeople(run), fillFiles(run)])
   await eachYielding(run.last, (action) => action(), run.yielder)
   const { hierarchy, history, details, oldStandards, acls, people, files, last } = run

@@ -23,8 +23,8 @@ export async function loadInheritance(run: Run, objects: readonly Head[]): Promi
 /**
  * The content of an object with the values that it inherits: an inheriting field without a value takes that of the nearest
  * ancestor; with several parents, the value that the first one has or inherits comes before the second one's. `_inherited` in the
- * block says which fields came from where. No value is inherited from objects in the trash, from objects that the caller may not
- * read, or from objects that it may read only with masks that do not show the field.
+ * block names the source of each inherited field. No value is inherited from objects in the trash, from objects that the caller may
+ * not read, or from objects that it may read only with masks that do not show the field.
  */
 export function inheritInto(run: Run, object: Loaded, reader: Reader, block: Wire): Loaded['content'] {
   if (reader.inherited.length === 0 || object.parents.length === 0) return object.content

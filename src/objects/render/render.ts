@@ -1,6 +1,6 @@
 /**
- * Stored objects to wire objects. Vocabulary: a *run* is one response; objects asked for themselves are *on top*; every other
- * object is in the response because it is linked, or is below (reverse-nested, children) or above (parents, path).
+ * Stored objects to wire objects. Vocabulary: a *run* is one response; requested objects are *on top*; every other object is in the
+ * response because it is linked, or is below (reverse-nested, children) or above (parents, path).
  *
  * Rendering is breadth first. An object is rendered as soon as its content is loaded, with empty places for its links. Then the
  * objects for all places are loaded together and filled in; their links form the next depth. So a page takes a constant number of

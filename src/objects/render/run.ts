@@ -95,7 +95,7 @@ export interface Want {
 }
 
 /**
- * One response in progress. Rendering an object adds the needs of its places to these lists; render.ts loads each list with one
+ * One response in progress. Rendering an object adds the needs of its places to these lists; depths.ts loads each list with one
  * statement and calls back, in rounds, until the lists are empty.
  */
 export interface Run {
@@ -133,7 +133,7 @@ export interface Run {
   readonly last: (() => void)[]
   /** The parts rendered so far, with the room left for more. */
   readonly parts: AnswerParts
-  /** Parts of linked objects, by a key of everything that decides how they are shown (`sharedKey` in render.ts). */
+  /** Parts of linked objects, by a key of everything that decides how they are shown (`sharedKey` in object.ts). */
   readonly shared: Map<string, number>
   /** Linked objects in their short form, as used in wire objects: an object itself, or a token. */
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>

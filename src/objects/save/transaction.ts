@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import type { ObjectDeps } from './context.ts'
 
 /**
- * How a transaction of a change ends: with the change stored, or rolled back. A dry run takes the same path. A look reads the
+ * The end of a transaction of a change: the change is stored, or rolled back. A dry run takes the same path. A look reads the
  * result that a change would have, all of it from one snapshot.
  */
 export type Ending = 'store' | 'dry run' | 'look'

@@ -65,7 +65,7 @@ const plans = new WeakMap<Mask, Plan>()
  * - `stop_if_set` ends a slot at the first such field with a value.
  * - Reverse fields contribute nothing: they are other objects, whose changes do not save this one.
  *
- * A slot without text is absent; `displayStandard` puts `#<id>` there on the wire.
+ * A slot without text is absent; `wireStandard` puts `#<id>` there on the wire.
  */
 export function computeStandard(
   mask: Mask,

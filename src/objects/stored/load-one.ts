@@ -10,7 +10,7 @@ import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './
 /**
  * The common read, one object by its id, in one statement: each further statement costs a third of the throughput (bench/read.ts).
  * For the objects around it the statement returns only the row versions (row-versions.ts), which is half the work of loading the
- * objects; the objects themselves are usually in memory (object-cache.ts).
+ * objects; the objects themselves are usually in memory (read/object-cache.ts).
  */
 export interface LoadedOne {
   readonly object: Loaded
@@ -22,8 +22,8 @@ export interface LoadedOne {
 }
 
 /**
- * The data around an object that a mask shows (reader.ts): the paths of links in the content, and the columns of links from objects
- * below.
+ * The data around an object that a mask shows (masks/reader.ts): the paths of links in the content, and the columns of links from
+ * objects below.
  */
 export interface Surroundings {
   readonly linkPaths: readonly string[]

@@ -52,7 +52,10 @@ export async function loadLatest(
   return result
 }
 
-/** Versions of objects in the order of their ids, newest first, after the given one: all of them, or the given one. */
+/**
+ * Versions of objects in the order of their ids, newest first, after the given one: all of them, or only the version with the given
+ * number.
+ */
 export async function loadVersions(
   q: Queryable,
   model: Model,

@@ -18,7 +18,7 @@ export interface FileCountOptions {
 const often = 15_000
 /** Number of entries whose files are counted in one transaction. */
 const batch = 20_000
-/** Advisory lock for this work; `strg` and a number. */
+/** Advisory lock for this work: `strg` in ASCII, followed by a number. */
 const lock = 0x73747267_000an
 
 export function createFileCounts({ db, log, paused }: FileCountOptions): Periodic {

@@ -53,7 +53,7 @@ export function purgePolicies({ removal, ...holders }: Said): PurgePolicy[] {
 const hour = 3_600_000
 /** Objects that are purged in one transaction. */
 const batch = 200
-/** Advisory lock for this work; `strg` and a number. */
+/** Advisory lock for this work: `strg` in ASCII, followed by a number. */
 const lock = 0x73747267_000bn
 const kind = 'objects_purge'
 

@@ -77,7 +77,7 @@ export interface WrittenObject {
   readonly objecttype: string
 }
 
-/** A file as an object shows it (`FileApi`). */
+/** A file in the form in which an object shows it (the schema `File` of files/schema.ts). */
 export type ShownFile = Readonly<Record<string, unknown>>
 
 export interface FilePlace {

@@ -65,7 +65,7 @@ export function replaceDraft(context: PayloadContext, draft: Draft, { object, sh
     ...(sameFields ? {} : { written: parsed.written, links: parsed.links, over: { mask, partial: false } }),
     edits: draft.edits && {
       ...draft.edits,
-      // The shown object already contained the tags and grants of the draft.
+      // The shown object already contained the effects of the edits.
       ...(sameFields ? {} : { fields: [] }),
       ...(differs('_tags') ? { tags: [] } : {}),
       ...(differs('_acl') ? { grants: [] } : {}),

@@ -4,8 +4,8 @@ import { isRecord, storedValue } from '../../content/values.ts'
 import { sameContent } from '../../masks/writer.ts'
 
 /**
- * Whether a value of a payload is equal to the stored one. For texts in several languages only the sent languages count: an answer
- * can be asked for in some languages only.
+ * Whether a value of a payload is equal to the stored one. For texts in several languages only the sent languages count: a client
+ * can request an answer in some languages only.
  */
 export function sameAsStored(column: Column, value: unknown, stored: unknown): boolean {
   if (column.type === 'link') return sameTarget(value, stored)

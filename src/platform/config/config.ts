@@ -21,8 +21,7 @@ export interface OAuthClientConfig {
 
 /**
  * The effective configuration of one process: defaults, then `svc.yml`, then the environment. Immutable. Keys in the file are under
- * `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of them is config-keys.ts, the reader
- * config-load.ts.
+ * `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of them is keys.ts, the reader load.ts.
  */
 export interface Config extends LaneSettings {
   /** Absolute path. */

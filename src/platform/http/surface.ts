@@ -33,8 +33,8 @@ export interface SurfaceDescription {
 }
 
 /**
- * How a part of the HTTP interface speaks with its clients, whatever its routes do. Each scope of routes has one (`onSurface`); the
- * hooks of server.ts read it there.
+ * The protocol of a part of the HTTP interface with its clients, independent of its routes. Each scope of routes has one
+ * (`onSurface`); the hooks of server.ts read it there.
  */
 export interface Surface {
   readonly name: string

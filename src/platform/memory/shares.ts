@@ -28,9 +28,9 @@ interface Row {
 const row = (part: number, holds: string): Row => ({ part, holds })
 
 const table = {
-  // The largest body, 32 of these, beside as much of others: one caller has two thirds.
+  // The largest body takes 32 of these, the rest is for other bodies: one caller has two thirds.
   bodies: row(60, 'bodies of requests that are read, with the values made of them'),
-  // The largest answer, 64 of these, beside the small ones of all others.
+  // The largest answer takes 64 of these, the rest is for the small answers of all others.
   answers: row(80, 'answers that wait until their clients take them'),
   // Two large requests at a time, each with the rows of a few pages of 2 MB and the values made of them.
   work: row(30, 'rows and values of the requests that are worked on'),

@@ -3,8 +3,7 @@ import type { Config } from '../config/config.ts'
 
 /**
  * Limits for answers of other servers: identity providers, directories, webhooks, mail servers, stores of contents. A server with
- * an endless answer uses at most this memory and this time. Contents of files are streamed and have other limits
- * (`outgoing-download.ts`).
+ * an endless answer uses at most this memory and this time. Contents of files are streamed and have other limits (`download.ts`).
  */
 export interface OutgoingLimits {
   /** Bytes of an answer that is read as a whole. */

@@ -6,10 +6,10 @@ import type { Db, Queryable, Tx } from './db.ts'
 export type BusListener = (payload: string) => void
 
 /**
- * Messages between the parts of this process and to the other processes on the same database: "the datamodel has a
- * new version", "rights changed". They are hints to read again, not data: at most 7,000 bytes, delivered at least
- * once to each connected process after the commit. All topics are called with an empty payload when messages were lost, or may
- * have been: after a broken or silent connection, and when one of them did not come (`bus_message` counts them).
+ * Messages between the parts of this process and to the other processes on the same database: "the datamodel has a new version",
+ * "rights changed". They are hints to read again, not data: at most 7,000 bytes, delivered at least once to each connected process
+ * after the commit. All topics are called with an empty payload when messages were lost, or may have been: after a broken or silent
+ * connection, and when one of them was not received (`bus_message` counts them).
  */
 export interface Bus {
   /** Sends with the transaction: no message is sent when it rolls back. This process receives it right at the commit. */

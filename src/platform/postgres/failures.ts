@@ -18,7 +18,7 @@ const locked: Meaning = { code: 'DatabaseLockError' }
 const badText: Meaning = { code: 'ServerGeneric', message: 'The text has a character that cannot be stored.' }
 
 /**
- * What the states of PostgreSQL mean, by state or by class (its first two characters); a state is looked up before its class. Any
+ * The meanings of PostgreSQL's states, by state or by class (its first two characters); a state is looked up before its class. Any
  * other state is a bug of ours.
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */

@@ -7,9 +7,9 @@ import type { Queryable } from './db.ts'
 
 /**
  * Small things that every request needs (pools, tags, the datamodel, …) are read as a whole and kept in memory. A snapshot is
- * renewed when the bus says that its source has changed, and from time to time anyway, should a message have been lost. Renewing
- * happens beside the requests: asking for the value waits for nothing, so it may be done inside transactions. A failed read is
- * repeated; the last good value is used meanwhile, but for a limited time.
+ * renewed when the bus reports that its source has changed, and from time to time anyway, in case a message was lost. Renewing
+ * happens beside the requests: reading the value never waits, so it is allowed inside transactions. A failed read is repeated; the
+ * last good value is used meanwhile, but for a limited time.
  */
 export interface Snapshot<Stored, T> {
   /**

@@ -41,7 +41,7 @@ export interface StandstillOptions {
 const topic = 'standstill'
 /** The name of processes that serve. */
 const serving = 'serving'
-/** Advisory lock of the process that wants to be alone; `strg` and a number. */
+/** Advisory lock of the process that wants to be alone: `strg` in ASCII, followed by a number. */
 const leadLock = 0x73747267_0670n
 /** Milliseconds to wait for all other processes, and for each lock of a transaction. */
 const longestWait = 30_000

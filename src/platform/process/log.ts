@@ -4,8 +4,8 @@ import { scrubText } from '../secrets/secrets.ts'
 import { terminalLine } from './log-terminal.ts'
 
 /**
- * The end of each line of the request log: such a line is made of values without secrets (http/http.ts), and there are many of
- * them.
+ * The end of each line of the request log: such a line is made of values without secrets (http/request-log.ts), and there are many
+ * of them.
  */
 const requestEnd = '"msg":"request"}\n'
 

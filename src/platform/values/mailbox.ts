@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-/** Characters of the part before the @, of the one behind it, and of both (RFC 5321, 4.5.3.1; 256 with the brackets). */
+/** Maximum number of characters before the @, after it, and in total (RFC 5321, 4.5.3.1; 256 with the brackets). */
 const [longestLocal, longestDomain, longest] = [64, 253, 254]
 
 const atom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+$/

@@ -14,7 +14,7 @@ export function isStreamed(request: FastifyRequest): boolean {
 }
 
 /**
- * The body of such a route. It ends with an error when the client goes away, or sends slower than the pace; time in which the
+ * The body of such a route. It ends with an error when the client disconnects, or sends slower than the pace; time in which the
  * handler does not read does not count. A handler that stops reading leaves the connection open, so that it can be answered. The
  * chunks of a connection belong to the reader (`release`).
  */

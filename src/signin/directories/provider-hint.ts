@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookieValues, hostCookieName, setCookie } from '../cookies.ts'
 import { identifierWord } from '../request-token.ts'
 
-/** A person begins at their provider: the next sign-in in this browser goes there by itself. It proves no identity. */
+/** A person begins at their provider: the next sign-in in this browser is redirected there automatically. It proves no identity. */
 const nameIn = (request: FastifyRequest): string => hostCookieName(request, `${identifierWord}-provider`)
 /** Seconds. */
 const lifetime = 120

@@ -3,7 +3,7 @@ import { createNetworks, mergeSystemRights, type Networks, type RightParameters 
 import type { Actor, ActorSession } from '../../platform/actor.ts'
 import type { UserAccessRow } from './store.ts'
 
-/** Rights and groups of one user, compiled once; an actor of a request is made from it without a query. */
+/** Rights and groups of one user, compiled once; the actor of a request is created from it without a query. */
 export interface UserAccess {
   readonly user: UserAccessRow
   /** The same for every request, unless a group only applies in some networks. */

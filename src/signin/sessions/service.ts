@@ -235,7 +235,7 @@ export function createSessions({
      * New tokens for a refresh token, which is used up. A used token that is sent again indicates theft: the whole session ends.
      * But two tabs may refresh at once, so for some seconds it returns the same successor again. `null` when the token is not
      * valid.
-     * @throws {AppError} `ServerGeneric` when more scopes are asked for than the session has.
+     * @throws {AppError} `ServerGeneric` when more scopes are requested than the session has.
      * @see RFC 9700 section 4.14.2
      */
     async refresh(request: Refresh): Promise<IssuedTokens | null> {

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg'
 import { keepTalking } from '../platform/postgres/connection-watch.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
-/** Advisory lock under which the queue's tables are created or upgraded; `strg` and a number. */
+/** Advisory lock under which the queue's tables are created or upgraded: `strg` in ASCII, followed by a number. */
 const MIGRATION_LOCK = 0x73747267_0001n
 
 /**

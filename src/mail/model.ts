@@ -10,7 +10,7 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html?: string
-  /** The confidential part of the content; the subject may contain it, but no other text may. */
+  /** A secret in the content, such as that of a link: it is removed from the subject before the subject is logged. */
   readonly secret?: string
   /** Languages of the reader, best first: they choose the signature. */
   readonly languages: readonly string[]

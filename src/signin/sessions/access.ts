@@ -72,7 +72,7 @@ function membershipsAt(memberships: readonly Membership[], remoteAddr: string): 
   )
 }
 
-/** Those languages of the user that the instance still has, else all of the instance. */
+/** The languages of the user that the instance still has; without any, all languages of the instance. */
 function languagesOf(own: readonly string[], instance: readonly string[]): readonly string[] {
   const languages = own.length === 0 ? own : own.filter((language) => instance.includes(language))
   return languages.length > 0 ? languages : instance

@@ -3,7 +3,7 @@ import { type Draft, maskOf, type PayloadContext, parseObject } from './payload.
 
 /**
  * New objects that links of a payload contain, to be created with it (`_mapped_metadata_created`), as separate drafts, each once.
- * Those that are already stored are only linked.
+ * Objects that are already stored are only linked.
  */
 export async function madeByLinks(
   context: PayloadContext,

@@ -2,7 +2,7 @@ export interface BatchOptions<T> {
   /** Records in a batch. */
   readonly size: number
   readonly wanted?: (record: T) => boolean
-  /** A batch ends before its records weigh more than `most` together; one alone may. */
+  /** A batch ends before the weight of its records exceeds `most`; a single record may exceed it. */
   readonly weigh?: (record: T) => number
   readonly most?: number
 }
@@ -30,11 +30,11 @@ export async function* inBatches<T>(
 
 export interface SharingOptions {
   readonly workers: number
-  /** When it is aborted nobody takes another batch. */
+  /** When it is aborted, no worker takes another batch. */
   readonly signal: AbortSignal
 }
 
-/** Several workers draw from one list of batches: whoever is free takes the next. */
+/** Several workers share one list of batches: a free worker takes the next one. */
 export async function shareOut<T>(
   batches: AsyncGenerator<T>,
   { workers, signal }: SharingOptions,
@@ -46,7 +46,7 @@ export async function shareOut<T>(
         await work(next.value)
       }
     } finally {
-      // Whoever ends first, by a failure too, leaves nothing for the others.
+      // When one worker ends, also by a failure, the others get no further batches.
       await batches.return(undefined)
     }
   }

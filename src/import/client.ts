@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withoutEnd } from '../platform/values/text.ts'
 
-/** What a service answered when it refused a request; `message` is one readable line. */
+/** The answer of a service that refused a request; `message` is one readable line. */
 export class ServiceError extends Error {
   readonly status: number
   readonly code: string
   readonly parameters: Record<string, unknown>
-  /** What the service says, without the request. */
+  /** The message of the service, without the request. */
   readonly detail: string
 
   constructor(request: string, status: number, body: { code?: string; message?: string; parameters?: object }) {
@@ -25,7 +25,7 @@ export interface ClientOptions {
   url: string
   login: string
   password: string
-  /** An access token, used as long as it holds; then nobody signs in. */
+  /** An access token, used while it is valid, instead of a sign-in. */
   token?: string
   /** Milliseconds to keep trying while the service does not answer, is stopping, or a lock is held. */
   patience?: number
@@ -34,7 +34,7 @@ export interface ClientOptions {
 
 export interface UploadedFile {
   readonly name: string
-  /** Of a file on the disk, `openAsBlob` reads no more than is being sent. */
+  /** For a file on the disk, `openAsBlob` reads no more than is being sent. */
   readonly content: Uint8Array<ArrayBuffer> | Blob
 }
 
@@ -44,7 +44,7 @@ export interface ServiceClient {
   post<T>(path: string, body: unknown, query?: Query): Promise<T>
   patch<T>(path: string, body: unknown, query?: Query): Promise<T>
   delete<T>(path: string, body: unknown, query?: Query): Promise<T>
-  /** Stores files; their records in order. */
+  /** Uploads files; returns their records in order. */
   upload(files: readonly UploadedFile[], query?: Query): Promise<readonly { readonly _id: number }[]>
   /** The access token, requested when there is none yet. */
   token(): Promise<string>
@@ -61,22 +61,21 @@ interface Tokens {
 const passing = new Set([423, 502, 503, 504])
 
 /**
- * Speaks the HTTP interface as one user: signs in with the password grant, renews the token when it is rejected, and
- * sends a request again while the trouble may pass. A request that was sent again may have been carried out the first
- * time: callers rely on unique keys.
+ * Speaks the HTTP interface as one user: signs in with the password grant, renews the token when it is rejected, and repeats a
+ * request after a temporary failure. A repeated request may have been carried out the first time: callers rely on unique keys.
  */
 export function createServiceClient(options: ClientOptions): ServiceClient {
   const { url, login, password, token, patience = 60_000, signal } = options
   const base = withoutEnd(url, '/')
   let tokens: Promise<Tokens> | null = null
-  // A wrong address is told soon; a service that was there is worth waiting for.
+  // A wrong address is reported soon; a service that was reachable before is waited for.
   let reached = false
 
   async function fetchOnce(path: string, init: RequestInit): Promise<Response> {
     return fetch(`${base}${path}`, { ...init, signal: signal ?? null })
   }
 
-  /** Sends until there is an answer that says something about the request itself. */
+  /** Sends until there is an answer about the request itself. */
   async function send(path: string, init: () => Promise<RequestInit>): Promise<Response> {
     const deadline = Date.now() + (reached ? patience : Math.min(patience, 2000))
     for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
@@ -133,7 +132,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         method,
         headers: {
           authorization: `Bearer ${used.access}`,
-          // The service would spend more on compressing than a local connection saves.
+          // For a local connection, compression costs the service more than it saves.
           'accept-encoding': 'identity',
           ...(payload === null || form ? {} : { 'content-type': 'application/json' }),
         },

@@ -50,7 +50,7 @@ Of csv and xlsx
   --sheet <name>        of an XLSX: which sheet (default: the first)
 `
 
-/** A service that runs for as long as an import takes. */
+/** A service that runs for the duration of an import. */
 export interface StartedService {
   readonly url: string
   readonly password: string | null
@@ -60,7 +60,7 @@ export interface StartedService {
 interface Io {
   out: ProgressOutput & NodeJS.WritableStream
   env: NodeJS.ProcessEnv
-  /** Somebody at a terminal, who can be asked. */
+  /** A person at a terminal who can answer questions. */
   input?: NodeJS.ReadStream
   startService?: (onStep: (step: string) => void) => Promise<StartedService>
 }
@@ -95,7 +95,7 @@ function parsed(args: string[]) {
   return parseArgs({ args, allowPositionals: true, options })
 }
 
-/** What an option is for, where it is not for all. */
+/** The sources to which an option applies, unless it applies to all. */
 const only: Readonly<Partial<Record<keyof typeof options, readonly string[]>>> = {
   limit: ['tate'],
   encoding: ['csv'],
@@ -112,7 +112,7 @@ const only: Readonly<Partial<Record<keyof typeof options, readonly string[]>>> =
 }
 
 /**
- * `strongroom import …`: answers the exit code.
+ * `strongroom import …`: returns the exit code.
  * @throws {Error} whose message is one line for the person at the terminal.
  */
 export async function runImport(args: string[], io: Io = { out: process.stdout, env: process.env }): Promise<number> {
@@ -155,7 +155,7 @@ export async function runImport(args: string[], io: Io = { out: process.stdout, 
   }
 }
 
-/** Bytes of an archive, unpacked. */
+/** Default maximum bytes of an unpacked archive. */
 const usualMostBytes = 20_000_000_000
 
 async function runExport(file: string, values: Values, { io, progress, stop }: SheetRun): Promise<number> {
@@ -237,7 +237,7 @@ function sheetOptions(format: 'csv' | 'xlsx', { encoding, delimiter, quote, shee
   return format === 'xlsx' ? { format, sheet } : { format, encoding, delimiter, quote }
 }
 
-/** A dry run can do without the service, where nobody has said how to sign in. */
+/** A dry run works without the service, if there are no credentials. */
 async function clientOf(
   values: Values,
   io: Io,
@@ -285,8 +285,7 @@ export function describe({ created, total, seconds, interrupted }: TateImportSum
 
 /**
  * The first Ctrl+C lets the requests in flight finish; a second one, a second later or more, ends the process, unless a service
- * runs in it: that one stops PostgreSQL first. The command that started this process hands the signals of a terminal on, so one
- * Ctrl+C arrives twice.
+ * runs in it, which stops PostgreSQL first. The parent command forwards the signals of a terminal, so one Ctrl+C arrives twice.
  */
 function interruption(withService: boolean): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController()

@@ -20,7 +20,7 @@ Options
   --port <n>            port to listen on (default: as configured, 8080)
 `
 
-/** Folder of the sample that the package carries. */
+/** Folder of the sample in the package. */
 export const sampleFolder = join(import.meta.dirname, '..', '..', 'examples', 'tate-sample')
 
 export interface DemoDeps {
@@ -31,7 +31,7 @@ export interface DemoDeps {
   out?: ProgressOutput & NodeJS.WritableStream
 }
 
-/** `strongroom demo`: runs until `ended`; answers the exit code. */
+/** `strongroom demo`: runs until `ended`; returns the exit code. */
 export async function runDemo(
   args: string[],
   { config, startServer, ended, out = process.stdout }: DemoDeps,
@@ -52,7 +52,8 @@ export async function runDemo(
   const older = await assertDemo(dataDir)
   const password = config.rootPassword ?? randomBytes(9).toString('base64url')
   const port = values.port === undefined ? config.port : portOf(values.port)
-  // Where none is configured, the address has the port: links lead to this one. Port 0 is known only once it listens.
+  // If no address is configured, the default has the port in it, which links need. Port 0 is replaced only once the service
+  // listens.
   const isUsual = port !== 0 && config.externalUrl === `http://localhost:${config.port}`
   const service = await startServer(
     {
@@ -62,7 +63,7 @@ export async function runDemo(
       dbDsn: null,
       rootPassword: password,
       port,
-      // The demo talks to people; requests would drown that.
+      // The demo prints messages for people; log lines of requests would hide them.
       logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
     },
     (step) => out.write(`  ${step}\n`),
@@ -94,8 +95,8 @@ export async function runDemo(
 }
 
 /**
- * Looks at what the folder has, before the start changes the password of root and the schema. Answers whether it is a demo already,
- * perhaps of an older release. @throws {Error} when it is something else that has types of these names.
+ * Checks the content of the folder, before the start changes the password of root and the schema. Returns whether it is a demo
+ * already, perhaps of an older release. @throws {Error} when it is another instance that has types of these names.
  */
 async function assertDemo(dataDir: string): Promise<boolean> {
   if (!(await hasCluster(dataDir))) return false
@@ -142,7 +143,7 @@ interface Example {
   search: object
 }
 
-/** Searches that show what the service is for; each is a body of `POST /api/v1/search`. */
+/** Searches that show the features of the service; each is a body of `POST /api/v1/search`. */
 export const exampleSearches: readonly Example[] = [
   {
     says: 'Works about rivers, best match first, with the kinds of works as a facet',

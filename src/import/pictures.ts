@@ -3,9 +3,9 @@ import sharp from 'sharp'
 import type { Progress } from '../platform/process/progress.ts'
 import { type ServiceClient, ServiceError } from './client.ts'
 
-/** Artworks of the demo that get a picture. */
+/** Number of artworks of the demo that get a picture. */
 const wanted = 24
-/** Pictures in one request. */
+/** Number of pictures in one request. */
 const together = 6
 
 interface Artwork {
@@ -13,8 +13,8 @@ interface Artwork {
 }
 
 /**
- * Paints pictures for the first artworks of the sample, which comes without any, and puts them there as a client would:
- * uploaded, then linked. What has been done by an earlier start is not done again.
+ * Draws pictures for the first artworks of the sample, which has none, and adds them as a client would: uploaded, then linked. Work
+ * of an earlier start is not repeated.
  */
 export async function addPictures(client: ServiceClient, progress: Progress, signal: AbortSignal): Promise<number> {
   const first = await withoutPicture(client)
@@ -25,7 +25,7 @@ export async function addPictures(client: ServiceClient, progress: Progress, sig
     const objects = some.map(({ artwork: { _id, _version } }, index) => ({
       _objecttype: 'artwork',
       _mask: 'artwork',
-      // As lists they change this field alone.
+      // As group editing (lists), this changes only this field.
       artwork: { _id: [_id], _version: [_version], image: [{ _id: files[index]?._id, preferred: true }] },
     }))
     await client.post('/db/artwork', objects, { await_index: 60 })
@@ -35,7 +35,7 @@ export async function addPictures(client: ServiceClient, progress: Progress, sig
   return first.length
 }
 
-/** Nothing where some artworks have pictures, or where there is no place for them (data of an earlier release). */
+/** Empty when some artworks have pictures, or when there is no column for them (data of an earlier release). */
 async function withoutPicture(client: ServiceClient): Promise<readonly Artwork[]> {
   const search = (request: object) => client.post<{ count: number; objects: Artwork[] }>('/search', request)
   const having = { type: 'in', bool: 'must_not', fields: ['artwork.image'], in: [null] }
@@ -50,7 +50,7 @@ async function withoutPicture(client: ServiceClient): Promise<readonly Artwork[]
   return (await search({ objecttypes: ['artwork'], sort, limit: wanted, format: 'long' })).objects
 }
 
-/** A picture that is always the same for the same title: a sky, a sun and hills. */
+/** A picture that is derived from the title: a sky, a sun and hills. */
 async function painted({ artwork }: Artwork): Promise<{ name: string; content: Uint8Array<ArrayBuffer> }> {
   const title = Object.values(artwork.title ?? {})[0] ?? `${artwork._id}`
   const seed = createHash('sha256').update(title).digest()

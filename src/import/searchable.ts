@@ -13,15 +13,15 @@ export interface SearchableOptions {
   signal: AbortSignal
 }
 
-/** Milliseconds without a further object after which the service is asked what is the matter. */
+/** Milliseconds without a further object after which the service is asked for the reason. */
 const stall = 3000
 
-/** Gives up when the index stands still for so long although it has work. */
+/** Milliseconds without progress of the index, although it has work, after which the wait is given up. */
 const patience = 120_000
 
 /**
  * Waits until a search finds all `total` objects of the types.
- * @throws {Error} when the service says that it could not index some, or comes to a halt.
+ * @throws {Error} when the service reports that it could not index some, or makes no progress.
  */
 export async function untilSearchable(
   { client, progress, signal }: SearchableOptions,
@@ -49,7 +49,7 @@ export async function untilSearchable(
   progress.stop()
 }
 
-/** Waits until searches find all that is stored of the types; who may not know of the index waits a little. */
+/** Waits until searches find all stored objects of the types; a user without the right to see the index waits a short time. */
 export async function untilIndexed(client: ServiceClient, objecttypes: readonly string[]): Promise<void> {
   for (let waited = 0; waited < patience; waited += 250) {
     try {
@@ -65,7 +65,7 @@ export async function untilIndexed(client: ServiceClient, objecttypes: readonly 
   throw new Error('the index of the service stands still')
 }
 
-/** Waits until searches are as fast as they will be: after a large import the service builds search indexes anew. */
+/** Waits until searches have their final speed: after a large import the service rebuilds search indexes. */
 export async function untilRebuilt({ client, progress, signal }: SearchableOptions): Promise<void> {
   if (!(await isRebuilding(client))) return
   progress.start('Indexes', 1)
@@ -79,13 +79,13 @@ async function isRebuilding(client: ServiceClient): Promise<boolean> {
     const { indices_stats } = await client.get<Status>('/system/status')
     return indices_stats.some((index) => index.rebuilding)
   } catch (error) {
-    // Only administrators are told; others need not wait.
+    // Only administrators may ask for this; other users do not wait.
     if (error instanceof ServiceError && error.status === 403) return false
     throw error
   }
 }
 
-/** Counting costs what indexing needs, so it is asked rarely while much is missing and often near the end. */
+/** Counting uses resources that indexing needs, so it is done rarely while many are missing and often near the end. */
 function pauseFor(missing: number, perMillisecond: number): number {
   return Math.min(1000, Math.max(50, missing / Math.max(perMillisecond, 0.1) / 4))
 }

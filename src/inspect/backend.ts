@@ -14,23 +14,23 @@ import { parametersOf, wantedForm } from './wanted.ts'
 export interface BackendConsoleOptions {
   readonly console: Console
   readonly log: Logger
-  /** Everybody who reaches the port may change things. */
+  /** Everybody who can reach the port may make changes. */
   readonly actions: boolean
   readonly readOnly: boolean
-  /** Name under which the port is reached, besides addresses and names of a private network. */
+  /** Host name of the port, in addition to addresses and names of a private network. */
   readonly host: string
-  /** Milliseconds that a page may keep the database busy. */
+  /** Milliseconds for which a page may keep the database busy. */
   readonly timeLimit: number
-  /** As whom things are read and done. */
+  /** The actor for reading and for actions. */
   readonly actor: () => Promise<Actor>
 }
 
 const longestForm = 64 * 1024
 
-/** The console on the backend port: nobody is asked who they are. */
+/** The console on the backend port: without authentication. */
 export function registerBackendConsole(backend: FastifyInstance, options: BackendConsoleOptions): void {
   const { console, log, actions, readOnly, timeLimit } = options
-  // Forms of another process, or from before its start, do not hold here.
+  // Forms of another process, or of an earlier run, are not valid here.
   const secret = actions && !readOnly ? randomBytes(32) : null
   const readerOf = async (request: FastifyRequest): Promise<Reader> => ({
     actor: { ...(await options.actor()), remoteAddr: request.ip },
@@ -94,8 +94,9 @@ function grouped(parameters: URLSearchParams): Record<string, string | string[]>
 }
 
 /**
- * A page of the internet that has its name lead to this port would be same-origin with it, and read it in the browser of
- * somebody within the network (DNS rebinding). It needs a name of the internet for that: addresses and private names are none.
+ * Protection against DNS rebinding: a page of the internet whose host name resolves to this port would be same-origin with it, and
+ * could read it in the browser of a user within the network. Such a page needs a public name; addresses and private names are not
+ * public.
  */
 function requirePrivateName({ hostname }: FastifyRequest, own: string): void {
   const name = hostname.toLowerCase()

@@ -4,7 +4,7 @@ import type { Measure } from '../platform/http/metrics.ts'
 import { outsideDeadlines } from '../platform/limits/deadline.ts'
 import type { Db, Queryable } from '../platform/postgres/db.ts'
 
-/** Figures that the console draws, in their order, with their units. */
+/** Figures in the charts of the console, in their order, with their units. */
 export const figureUnits = {
   'index_queue.saved': '',
   'index_queue.linked': '',
@@ -29,19 +29,19 @@ export interface Sample {
   readonly values: Readonly<Partial<Record<FigureName, number>>>
 }
 
-/** Milliseconds between two samples; they are taken while somebody looks, once for all who do. */
+/** Milliseconds between two samples; they are taken while there are viewers, once for all of them. */
 const every = 2000
 const kept = 150
-/** Milliseconds after which a stream ends: the browser comes again, and is asked who it is. */
+/** Milliseconds after which a stream ends: the browser connects again, and is authenticated again. */
 const longest = 60_000
-/** Bytes that may wait for a slow reader. */
+/** Maximum bytes that wait for a slow reader. */
 const mostWaiting = 256 * 1024
 export const mostStreams = 50
 
 export interface FiguresDeps {
   readonly db: Db
   readonly measures: readonly Measure[]
-  /** The service ends: so do the streams. */
+  /** Whether the service is stopping: then the streams end. */
   readonly stopping: () => boolean
 }
 
@@ -75,7 +75,7 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
 
   async function tick(): Promise<void> {
     if (stopping()) return endAll()
-    // The database may be slow: the next look waits for this one.
+    // The database may be slow: the next sample waits for this one.
     if (sampling) return
     sampling = true
     try {
@@ -99,7 +99,7 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
     clearInterval(timer)
     timer = null
     delay.disable()
-    // What comes later does not follow on this.
+    // Later figures do not continue these.
     history.length = 0
   }
 
@@ -108,10 +108,10 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
   }
 
   return {
-    /** The figures of this moment. */
+    /** The current figures. */
     now: sample,
 
-    /** Figures as server-sent events, from those of the last minutes on; null: too many look already. */
+    /** Figures as server-sent events, beginning with those of the last minutes; null: there are too many viewers. */
     stream(): Readable | null {
       if (streams.size >= mostStreams) return null
       const stream = new PassThrough()
@@ -139,7 +139,7 @@ export function createFigures({ db, measures, stopping }: FiguresDeps) {
   }
 }
 
-/** One number, or one for each value of its label; what cannot be read just now is left out. */
+/** One number, or one for each value of its label; values that cannot be read now are left out. */
 async function readMeasure({ name, read }: Measure): Promise<Record<string, number>> {
   const value = await Promise.resolve(read()).catch(() => ({}))
   if (typeof value === 'number') return { [name]: value }

@@ -6,15 +6,15 @@ import { notThere } from './query.ts'
 export interface FoundPage {
   readonly page: ConsolePage
   readonly params: Readonly<Record<string, string>>
-  /** The address below `/inspect/`, as links write it. */
+  /** The address below `/inspect/`, in the form for links. */
   readonly at: string
 }
 
-/** Parameters that all pages have, and those of the interface that mean nothing here. */
+/** Parameters of all pages, and those of the interface that have no effect here. */
 const everywhere: ReadonlySet<string> = new Set(['accept', 'done', 'access_token', 'cache_seconds', 'pretty', 'strict'])
 const longestPart = 200
 
-/** All that some page knows, for the description of the routes. */
+/** The parameters of all pages, for the description of the routes. */
 export function pageNames(pages: readonly ConsolePage[]): readonly string[] {
   return [...new Set([...pages.flatMap(({ query }) => query), 'accept', 'done'])].sort()
 }

@@ -1,18 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Seconds that a form holds: as long as a session of the console. */
+/** Seconds for which a form is valid: as long as a session of the console. */
 export const formLifetime = 8 * 3600
 
 /**
- * What the forms of a page carry, so that nobody else can send them: made of a secret that another site does not know, for
- * this one action and some hours.
+ * Tokens for the forms of a page, so that no other site can send them: derived from a secret that another site does not know, for
+ * one action and some hours.
  */
 export interface FormTokens {
   of(action: string): string
   fits(action: string, token: string | undefined): boolean
 }
 
-/** @param secret that of the session, or of this process where there are none. */
+/** @param secret that of the session, or of this process where there are no sessions. */
 export function formTokens(secret: string | Buffer, now: () => number = Date.now): FormTokens {
   const sign = (action: string, until: number): string =>
     createHmac('sha256', secret).update(`inspect form ${until} ${action}`).digest('base64url')

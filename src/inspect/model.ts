@@ -6,13 +6,13 @@ import type { TextName } from './view/texts.en.ts'
 import type { View } from './view/view.ts'
 
 /**
- * The console: pages on which administrators see what the service has and does. A *page* loads what it shows once, and has
- * two forms of it: `json`, which has the listed members and no others, and HTML. An *action* is what a button of a page does.
+ * The console: pages on which administrators see the data and the work of the service. A *page* loads its data once, and has two
+ * forms: `json`, which has the listed members and no others, and HTML. An *action* is run by a button of a page.
  */
 export interface ConsolePage {
-  /** Below `/inspect/`, without slashes around it; `:name` stands for one part. */
+  /** Below `/inspect/`, without slashes around it; `:name` matches one part. */
   readonly path: string
-  /** Under which entry of the menu it stands. */
+  /** The entry of the menu to which it belongs. */
   readonly section: Section
   /** Parameters that its address may have. */
   readonly query: readonly string[]
@@ -34,7 +34,7 @@ export interface LoadedPage {
   show(view: View): Html
 }
 
-/** Does what a form asks for. Answers what the page then says, and where it leads, when that is not the page itself. */
+/** Carries out a form. Returns the message for the page, and the target page, when it is another one. */
 export type Action = (context: PageContext, form: Form) => Promise<{ readonly said: TextName; readonly to?: string }>
 
 /** Entries of the menu, by group. */
@@ -47,7 +47,7 @@ export const menu = {
 
 export type Section = (typeof menu)[keyof typeof menu][number]
 
-/** Where each entry of the menu leads, below `/inspect/`. */
+/** The path of each entry of the menu, below `/inspect/`. */
 export const sectionPaths: Readonly<Record<Section, string>> = {
   home: '',
   status: 'system/status/',

@@ -1,14 +1,14 @@
 import { AppError, badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 
-/** Rows that a page shows when it is not told, and at most. */
+/** Default and maximum number of rows on a page. */
 const [usualRows, mostRows] = [50, 500]
-/** Further rows are found by a narrower filter: the database counts up to each of them. */
+/** Maximum offset: the database counts up to each row, so further rows need a narrower filter. */
 const farthest = 1_000_000
 const longestText = 500
 const mostIds = 200
 
-/** The parameters of an address, each with the form that it must have. @throws {AppError} `ServerGeneric` that names it. */
+/** Reads the parameters of an address, and checks the form of each. @throws {AppError} `ServerGeneric` that names it. */
 export interface Query {
   has(name: string): boolean
   text(name: string, most?: number): string | null
@@ -76,13 +76,13 @@ export function readQuery(form: Form): Query {
   }
 }
 
-/** A whole number from 1 on that a double holds; null: it is none. */
+/** A safe integer from 1 on; null: the text is none. */
 export function idIn(text: string): number | null {
   const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
   return number <= Number.MAX_SAFE_INTEGER ? number : null
 }
 
-/** A part of a path that must be an id. @throws {AppError} `ResourceNotFound`: nothing has such a one. */
+/** A part of a path that must be an id. @throws {AppError} `ResourceNotFound`: no record can have such an id. */
 export function pathId(text: string | undefined, name: string): number {
   const id = idIn(text ?? '')
   if (id === null) throw notThere({ [name]: text })
@@ -91,7 +91,7 @@ export function pathId(text: string | undefined, name: string): number {
 
 export const notThere = (parameters: Record<string, unknown>): AppError => new AppError('ResourceNotFound', parameters)
 
-/** Offsets of the pages beside this one, null where there is none; of one more row than were asked for. */
+/** Offsets of the previous and next page, null where there is none; `found` includes one more row than requested. */
 export function neighbours({ offset, limit }: Paging, found: number) {
   return {
     Offset: offset,

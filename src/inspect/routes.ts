@@ -22,10 +22,10 @@ export interface ConsoleRoutes {
 
 export { createConsoleSessions }
 
-/** Who has been found behind a request, with the session where there is one. */
+/** The authenticated caller of a request, with the session where there is one. */
 const found = new WeakMap<FastifyRequest, ConsoleSession>()
 
-/** The console on the public port: behind a session of the browser, or for programs that read JSON behind a token. */
+/** The console on the public port: with a session of the browser, or for programs that read JSON with a token. */
 export async function registerConsoleRoutes(app: HttpApp, routes: ConsoleRoutes): Promise<void> {
   const { console, sessions } = routes
   const names = [...console.parameters]
@@ -65,8 +65,8 @@ export async function registerConsoleRoutes(app: HttpApp, routes: ConsoleRoutes)
 }
 
 /**
- * People are sent to sign in, and get errors as pages; programs get the envelope. A token counts for JSON alone: who has put one
- * into a browser is asked to sign in all the same.
+ * People are sent to sign in, and get errors as pages; programs get the envelope. A token is accepted for JSON only: a person who
+ * uses one in a browser must still sign in.
  */
 function consoleSurface(api: Surface, routes: ConsoleRoutes): Surface {
   const { console, sessions, bearer, pages } = routes
@@ -89,7 +89,7 @@ function consoleSurface(api: Surface, routes: ConsoleRoutes): Surface {
   return { ...forPages, name: 'inspect', authenticators: [authenticate], sendError }
 }
 
-/** From a page of our own the browser sends the cookie that it keeps back where another site has sent it here. */
+/** Redirects from a page of ours: then the browser sends the cookie that it withholds from redirects of other sites. */
 function lead(request: FastifyRequest, reply: FastifyReply, to: string): FastifyReply {
   const language = consoleLanguage(request.headers['accept-language'])
   return sendPage(reply, onwardPage(language, to).toString(), "default-src 'none'")
@@ -97,7 +97,7 @@ function lead(request: FastifyRequest, reply: FastifyReply, to: string): Fastify
 
 async function show({ console }: ConsoleRoutes, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = parametersOf(request.query)
-  // A token counts for JSON alone.
+  // A token is accepted for JSON only.
   if (!found.has(request) && wantedForm(request) !== 'json') throw new AppError('UserRequired')
   const answer = await console.show(readerOf(request), {
     path: pathOf(request),

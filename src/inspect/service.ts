@@ -1,6 +1,7 @@
 /**
- * The console, whoever has let its reader in: finds the page of an address, loads it, and makes the form that was asked for. Who
- * may look is decided before: by the session on the public port (`routes.ts`), by the network on the backend port (`backend.ts`).
+ * The console, independent of how its reader was authenticated: finds the page of an address, loads it, and renders it in the
+ * requested form. Access is decided before: by the session on the public port (`routes.ts`), by the network on the backend port
+ * (`backend.ts`).
  */
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -22,22 +23,22 @@ import { createView, type View } from './view/view.ts'
 export interface ConsoleDeps extends PageDeps {
   readonly figures: Figures
   readonly instanceName: () => string
-  /** Where a proxy has put the service: what stands before `/inspect`. */
+  /** The path under which a proxy serves the service: the part before `/inspect`. */
   readonly basePath: string
 }
 
-/** Who reads, and how. */
+/** The reader, and the form of the pages for them. */
 export interface Reader {
   readonly actor: Actor
   readonly language: ConsoleLanguage
-  /** What the reader's forms are sealed with; null: the reader may only look. */
+  /** The secret for the reader's forms; null: the reader may not run actions. */
   readonly secret: string | Buffer | null
-  /** Can sign out. */
+  /** Whether the reader can sign out. */
   readonly signedIn: boolean
 }
 
 export interface ConsoleRequest {
-  /** Path of the address, as it came, without the query. */
+  /** Path of the address, unchanged, without the query. */
   readonly path: string
   readonly query: Form
   readonly json: boolean
@@ -80,7 +81,7 @@ export function createConsole(deps: ConsoleDeps) {
 
   return {
     base,
-    /** Parameters that some page has. */
+    /** The parameters of all pages. */
     parameters: pageNames(pages),
 
     /** The page of an address. @throws {AppError} `ResourceNotFound`; `ServerGeneric` for a parameter that it does not have. */
@@ -101,7 +102,7 @@ export function createConsole(deps: ConsoleDeps) {
       }
     },
 
-    /** Does what a form of a page asks for; answers where the browser goes then. @throws {AppError} `PageExpired` */
+    /** Carries out a form of a page; returns the next address for the browser. @throws {AppError} `PageExpired` */
     async act(
       reader: Reader,
       { path, query, form }: { readonly path: string; readonly query: Form; readonly form: Form },
@@ -117,7 +118,7 @@ export function createConsole(deps: ConsoleDeps) {
       return `${base}${to}?done=${said}`
     },
 
-    /** What went wrong, within the console. */
+    /** The page for a failure, within the console. */
     failure(reader: Reader, error: AppError, requestId: string) {
       const view = viewOf(reader, '', new Map())
       const told =
@@ -130,7 +131,7 @@ export function createConsole(deps: ConsoleDeps) {
   }
 }
 
-/** Exactly the members of the page, in their order: what a page has besides is for its HTML. */
+/** Exactly the listed members of the page, in their order: other members are only for its HTML. */
 function only(members: readonly string[], loaded: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(members.map((name) => [name, loaded[name] ?? null]))
 }

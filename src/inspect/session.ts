@@ -15,21 +15,21 @@ export interface ConsoleSessionDeps {
   readonly basePath: string
 }
 
-/** Somebody who has signed in to the console in this browser. */
+/** A user who has signed in to the console in this browser. */
 export interface ConsoleSession {
   readonly actor: Actor
-  /** The value of the cookie: forms are made of it. */
+  /** The value of the cookie: the tokens of forms are derived from it. */
   readonly token: string
 }
 
 const sessionCookie = `${identifierWord}-inspect`
-/** Of a sign-in that is under way. */
+/** The cookie of a sign-in in progress. */
 const flowCookie = `${identifierWord}-inspect-login`
 const flowLifetime = 900
 
 /**
- * Sessions of the console: a sign-in by `/oauth2/auth` as a client of its own. Its access token lives for eight hours in a cookie
- * that only the console gets and no other site can have sent, and counts together with the browser that it was given to.
+ * Sessions of the console: a sign-in by `/oauth2/auth` with a separate client. Its access token is valid for eight hours. It is in
+ * a cookie that only the console receives and that no other site can cause to be sent, and is only valid in the same browser.
  */
 export function createConsoleSessions({ codes, sessions, aliases, externalUrl, basePath }: ConsoleSessionDeps) {
   const path = `${basePath}/inspect`
@@ -41,9 +41,9 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
   }
 
   return {
-    /** The session of a request; null: there is none that still holds. */
+    /** The session of a request; null: there is no valid one. */
     async of(request: FastifyRequest): Promise<ConsoleSession | null> {
-      // A neighbouring host may have put another one there.
+      // A neighbouring host may have set another cookie of this name.
       for (const token of cookieValues(request, sessionCookie).slice(0, 3)) {
         const found = await resolve(request, token)
         if (found) return found
@@ -51,7 +51,7 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
       return null
     },
 
-    /** Sends the browser to sign in, and afterwards to where it wanted to go. */
+    /** Redirects the browser to the sign-in, and afterwards to its original target. */
     begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
       const [state, verifier] = [newToken(), newToken()]
       const wanted = Buffer.from(request.url.slice(0, 1500)).toString('base64url')
@@ -68,8 +68,8 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
     },
 
     /**
-     * Takes the code of a sign-in that this browser began; answers where it wanted to go.
-     * @throws {AppError} `PageExpired`, `SystemRightRequired` for somebody without `system.root`: nobody is signed in then.
+     * Takes the code of a sign-in that this browser began; returns its original target.
+     * @throws {AppError} `PageExpired`, `SystemRightRequired` for a user without `system.root`: no session is opened then.
      */
     async finish(request: FastifyRequest, reply: FastifyReply, query: Form): Promise<string> {
       const [state = '', verifier = '', wanted = ''] = cookieValues(request, flowCookie)[0]?.split('.') ?? []
@@ -98,7 +98,7 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
 
     /** Ends the session of this browser. */
     async end(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      // A form of another site comes without them, and signs nobody out.
+      // A form of another site comes without the cookies, and cannot sign a user out.
       const tokens = cookieValues(request, sessionCookie).slice(0, 3)
       if (tokens.length === 0) return
       for (const token of tokens) await sessions.revoke(token, consoleClient, request.ip)
@@ -107,7 +107,7 @@ export function createConsoleSessions({ codes, sessions, aliases, externalUrl, b
   }
 }
 
-/** A token that is no good is none; whatever else fails is a failure. */
+/** An invalid token counts as no session; other errors are passed on. */
 function noSession(error: unknown): null {
   if (error instanceof AppError && error.code === 'InvalidToken') return null
   throw error
@@ -118,7 +118,7 @@ function isSame(one: string, other: string): boolean {
   return a.length > 0 && a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** A path of the console, and nothing else: the start of it where it is another one. */
+/** The path, if it is one of the console; else the start page of the console. */
 function inside(wanted: string, path: string): string {
   const found = URL.parse(wanted, 'http://here')
   const at = found?.origin === 'http://here' ? found.pathname.indexOf('/inspect/') : -1
@@ -129,7 +129,7 @@ function inside(wanted: string, path: string): string {
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-/** The origin that the browser sees: the configured one, or on the machine itself the address that was called. */
+/** The origin from the view of the browser: the configured one, or on the machine itself the address that was called. */
 function originOf({ protocol, host }: FastifyRequest, externalUrl: string): string {
   const called = URL.parse(`${protocol}://${host}`)
   return called && isLoopback(called.hostname) ? called.origin : new URL(externalUrl).origin

@@ -5,19 +5,19 @@ export interface SqlAnswer {
   readonly query: string
   readonly columns: readonly string[]
   readonly rows: readonly (readonly (string | null)[])[]
-  /** There are more rows than are shown. */
+  /** There are more rows than shown. */
   readonly cut: boolean
   readonly milliseconds: number
   readonly error: string
 }
 
-/** Seconds, rows, and characters of a value. */
+/** Maximum seconds, rows, and characters of a value. */
 const [longest, mostRows, longestValue] = [5, 200, 2000]
 
 /**
- * Asks the database what somebody types: as a part of a select, so that nothing but a query fits; in a transaction that reads
- * only, as a role that may read tables and nothing else where there is one; for some seconds, on a connection of its own, which
- * is closed afterwards, whatever the query has set on it.
+ * Runs a query that an administrator types. It is put into a select, so that only queries are valid, and runs in a read-only
+ * transaction, as a role that may only read tables where there is one. It has a time limit of some seconds, and a separate
+ * connection, which is closed afterwards because the query may have changed its settings.
  */
 export async function askSql(db: Db, query: string): Promise<SqlAnswer> {
   const client = await db.connect()
@@ -43,7 +43,9 @@ export async function askSql(db: Db, query: string): Promise<SqlAnswer> {
   }
 }
 
-/** In the extended protocol a text is one statement. Values are cut where they are made, so that none fills the memory here. */
+/**
+ * In the extended protocol a text is a single statement. The database cuts long values, so that they do not fill the memory here.
+ */
 function bounded(query: string): pg.QueryConfig & { queryMode: string } {
   const text = `select array(select key from json_each_text(j) with ordinality as e(key, value, n) order by n) as names,
     array(select left(value, ${longestValue}) from json_each_text(j) with ordinality as e(key, value, n) order by n) as texts

@@ -1,7 +1,7 @@
 import { badRequest } from '../platform/errors.ts'
 import type { Form } from '../platform/http/form.ts'
 
-/** `html` is what people get, and all who do not say; `events` is a stream. */
+/** `html` is for browsers, and the default; `events` is a stream. */
 export type WantedForm = 'html' | 'json' | 'events'
 
 interface Asked {
@@ -9,7 +9,7 @@ interface Asked {
   readonly query: unknown
 }
 
-/** The form that a request asks for: by the parameter `accept`, else by its header. */
+/** The form that a request asks for: by the parameter `accept`, else by the header. */
 export function wantedForm({ headers, query }: Asked): WantedForm {
   const named = (query as Record<string, unknown> | null)?.accept
   if (named === 'application/json') return 'json'

@@ -3,7 +3,7 @@ import type { Queryable, Tx } from '../platform/postgres/db.ts'
 export type JobState = 'running' | 'due' | 'later' | 'given_up'
 export const jobStates: readonly JobState[] = ['running', 'due', 'later', 'given_up']
 
-/** A job as administrators see it: what it works on (its payload) may hold anything, and is not shown. */
+/** A job for administrators: its payload may hold any data, and is not shown. */
 export interface InspectedJob {
   readonly id: number
   readonly name: string
@@ -19,7 +19,7 @@ export interface InspectedJob {
 const state = `case when j.locked_at is not null then 'running' when j.attempts >= j.max_attempts then 'given_up'
     when j.run_at <= now() then 'due' else 'later' end`
 
-/** Jobs of the queue: those that were given up first, then by their time; one more than `limit` where there are more. */
+/** Jobs of the queue: first the jobs without further attempts, then by their time; one more than `limit` where there are more. */
 export async function inspectJobs(
   from: Queryable,
   asked: { readonly state: JobState | null; readonly offset: number; readonly limit: number },
@@ -40,7 +40,7 @@ export interface JobCount extends Record<JobState, number> {
   readonly name: string
 }
 
-/** How many jobs of each name are in each state. */
+/** The number of jobs of each name in each state. */
 export async function countJobsByName(from: Queryable): Promise<JobCount[]> {
   const { rows } = await from.query<JobCount>(
     `select name, ${jobStates.map((one) => `count(*) filter (where state = '${one}')::int8 as ${one}`).join(', ')}
@@ -50,7 +50,7 @@ export async function countJobsByName(from: Queryable): Promise<JobCount[]> {
   return rows
 }
 
-/** Has jobs that were given up tried again at once; false: none of them is among these. */
+/** Makes failed jobs run again at once; false: one of the ids is not a failed job. */
 export async function retryJobs(tx: Tx, ids: readonly number[]): Promise<boolean> {
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::int as count from graphile_worker.reschedule_jobs(
@@ -63,7 +63,7 @@ export async function retryJobs(tx: Tx, ids: readonly number[]): Promise<boolean
   return true
 }
 
-/** Takes jobs that were given up out of the queue. */
+/** Removes failed jobs from the queue. */
 export async function dropJobs(tx: Tx, ids: readonly number[]): Promise<boolean> {
   const { rows } = await tx.query<{ count: number }>(
     `select count(*)::int as count from graphile_worker.complete_jobs(

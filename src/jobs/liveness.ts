@@ -11,7 +11,9 @@ export interface Liveness {
 export interface LivenessOptions {
   db: Db
   log: Logger
-  /** Of this process: `locked_by` of the jobs that its pools of workers have taken, `begun_by` of those that it runs itself. */
+  /**
+   * Names of this process: `locked_by` of the jobs that its pools of workers have taken, `begun_by` of those that it runs itself.
+   */
   names: readonly string[]
   /** Ids of the jobs that are running or have just ended. */
   activeJobs: () => readonly number[]
@@ -19,20 +21,20 @@ export interface LivenessOptions {
   interval: number
   /** The pools hold jobs that they do not run: they have to end, so that others can take them. */
   onStuck: () => void
-  /** Looks for jobs that are stored as begun here and were not; says how many. */
+  /** Looks for jobs that are stored as begun here but were not begun; returns their number. */
   reclaim: () => Promise<number>
 }
 
-/** Tells our advisory locks on pools from others. */
+/** Distinguishes our advisory locks on pools from others. */
 const LIVENESS_SEED = 0x73747267
-/** A pool takes its lock right after its start, and a job ends a moment after its handler: so long it is left alone. */
+/** A pool takes its lock right after its start, and a job ends a moment after its handler: for this time it is not checked. */
 const SETTLE_SECONDS = 3
 
 /**
- * Holds an advisory lock for each name of this process, one for each pool of workers, for as long as it lives, and gives back abandoned
- * jobs: those of pools whose lock nobody holds (PostgreSQL drops the lock the moment a process dies). A pool that has jobs which
- * it does not run (the connection broke while the job was taken or ended) has to end, and then is one of these. So they are
- * tried again within seconds; the queue itself would wait four hours.
+ * Holds an advisory lock for each name of this process, one for each pool of workers, for as long as it lives, and gives back
+ * abandoned jobs: those of pools whose lock is free (PostgreSQL drops the lock the moment a process dies). A pool with jobs that it
+ * does not run (the connection broke while the job was taken or ended) has to end, and then its jobs are abandoned, too. So
+ * abandoned jobs run again within seconds; the queue itself would wait four hours.
  */
 export async function keepLiveness(options: LivenessOptions): Promise<Liveness> {
   const { db, log, names, interval, onStuck } = options
@@ -50,7 +52,7 @@ export async function keepLiveness(options: LivenessOptions): Promise<Liveness> 
       .then(() => schedule(holder === null ? 500 : interval))
   }
   const onLost = (error: Error): void => {
-    // Closed by us: a server that stops at the same moment may end the connection first.
+    // Closed by this service: a server that stops at the same moment may end the connection first.
     if (closed) return
     log.warn({ err: error }, 'the connection that shows this process as alive is lost')
     holder?.release(true)
@@ -107,7 +109,7 @@ async function hold(db: Db, names: readonly string[], onLost: (error: Error) => 
   }
 }
 
-/** Gives back the jobs of dead pools; tells which those were, and which these pools hold without running them. */
+/** Gives back the jobs of dead pools; returns these pools, and the jobs that our pools hold without running them. */
 const RELEASE_SQL = `
   with held as materialized (
     select id, locked_by from graphile_worker.jobs where locked_at < now() - make_interval(secs => $2)

@@ -7,38 +7,38 @@ import type { Attempt } from './model.ts'
 
 /** A job that the process which adds it runs itself. */
 export interface LocalJob {
-  /** Who takes over when this process ends in between, or it fails: a registered name and what it is given. */
+  /** The registered handler that takes over when this process ends before the job is done, or the job fails, with its payload. */
   readonly name: string
   readonly payload: unknown
   readonly priority: number
   readonly maxAttempts: number
-  /** What is done here. It may be done again by the registered handler. */
+  /** The work of the job. The registered handler may do it again. */
   readonly run: (attempt: Attempt) => Promise<void>
 }
 
 export type LocalJobs = ReturnType<typeof createLocalJobs>
 
-/** Milliseconds for which jobs that have ended are gathered, so that one statement removes them. */
+/** Milliseconds for which ended jobs are collected, so that one statement removes them. */
 const gathered = 50
-/** Milliseconds until what could not be removed is tried again. */
+/** Milliseconds until a failed removal is tried again. */
 const untilRemoved = 2000
-/** Milliseconds that what runs has when the service stops, before it is aborted. */
+/** Milliseconds for running jobs when the service stops, before they are aborted. */
 const patience = 5000
 
 /**
- * Jobs that this process begins right after the commit that adds them (`begun_job`). Nobody is told of them, and nobody looks
- * for them; when the process ends, or a job fails, it goes into the queue, where it is tried again like any other. For work
- * that is about to begin anyway: to be put into the queue and taken out again, a job costs half a dozen statements, since each
- * lane looks whether it is one of its own.
+ * Jobs that this process begins right after the commit that adds them (`begun_job`). No worker is notified of them; when the
+ * process ends, or a job fails, the job is put into the queue, where it is tried again like any other. For work that can begin at
+ * once: adding a job to the queue and taking it costs half a dozen statements, since each lane checks whether the job belongs to
+ * it.
  */
 export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOpen: () => boolean }) {
-  /** The process shows under this name that it lives (liveness.ts). */
+  /** The name under which the process shows that it is alive (liveness.ts). */
   const name = `here-${randomUUID()}`
   const running = new Map<number, Promise<void>>()
   const stop = new AbortController()
   let ended: number[] = []
   let removing: Promise<void> | null = null
-  /** Jobs of this process that nothing runs here, as they were found last time. */
+  /** Jobs of this process that were not running at the last check. */
   let unbegun: ReadonlySet<number> = new Set()
 
   function begin(id: number, { name: job, maxAttempts, run }: LocalJob, cause: Cause): void {
@@ -56,14 +56,14 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
     running.set(id, work)
   }
 
-  /** With those that end at about the same time. */
+  /** Together with jobs that end at about the same time. */
   function remove(id: number): Promise<void> {
     ended.push(id)
     removing ??= sleep(stop.signal.aborted ? 0 : gathered).then(removeEnded)
     return removing
   }
 
-  /** What cannot be removed is done again by others when this process has ended, so it is tried for as long as it runs. */
+  /** Other processes repeat jobs that were not removed when this process has ended, so it keeps trying for as long as it runs. */
   async function removeEnded(): Promise<void> {
     const ids = ended
     ended = []
@@ -81,7 +81,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
     }
   }
 
-  /** It is tried again after so many seconds, as the queue does it. */
+  /** It is tried again after this number of seconds, as in the queue. */
   const queue = (id: number, pause: number): Promise<number> =>
     db.transaction((tx) => toQueue(tx, { condition: 'id = $1', values: [id], pause }))
 
@@ -89,8 +89,9 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
     name,
 
     /**
-     * Puts into the queue what is stored as begun here and was not, or could not be put there when it failed: the answer to a
-     * COMMIT was lost. Found twice, since what was just stored is about to begin. Says how many.
+     * Puts jobs into the queue that are stored as begun here but were not begun, or could not be put there when they failed: the
+     * answer to a COMMIT was lost. Only jobs that were found twice, since a job that was just stored is about to begin. Returns
+     * their number.
      */
     async reclaim(): Promise<number> {
       const { rows } = await db.query<{ id: number }>(
@@ -107,7 +108,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
       return lost.length
     },
 
-    /** Adds jobs that are begun here after the commit; false, and nothing is added, while this process takes none. */
+    /** Adds jobs that begin here after the commit; false, and no job is added, while this process accepts none. */
     async add(tx: Tx, jobs: readonly LocalJob[]): Promise<boolean> {
       if (stop.signal.aborted || !isOpen()) return false
       const { rows } = await tx.query<{ id: number }>(
@@ -123,7 +124,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
         ],
         'jobs.add-here',
       )
-      // They ascend as the jobs were given.
+      // The ids ascend in the order of the jobs.
       const ids = rows.map(({ id }) => id).sort((a, b) => a - b)
       const cause = currentCause()
       tx.afterCommit(() => {
@@ -132,7 +133,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
       return true
     },
 
-    /** Lets what runs end, at most so many milliseconds; what is aborted then is put into the queue. */
+    /** Lets running jobs end, within this number of milliseconds; aborted ones are put into the queue. */
     async close(grace: number): Promise<void> {
       const all = Promise.all(running.values()).then(() => 'ended')
       const pause = new AbortController()
@@ -146,7 +147,7 @@ export function createLocalJobs({ db, log, isOpen }: { db: Db; log: Logger; isOp
   }
 }
 
-/** Puts the jobs of processes that have ended into the queue; says how many. `mine` are the names of this process. */
+/** Puts the jobs of processes that have ended into the queue; returns their number. `mine`: the names of this process. */
 export async function takeOver(db: Db, seed: number, mine: readonly string[]): Promise<number> {
   const { rows } = await db.query<{ owners: string[] | null }>(
     'select array_agg(distinct begun_by) as owners from begun_job where begun_by <> all($1::text[])',
@@ -157,7 +158,7 @@ export async function takeOver(db: Db, seed: number, mine: readonly string[]): P
   if (!owners) return 0
   return db.transaction((tx) =>
     toQueue(tx, {
-      // Whoever holds the lock lives.
+      // A process that holds its lock is alive.
       condition: `begun_by in (select name from unnest($1::text[]) as name
         where pg_try_advisory_xact_lock(hashtextextended(name, $2)))`,
       values: [owners, seed],
@@ -166,7 +167,7 @@ export async function takeOver(db: Db, seed: number, mine: readonly string[]): P
   )
 }
 
-/** Their first attempt has been made, where `attempts` does not say otherwise. */
+/** Their first attempt has been made, unless `attempts` says otherwise. */
 async function toQueue(
   tx: Queryable,
   {

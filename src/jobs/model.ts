@@ -1,5 +1,5 @@
 export interface JobContext extends Attempt {
-  /** Constant over all attempts: the key by which a handler recognises work that it has done before. */
+  /** The same for all attempts: the key by which a handler recognises work that it has done before. */
   readonly jobId: number
 }
 

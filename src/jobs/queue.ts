@@ -3,12 +3,12 @@ import type { PoolClient } from 'pg'
 import { keepTalking } from '../platform/postgres/connection-watch.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
-/** Advisory lock under which the queue's tables are created or upgraded; `strg` and a number of our own. */
+/** Advisory lock under which the queue's tables are created or upgraded: `strg` in ASCII, followed by a number. */
 const MIGRATION_LOCK = 0x73747267_0001n
 
 /**
- * Creates or upgrades the tables of the queue (schema `graphile_worker`). Several processes may call this at once:
- * the lock lets one do the work while the others wait and then find nothing to do.
+ * Creates or upgrades the tables of the queue (schema `graphile_worker`). Several processes may call this at once: with the lock
+ * one process does the work, while the others wait and then have no work left.
  */
 export async function migrateQueue(db: Db): Promise<void> {
   const client = await db.connect()
@@ -18,21 +18,21 @@ export async function migrateQueue(db: Db): Promise<void> {
     const utils = await makeWorkerUtils({ pgPool: queuePool(db) })
     await utils.release()
   } finally {
-    // Closing the connection gives the lock and the setting back, whatever state it is in.
+    // Closing the connection releases the lock and resets the setting, whatever state it is in.
     client.release(true)
   }
 }
 
 /**
- * The pool as the library wants it. It insists on listeners for errors of clients, and it may give back the client on
- * which it listens twice when the connection breaks while it stops, which the pool would answer with an exception
- * that nobody can catch. All who listen through one such pool share a connection: whoever ends takes the channels from the
- * others, so they must end together.
+ * The pool in the form that the library needs. It requires listeners for errors of clients, and it may give back the client on
+ * which it listens twice when the connection breaks while it stops, which the pool would answer with an exception that cannot be
+ * caught. All listeners through one such pool share a connection: when one ends, the others lose their channels, so they must end
+ * together.
  */
 export function queuePool(db: Db): Db['pool'] {
   const { pool } = db
   if (pool.listenerCount('connect') === 0) {
-    // An error of a client that is in use also fails its query, which is where it is dealt with.
+    // An error of a client in use also makes its query fail, and is handled there.
     pool.on('connect', (client) => client.on('error', () => {}))
   }
   let listening: { readonly client: Promise<PoolClient>; listeners: number } | null = null
@@ -47,7 +47,7 @@ export function queuePool(db: Db): Db['pool'] {
       released = true
       if (listening === shared) listening = null
       shared.listeners--
-      // It is never given back to the pool: what its listeners did to it is not undone.
+      // It is never returned to the pool: the effects of its listeners are not undone.
       if (shared.listeners === 0) shared.client.then((client) => client.release(destroy ?? true)).catch(() => {})
     }
     shared.client.then(
@@ -62,7 +62,7 @@ export function queuePool(db: Db): Db['pool'] {
   return Object.create(pool, { connect: { value: connect } }) as Db['pool']
 }
 
-/** Several send to it at once; it takes one statement after the other. */
+/** Several callers send to it at once; it runs one statement after the other. */
 function inTurns(client: PoolClient): PoolClient {
   const query = client.query.bind(client) as (text: string) => Promise<unknown>
   let last: Promise<unknown> = Promise.resolve()

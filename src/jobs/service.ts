@@ -10,11 +10,11 @@ import { migrateQueue } from './queue.ts'
 import { startWorkers, type Workers } from './worker.ts'
 
 /**
- * Background work from a queue in PostgreSQL. A *job* is a name with a JSON payload, added in the transaction whose
- * consequence it is: rolled back, it never was. Any number of equal processes take jobs from the same queue. A job
- * that fails is tried again after a growing pause (e^attempt seconds, at most 6 hours); a process that dies gives
- * its jobs back. So a handler may run more than once for the same job, and must be written to bear that. A *lane* is a
- * kind of jobs with workers of its own: what takes minutes waits for its like, never a mail for it.
+ * Background work from a queue in PostgreSQL. A *job* is a name with a JSON payload, added in the transaction that causes it: a
+ * rollback removes the job, too. Any number of equal processes take jobs from the same queue. A job that fails is tried again after
+ * a growing pause (e^attempt seconds, at most 6 hours); a process that dies gives its jobs back. So a handler may run more than
+ * once for the same job, and must be written for that. A *lane* is a kind of jobs with separate workers: long jobs only wait for
+ * each other, and a mail never waits for them.
  */
 export { countJobsByName, dropJobs, inspectJobs, type JobState, jobStates, retryJobs } from './inspection.ts'
 export { migrateQueue } from './queue.ts'
@@ -26,14 +26,14 @@ export type { LocalJob } from './local-jobs.ts'
 export type { Attempt, JobContext, JobHandler } from './model.ts'
 
 export interface JobOptions {
-  /** A waiting job of the same key is replaced by this one. Writers of one key take turns, so use keys sparingly. */
+  /** A waiting job with the same key is replaced by this one. Writers of one key wait for each other, so use keys sparingly. */
   key?: string
   runAt?: Date
-  /** Attempts in all, 25 when not said. */
+  /** Total number of attempts; default 25. */
   maxAttempts?: number
-  /** Jobs of a lane with a smaller number go first; 0 when not said. */
+  /** Jobs of a lane with a smaller number run first; default 0. */
   priority?: number
-  /** Why it is done; that of whoever adds it when not said. */
+  /** The cause of the job; default: the cause of the code that adds it. */
   cause?: Cause
 }
 
@@ -45,9 +45,9 @@ export interface JobRequest extends JobOptions {
 export interface JobsOptions {
   db: Db
   log: Logger
-  /** Jobs of each lane that this process works on at the same time; else as many as usual. */
+  /** Number of jobs of each lane that this process runs at the same time; absent: the defaults. */
   concurrency?: Lanes
-  /** Milliseconds between two looks for jobs that ended processes have left. */
+  /** Milliseconds between two searches for jobs of ended processes. */
   recoverEvery?: number
 }
 
@@ -71,12 +71,14 @@ export function createJobs({
     enqueueAll: (tx: Tx, jobs: readonly JobRequest[]) => addJobs(tx, jobs),
 
     /**
-     * Adds jobs that this process begins by itself right after the commit, with one statement; false, and nothing is added,
-     * while it takes none. Whoever adds them knows how much is running.
+     * Adds jobs that this process begins by itself right after the commit, with one statement; false, and no job is added, while it
+     * accepts none. The caller must limit the number of running jobs.
      */
     runLocally: (tx: Tx, jobs: readonly LocalJob[]): Promise<boolean> => here.add(tx, jobs),
 
-    /** Takes out of the queue what nobody works on, and what processes have begun by themselves; what runs ends by itself. */
+    /**
+     * Removes all jobs that are not running from the queue, and the local jobs of all processes; running jobs end by themselves.
+     */
     async drop(tx: Tx): Promise<void> {
       await tx.query(
         `select count(*) from graphile_worker.complete_jobs(
@@ -85,7 +87,7 @@ export function createJobs({
       await tx.query('truncate begun_job')
     },
 
-    /** Names the code for a job, and its lane. Every process must register all names before it starts. */
+    /** Registers the code for a job, and its lane. Every process must register all names before it starts. */
     register<Payload>(name: string, handler: JobHandler<Payload>, lane: Lane = 'quick'): void {
       if (workers) throw new Error(`job ${name} registered after the start`)
       if (handlers.has(name)) throw new Error(`job ${name} registered twice`)
@@ -93,7 +95,7 @@ export function createJobs({
       laneOf.set(name, lane)
     },
 
-    /** Brings the queue's own tables up to date and begins to take jobs. */
+    /** Upgrades the queue's own tables and begins to take jobs. */
     async start(): Promise<void> {
       await migrateQueue(db)
       const lanes = ofLanes((lane) => ({
@@ -110,7 +112,7 @@ export function createJobs({
       })
     },
 
-    /** How much waits and runs in each lane, the same in all processes on one database. */
+    /** The number of waiting and running jobs in each lane, the same in all processes on one database. */
     measures: (['due', 'running'] as const).map(
       (state): Measure => ({
         name: `jobs_${state}`,
@@ -121,8 +123,8 @@ export function createJobs({
     ),
 
     /**
-     * Waits until nothing runs and nothing is due: for tests. With `hurry`, jobs that wait for their next attempt or
-     * for a later time count as due now. Says whether there was anything to wait for.
+     * Waits until no job is running or due: for tests. With `hurry`, jobs that wait for their next attempt or for a later time
+     * count as due now. Returns whether there was any job to wait for.
      */
     async idle({ hurry = false, timeout = 120_000 }: { hurry?: boolean; timeout?: number } = {}): Promise<boolean> {
       const deadline = Date.now() + timeout
@@ -135,7 +137,7 @@ export function createJobs({
       return waited
     },
 
-    /** Lets running jobs end (at most `grace` milliseconds; what has not ended is tried again later) and stops. */
+    /** Lets running jobs end (at most `grace` milliseconds; others are tried again later) and stops. */
     async close({ grace = 15_000 }: { grace?: number } = {}): Promise<void> {
       const running = workers
       workers = null
@@ -190,7 +192,7 @@ async function openJobs(db: Db, hurry: boolean): Promise<number> {
          array(select id from graphile_worker.jobs where run_at > now() and locked_at is null and attempts < max_attempts),
          run_at := now())`,
     )
-    // Only new jobs wake the workers by themselves.
+    // The workers wake up only for new jobs.
     await db.query(`select pg_notify('jobs:insert', '{"count": 100}')`)
   }
   const { rows } = await db.query<{ open: number }>(

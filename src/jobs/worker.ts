@@ -21,7 +21,7 @@ interface Options {
   lanes: readonly LaneOptions[]
   /** Milliseconds between two looks for abandoned jobs. */
   recoverEvery: number
-  /** What else shows by a lock of that name that this process lives. */
+  /** Further names whose lock shows that this process is alive. */
   alsoAlive: readonly string[]
   reclaim: () => Promise<number>
 }
@@ -31,7 +31,7 @@ interface LaneOptions {
   handlers: ReadonlyMap<string, JobHandler<unknown>>
 }
 
-/** Takes jobs until closed. When the database goes away the pool of workers ends; a new one is started until it is back. */
+/** Takes jobs until closed. When the database is lost the pool of workers ends; new pools are started until it is back. */
 export async function startWorkers(options: Options): Promise<Workers> {
   const stopped = new AbortController()
   let current = await startPool(options)
@@ -62,11 +62,11 @@ export async function startWorkers(options: Options): Promise<Workers> {
 }
 
 interface Pool extends Workers {
-  /** Resolves when the workers are gone, for whatever reason. */
+  /** Resolves when the workers have ended, for whatever reason. */
   ended: Promise<void>
 }
 
-/** One pool of the library for each lane. They listen over one connection, and end together. */
+/** One pool of the library for each lane. They share one connection for notifications, and end together. */
 async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: Options): Promise<Pool> {
   const active = new ActiveJobs()
   const pgPool = queuePool(db)
@@ -78,7 +78,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
     if (handlers.size === 0) continue
     const events: WorkerEvents = new EventEmitter()
     const pool = runTaskList(
-      // Signals are the process's business (main.ts), and the tables are up to date.
+      // The process handles signals (main.ts), and the tables are up to date.
       { logger: queueLogger(log), events, concurrency, noHandleSignals: true, pollInterval: 1000, preset: inBatches },
       taskList(handlers, log, active),
       pgPool,
@@ -97,7 +97,7 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
   const gone = pools.map((pool) =>
     pool.promise
       .catch((error: unknown) => log.error({ err: error }, 'the workers ended with an error'))
-      // What is left of the others would hear of no new jobs.
+      // The remaining workers would no longer be notified of new jobs.
       .then(() => endAll('other workers ended')),
   )
   let over = false
@@ -113,20 +113,20 @@ async function startPool({ db, log, lanes, recoverEvery, alsoAlive, reclaim }: O
 }
 
 /**
- * The library waits for nobody when it says that a job has ended: when that fails, the process would end with it. In batches it
+ * The library does not wait for the result when it marks a job as ended: a failure would end the process. In batches the failure
  * ends the workers instead, others take over, and the job is run again.
  */
 const inBatches = { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } }
 
-/** Milliseconds between two attempts to start workers: what waits for them goes on when the database is back. */
+/** Milliseconds between two attempts to start workers: waiting code continues when the database is back. */
 const longestPause = 5000
 
-/** How long workers may fail to ask for jobs, in milliseconds, before they are replaced. */
+/** Milliseconds for which workers may fail to ask for jobs before they are replaced. */
 const longestTrouble = 5000
 
 /**
- * The library keeps the outcome of its first look at the task names, even when it failed: workers whose connection
- * broke just then would fail for ever.
+ * The library keeps the outcome of its first read of the task names, even when it failed: workers whose connection broke just then
+ * would always fail.
  */
 function endWhenStuck(events: WorkerEvents, endAll: (reason: string) => void): void {
   let failingSince: number | null = null
@@ -163,7 +163,7 @@ async function stop(pools: readonly WorkerPool[], liveness: Liveness, grace: num
   await liveness.close()
 }
 
-/** Jobs whose handlers run or ended less than a few seconds ago: their end may still be on its way to the database. */
+/** Jobs whose handlers are running or ended less than a few seconds ago: the database may not know of their end yet. */
 class ActiveJobs {
   readonly #jobs = new Map<number, number | null>()
 

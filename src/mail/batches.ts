@@ -4,23 +4,23 @@ import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { nextTime, type Schedule } from '../platform/values/schedule.ts'
 import type { KeptMail, KeyedMail, Mail } from './model.ts'
 
-/** A mail that may wait until its reader wants mail. */
+/** A mail that may wait for the time at which its reader wants mail. */
 export interface WaitingMail {
   readonly userId: number
   readonly schedule: Schedule | null
   readonly mail: KeyedMail
 }
 
-/** A user's present address; absent: there is none, or the user may no longer sign in. */
+/** The current address of a user; absent: there is none, or the user may no longer sign in. */
 export type FindReaders = (
   from: Queryable,
   people: readonly `u${number}`[],
 ) => Promise<readonly { readonly userId: number; readonly email: string; readonly languages: readonly string[] }[]>
 
 const job = 'mail.batch'
-/** More than these go out in several mails. */
+/** More mails than this are sent as several. */
 const mostTogether = 200
-/** Milliseconds after which mails that wait while none are sent are asked for again. */
+/** Milliseconds after which waiting mails are checked again while none are sent. */
 const untilAsked = 600_000
 
 export interface BatchOptions {
@@ -28,13 +28,13 @@ export interface BatchOptions {
   readonly jobs: Pick<Jobs, 'enqueueAll' | 'register'>
   readonly readers: FindReaders
   readonly send: (tx: Tx, mails: readonly KeyedMail[]) => Promise<void>
-  /** Whether users get any of these mails now. */
+  /** Whether mails of this kind are sent to users now. */
   readonly active: () => boolean
-  /** Mails could not be put together. */
+  /** Called when mails could not be combined. */
   readonly onFailure: (error: Error) => Promise<void>
 }
 
-/** Mails to users who want them at certain times, then all together (`mail_schedule`). */
+/** Mails to users who want them at certain times, combined into one (`mail_schedule`). */
 export function createBatches({ db, jobs, readers, send, active, onFailure }: BatchOptions) {
   jobs.register<{ userId: number }>(job, async ({ userId }, { jobId }) => {
     if (!active()) return db.transaction((tx) => wait(tx, userId))
@@ -70,7 +70,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
     })
 
   return {
-    /** Queues mails: those of readers without a schedule at once, the others for the next time that their reader wants. */
+    /** Queues mails: those to readers without a schedule at once, the others for the next time in the reader's schedule. */
     async sendWhenWanted(tx: Tx, waiting: readonly WaitingMail[], now: Date): Promise<void> {
       if (!active()) return
       const timed = waiting.map((one) => ({ ...one, at: one.schedule && nextTime(one.schedule, now) }))
@@ -80,7 +80,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
         timed.flatMap(({ at, mail }) => (at ? [] : mail)),
       )
       if (later.length === 0) return
-      // The job of a reader is replaced by the next one, so the mail itself remembers.
+      // The next job of a reader replaces this one, so the mail itself stores the cause.
       const why = currentCause()
       const rows = later.map(({ userId, mail: { key, ...mail } }) => ({
         user_id: userId,
@@ -103,7 +103,7 @@ export function createBatches({ db, jobs, readers, send, active, onFailure }: Ba
   }
 }
 
-/** One mail out of several: what each is about stands above it. */
+/** One mail out of several: each part has its subject as a heading. */
 function joined(mails: readonly Mail[]): Mail {
   const [first] = mails as [Mail, ...Mail[]]
   if (mails.length === 1) return first

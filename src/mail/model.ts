@@ -10,15 +10,15 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html?: string
-  /** What nobody else may know, where the subject may have it. */
+  /** A secret in the content, such as that of a link: it is removed from the subject before the subject is logged. */
   readonly secret?: string
-  /** Of the reader, best first: chooses the signature. */
+  /** Languages of the reader, best first: they choose the signature. */
   readonly languages: readonly string[]
   /** Further keys of the log entry: `Collection`, `User`, `TaskID`, … */
   readonly cause?: Readonly<Record<string, unknown>>
 }
 
-/** A mail that somebody has written by hand, with every address checked. */
+/** A mail that a user has written by hand, with every address checked. */
 export interface WrittenMail {
   readonly template: string
   /** Absent: the configured sender. */
@@ -32,8 +32,8 @@ export interface WrittenMail {
   readonly attachments: readonly Attachment[]
 }
 
-/** A mail that waits, with why it was written. */
+/** A waiting mail, with its cause. */
 export type KeptMail = Mail & { readonly why?: Cause }
 
-/** `key` names a mail: queued twice, it is sent once. */
+/** `key` identifies a mail: if it is queued twice, it is sent once. */
 export type KeyedMail = Mail & { readonly key: string }

@@ -17,13 +17,13 @@ export interface MailRouteDeps {
   readonly db: Queryable
   readonly mail: MailService
   readonly instanceName: () => string
-  /** Recipients to whom one user sends within an hour. */
+  /** Maximum number of recipients of one user within an hour. */
   readonly most: number
 }
 
-/** Mail that somebody writes by hand, or wants to see arrive. It is in the log, so read-only mode refuses it. */
+/** Mail that a user writes by hand, or sends as a test. It is logged, so read-only mode refuses it. */
 export function registerMailRoutes(app: HttpApp, { db, mail, instanceName, most }: MailRouteDeps): void {
-  /** Counted before they are sent: also what the server then refuses. @throws {AppError} `QuotaExceeded` */
+  /** Counted before they are sent: also mails that the server then refuses. @throws {AppError} `QuotaExceeded` */
   async function admit(actor: Actor, recipients: number): Promise<void> {
     const shares = [{ caller: callerOf(actor, actor.remoteAddr), mostRows: most }]
     await useHourly(db, { rows: 'svc.quotas.mails' }, shares, { rows: recipients })
@@ -48,7 +48,7 @@ export function registerMailRoutes(app: HttpApp, { db, mail, instanceName, most 
       const actor = actorOf(request)
       requireRight(actor, sendMail)
       const written = writtenMail(request.body)
-      // Whoever may send mail may not write in the name of others.
+      // The right to send mail does not include sending in the name of others.
       if (written.from !== undefined && written.from !== mail.sender()) requireRight(actor, { name: 'system.root' })
       await admit(actor, written.to.length + written.cc.length + written.bcc.length)
       await mail.sendNow(written, { User: actor.login, UserID: actor.userId })

@@ -34,15 +34,15 @@ export type MailService = ReturnType<typeof createMailService>
 
 const job = 'mail.send'
 const attempts = 10
-/** What sealed mails belong to. */
+/** The purpose under which mails are sealed. */
 const about = 'queued mail'
 
 type Content = Pick<Mail, 'subject' | 'text' | 'html' | 'secret'>
 
-/** A mail as it waits. */
+/** A mail in the queue. */
 type QueuedMail = Omit<Mail, keyof Content> & Partial<Content> & { readonly sealed?: string }
 
-/** Trying again cannot help. */
+/** A failure for which another attempt does not help. */
 class Undeliverable extends Error {}
 
 export function createMailService({ db, seal, jobs, events, baseConfig, externalUrl, readers, limits }: MailOptions) {
@@ -60,7 +60,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     await events.append(db, [{ type: 'EMAIL_SENT', actor: null, info: logged(mail) }])
   })
 
-  /** A server may quote what it was sent when it refuses it. */
+  /** A server may quote what it received when it refuses it. */
   function passwords(): string[] {
     const { plain_auth, login_auth, cram_md5_auth } = baseConfig.get().email_server
     return [plain_auth, login_auth, cram_md5_auth].flatMap(({ password }) =>
@@ -80,7 +80,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
       subject: mail.subject,
       text: signature === '' ? mail.text : `${mail.text}\n\n-- \n${signature}`,
       html: mail.html === undefined ? undefined : mail.html + htmlSignature(signature),
-      // The same for every attempt, so that a mail that was sent twice by mishap can be told.
+      // The same for every attempt, so that a mail that was sent twice by accident can be recognized.
       messageId: `<job-${jobId}@${new URL(externalUrl).hostname}>`,
     }
     await deliver(server, message, limits)
@@ -95,8 +95,8 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
   }
 
   /**
-   * Hands a mail that somebody has written to the mail server, and waits for its answer: no second attempt, since the
-   * sender is there to be told. @throws {AppError} `EmailSent` with what the server said.
+   * Sends a mail that a user has written to the mail server, and waits for its answer: no second attempt, since the sender gets the
+   * error. @throws {AppError} `EmailSent` with the answer of the server.
    */
   async function sendNow(mail: WrittenMail, cause: Readonly<Record<string, unknown>>): Promise<void> {
     const { template, from, attachments } = mail
@@ -121,7 +121,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
 
   /** @throws {Undeliverable} when no key here opens it. */
   async function unsealed({ sealed, ...open }: QueuedMail): Promise<Mail> {
-    // One that an earlier release has queued.
+    // A mail that an earlier release has queued.
     if (sealed === undefined) return open as Mail
     const content = await seal.open(Buffer.from(sealed, 'base64url'), about)
     if (!content) throw new Undeliverable('what the mail says is sealed with a key that is not here')
@@ -133,7 +133,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     return { ...open, sealed: (await seal.seal(Buffer.from(JSON.stringify(content)), about)).toString('base64url') }
   }
 
-  /** Queues mails in the caller's transaction. What they say may open an account, so it waits sealed. */
+  /** Queues mails in the caller's transaction. Their content may open an account, so it is sealed while it waits. */
   async function queue(tx: Tx, mails: readonly (Mail & { readonly key?: string })[]): Promise<void> {
     const jobOf = async ({ key, ...mail }: (typeof mails)[number]) => {
       return { name: job, payload: await queued(mail), maxAttempts: attempts, ...(key ? { key } : {}) }
@@ -141,7 +141,7 @@ export function createMailService({ db, seal, jobs, events, baseConfig, external
     await jobs.enqueueAll(tx, await Promise.all(mails.map(jobOf)))
   }
 
-  /** Tells those who run the service (`email.admin_emails`) what they have to look at; without a mail server nobody hears of it. */
+  /** Informs the administrators (`email.admin_emails`) of a problem; without a mail server nobody is informed. */
   const alarm = (subject: string, text: string): Promise<void> => db.transaction((tx) => alarmWithin(tx, subject, text))
 
   async function alarmWithin(tx: Tx, subject: string, text: string): Promise<void> {
@@ -199,7 +199,7 @@ function describeAttachment({ filename, contentType, content }: Attachment) {
   return { ContentType: contentType, Filename: filename, Size: content.length, Filesize: content.length }
 }
 
-/** What was stored before addresses were checked like this may be none. */
+/** A value that was stored before addresses were checked like this may be no address. */
 function addressed(text: string): string {
   const mailbox = mailboxOf(text)
   if (mailbox === null) throw new Undeliverable(`${JSON.stringify(text)} is no mail address`)
@@ -208,7 +208,7 @@ function addressed(text: string): string {
 
 function isFinal(error: unknown): boolean {
   if (error instanceof Undeliverable) return true
-  // 5yz: the server will not take this message (RFC 5321 section 4.2.1); a sign-in may be put right.
+  // 5yz: the server will not accept this message (RFC 5321 section 4.2.1); a failed sign-in may be corrected.
   const { responseCode, code } = error as { responseCode?: number; code?: string }
   return responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH'
 }

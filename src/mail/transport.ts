@@ -5,7 +5,7 @@ import { opened, type Secret } from '../platform/secrets/sealed-texts.ts'
 
 type Server = BaseConfig['email_server']
 
-/** A message as SMTP takes it. */
+/** A message for SMTP. */
 export interface Message {
   from: string
   to: readonly string[]
@@ -24,7 +24,7 @@ export interface Attachment {
   readonly content: Buffer
 }
 
-/** Hands a message over to the configured server. One connection per message: mail is rare, and servers hang up. */
+/** Sends a message to the configured server. One connection per message: mail is rare, and servers hang up. */
 export async function deliver(server: Server, message: Message, limits: OutgoingLimits): Promise<void> {
   // Loaded with the first mail: many processes never send any.
   const { createTransport } = await import('nodemailer')
@@ -49,7 +49,7 @@ export async function deliver(server: Server, message: Message, limits: Outgoing
   }
 }
 
-/** As addresses, never as text of headers, in which a comma, a comment or a name means something. */
+/** As separate addresses, never as header text, in which a comma, a comment or a name has a meaning. */
 function recipients({ from, to, cc, bcc }: Message) {
   const addressed = (addresses: readonly string[]) => addresses.map((address) => ({ name: '', address }))
   return {

@@ -7,7 +7,7 @@ import type { Attachment } from './transport.ts'
 const mostRecipients = 100
 const mostAttached = 10_000_000
 
-/** A mail as it was sent, with everything checked that could be taken for something else in its headers. */
+/** A mail in the form of the request, checked for everything that could be misread in its headers. */
 export function writtenMail(input: MailInput): WrittenMail {
   const { from, to = [], cc = [], bcc = [], subject = '', text = '', html, attachments = [] } = input
   const recipients = { to: addresses(to, 'to'), cc: addresses(cc, 'cc'), bcc: addresses(bcc, 'bcc') }
@@ -56,7 +56,7 @@ function attachment(input: NonNullable<MailInput['attachments']>[number], index:
   return { filename, contentType, content: Buffer.from(bytes, 'base64') }
 }
 
-/** Text of a header: one line, and text that can be sent. */
+/** Checks text for a header: one line, without characters that cannot be sent. */
 function assertLine(text: string, name: string): void {
   if (!text.isWellFormed() || /[\u0000-\u001f\u007f\u2028\u2029]/.test(text)) {
     throw badRequest(`${name} must be one line of text`, { name })

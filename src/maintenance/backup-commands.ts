@@ -42,7 +42,7 @@ in it into the folders of their locations; all of them or none. Then start the s
 
 type Out = ProgressOutput & NodeJS.WritableStream
 
-/** `strongroom backup …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom backup …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runBackup(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
   const given = argumentsOf('backup', args, out)
   if (given === null) return 0
@@ -59,7 +59,9 @@ export async function runBackup(args: string[], config: Config, out: Out = proce
   )
 }
 
-/** `strongroom verify …`: answers the exit code. @throws {Error} with one line that says why it cannot be restored. */
+/**
+ * `strongroom verify …`: returns the exit code. @throws {Error} with the reason, in one line, why the backup cannot be restored.
+ */
 export async function runVerify(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
   const given = argumentsOf('verify', args, out)
   if (given === null) return 0
@@ -75,13 +77,13 @@ export async function runVerify(args: string[], config: Config, out: Out = proce
   return harmed.length > 0 ? 1 : 0
 }
 
-/** `strongroom restore …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom restore …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runRestore(args: string[], config: Config, out: Out = process.stdout): Promise<number> {
   const given = argumentsOf('restore', args, out)
   if (given === null) return 0
   const { file } = given
   if (!(await stat(file).catch(() => null))) throw new Error(`there is no file ${file}`)
-  // Before there is a database, or a mark that keeps the service from starting.
+  // Before a database is created, or a mark that prevents the service from starting.
   await readManifest(file, config.databaseName, [...(await migrationTexts()).keys()])
   const mark = restoreMark(config.dataDir)
   await withNewDatabase(config, async (dsn) => {
@@ -101,7 +103,7 @@ export async function runRestore(args: string[], config: Config, out: Out = proc
   return 0
 }
 
-/** Once the service runs, it makes a key of its own. */
+/** Once the service runs, it creates a new key. */
 function keyMissing({ apps, accounts }: SealedElsewhere, dataDir: string): string {
   const what = [
     ...(apps > 0 ? [`${apps} authenticator apps`] : []),
@@ -156,7 +158,7 @@ async function shown<T>(out: Out, work: (progress: Progress) => Promise<T>): Pro
   }
 }
 
-/** The event log says when the last good backup was made (BACKUP_DONE, BACKUP_FAILED). */
+/** The event log records the time of the last good backup (BACKUP_DONE, BACKUP_FAILED). */
 async function logged(
   db: Db,
   config: Config,

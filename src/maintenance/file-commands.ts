@@ -12,7 +12,7 @@ while it does not. What is damaged or missing is restored from another location 
 code is then 1.
 `
 
-/** `strongroom files …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom files …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runFilesCommand(
   args: string[],
   config: Config,

@@ -1,4 +1,4 @@
-/** The formats in which backups are made over the interface. */
+/** The formats of backups over the interface. */
 import type { Config } from '../platform/config/config.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import type { Progress } from '../platform/process/progress.ts'
@@ -9,17 +9,17 @@ import { writeScript } from './sql/write.ts'
 export interface MakeOptions {
   readonly db: Db
   readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
-  /** Where it is written: no such file is there yet. */
+  /** The target file, which does not exist yet. */
   readonly file: string
   /** Tables whose rows are left out. */
   readonly without: readonly string[]
   readonly progress: Progress
-  /** What the archive is called for people. */
+  /** The name of the archive for people. */
   readonly name: string
 }
 
 export interface Made {
-  /** What is in it, and what is not. */
+  /** The contents of the archive, and the parts that are left out. */
   readonly lines: readonly string[]
   /** Contents that were missing or damaged, by location. */
   readonly harmed: readonly { readonly location: string; readonly count: number }[]

@@ -14,12 +14,12 @@ type Stored = Pick<StoredBackup, 'id' | 'createdAt' | 'status' | 'size' | 'forma
 
 interface Options {
   readonly db: Db
-  /** Where archives of the command may lie. */
+  /** The folder for archives of the command. */
   readonly folder: string
   readonly storeOf: FileService['storeOf']
 }
 
-/** Backups as administrators see them: those of the interface, and archives of the command in the data folder. */
+/** Backups for administrators: those of the interface, and archives of the command in the data folder. */
 export function createBackupInspection({ db, folder, storeOf }: Options) {
   return {
     /** Newest first. */
@@ -33,14 +33,14 @@ export function createBackupInspection({ db, folder, storeOf }: Options) {
       return [...stored.rows.map(listed), ...archives].sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
     },
 
-    /** Null: there is none of that name. An archive is read from its beginning alone. */
+    /** Null: there is no backup of that name. Only the beginning of an archive is read. */
     async read(name: string): Promise<BackupContents | null> {
       if (!/^[1-9]\d{0,14}$/.test(name)) return readArchive(folder, name)
       const backup = await findBackup(db, Number(name))
       if (!backup) return null
       const { sha256, locationId, format } = backup
       const log = backup.log.map(({ at, msg }) => ({ created_at: new Date(at).toISOString(), msg }))
-      // Others do not say at their beginning what is in them.
+      // Archives of other formats have no list of contents at their beginning.
       if (sha256 === null || locationId === null || format !== 'native') return withoutContents(listed(backup), log)
       return contentsOf(listed(backup), async () => storeOf(locationId).read(sha256), log)
     },

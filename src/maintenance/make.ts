@@ -1,4 +1,4 @@
-/** Makes a backup that was asked for: beside the data of the process first, then in its location under its hash. */
+/** Makes a requested backup: first beside the data of the process, then in its location under its hash. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
@@ -14,19 +14,19 @@ import * as store from './store.ts'
 export interface MakeDeps {
   readonly db: Db
   readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
-  /** Of archives on their way. */
+  /** The folder for unfinished archives. */
   readonly folder: string
-  /** Where backups are stored; null: nowhere. */
+  /** The store for backups; null: none. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
-  /** Tells administrators what they have to look at. */
+  /** Sends a notification to administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
 }
 
-/** Milliseconds between two lines of the log that say how far it is. */
+/** Milliseconds between two lines of the log about the progress. */
 const pace = 5000
 
-/** Answers where the archive lies. */
+/** Returns the place of the archive. */
 export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<NonNullable<store.BackupEnd['place']>> {
   const { db, config, folder, place, storeOf, alarm } = deps
   const target = place()
@@ -51,10 +51,13 @@ export async function makeBackup(deps: MakeDeps, backup: StoredBackup): Promise<
   }
 }
 
-/** How files begin that a backup has on the way to its location: archives of people in the same folder have other names. */
+/**
+ * The beginning of the names of files for a backup on the way to its location: archives of people in the same folder have other
+ * names.
+ */
 const temporaryName = (id: number): string => `making-${id}-`
 
-/** Of attempts that were killed. */
+/** Removes the files of killed attempts. */
 async function removeLeftovers(folder: string, id: number): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(temporaryName(id))) await rm(join(folder, name), { force: true })
@@ -104,7 +107,7 @@ function progressInto(db: Db, id: number): Progress & { line(text: string): Prom
   }
 }
 
-/** What a backup is called where it is downloaded. */
+/** The file name of a backup for downloads. */
 export function fileName({ id, createdAt, format }: Pick<StoredBackup, 'id' | 'createdAt' | 'format'>): string {
   const moment = createdAt.toISOString().slice(0, 19).replaceAll(':', '-')
   return `backup-${id}-${moment}.${backupFormats[format]?.extension ?? 'bin'}`

@@ -1,10 +1,10 @@
-/** Which of the backups that a schedule has made are kept: the last one of each of so many days, weeks and months. */
+/** Decides which of the scheduled backups are kept: the last one of each of a number of days, weeks and months. */
 
 export interface Retention {
   readonly daily: number
   readonly weekly: number
   readonly monthly: number
-  /** Where days begin; empty: UTC. */
+  /** The time zone of the days; empty: UTC. */
   readonly timezone: string
 }
 

@@ -1,4 +1,4 @@
-/** Backups that are made each day, by whichever process looks first, and that go when they are none of those to be kept. */
+/** Daily backups, made by the process that checks first, and deleted when the retention no longer keeps them. */
 import type { Logger } from 'pino'
 import type { BaseConfig } from '../config/service.ts'
 import { type EventLog, janitorRun } from '../events/service.ts'
@@ -13,30 +13,30 @@ export interface BackupScheduleDeps {
   readonly db: Db
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly events: Pick<EventLog, 'append'>
-  /** Begins a backup in the transaction; null while another one is made. */
+  /** Begins a backup in the transaction; null while another one is in progress. */
   readonly beginWithin: (tx: Tx, backup: store.NewBackup) => Promise<object | null>
   readonly storeOf: FileService['storeOf']
   readonly settings: () => BaseConfig['backup_scheduler']
   readonly paused: () => boolean
 }
 
-/** Another backup is being made. */
+/** Another backup is in progress. */
 class Busy extends Error {}
 
 const minute = 60_000
 const day = 86_400_000
-/** Days for which records of backups that have failed are kept. */
+/** Days for which records of failed backups are kept. */
 const failuresKept = 30
 
 export interface BackupSchedule extends Periodic {
-  /** Removes what is not to be kept, without a new backup. */
+  /** Removes backups that are no longer to be kept, without a new backup. */
   keep(): Promise<void>
 }
 
 export function createBackupSchedule(deps: BackupScheduleDeps): BackupSchedule {
   const { db, log, events, beginWithin, storeOf, settings, paused } = deps
 
-  /** Begins the backup of the latest moment of the schedule, where none was begun for it: what was missed is made once. */
+  /** Begins the backup for the latest time of the schedule, if none was begun for it: several missed times lead to one backup. */
   async function begin(now: Date): Promise<void> {
     const { hour, timezone, format, include_events } = settings()
     const moment = latestTime({ hours: [hour], timezone }, now)
@@ -46,7 +46,7 @@ export function createBackupSchedule(deps: BackupScheduleDeps): BackupSchedule {
       const backup = { userId: null, format, includeEvents: include_events, scheduled: true }
       if (!(await beginWithin(tx, backup))) throw new Busy()
     })
-    // The moment is not taken then: its turn comes when the other one is made.
+    // The time is not marked as done then: the next attempt follows when the other backup is finished.
     await begun.catch((error: unknown) => {
       if (!(error instanceof Busy)) throw error
     })
@@ -65,7 +65,7 @@ export function createBackupSchedule(deps: BackupScheduleDeps): BackupSchedule {
       )
       return gone.length === 0 ? [] : removeAll(tx, gone)
     })
-    // Rather an archive that nothing names than a record of one that is gone.
+    // An archive without a record is better than a record without an archive.
     for (const { id, sha256, locationId } of removed) {
       if (sha256 === null || locationId === null) continue
       await storeOf(locationId)
@@ -109,7 +109,7 @@ export function createBackupSchedule(deps: BackupScheduleDeps): BackupSchedule {
   }
 }
 
-/** The last moment of a daily schedule that is not after `now`; a clock that goes on leaves an hour out at times. */
+/** The last time of a daily schedule that is not after `now`; a change of the clock sometimes skips an hour. */
 function latestTime(schedule: Schedule, now: Date): Date | null {
   let latest: Date | null = null
   let next = nextTime(schedule, new Date(now.getTime() - 3 * day))

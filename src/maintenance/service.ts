@@ -1,6 +1,6 @@
 /**
- * Backups that are asked for over the interface: the archive of the command, in a location. A job writes it beside the data
- * of the process first and then stores it in the location under its hash, so that a half one is never to be had.
+ * Backups over the interface: the same archive as from the command, in a location. A job writes it beside the data of the process
+ * first and then stores it in the location under its hash, so that an incomplete one is never available.
  */
 import { join } from 'node:path'
 import type { EventLog } from '../events/service.ts'
@@ -30,7 +30,7 @@ export interface BackupDeps {
   readonly jobs: Pick<Jobs, 'enqueue' | 'register'>
   readonly events: Pick<EventLog, 'append'>
   readonly config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders' | 'readOnly'>
-  /** Where backups are stored; null: nowhere. */
+  /** The store for backups; null: none. */
   readonly place: FileService['backupPlace']
   readonly storeOf: FileService['storeOf']
   readonly names: (
@@ -38,7 +38,7 @@ export interface BackupDeps {
     ids: readonly number[],
   ) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
-  /** Tells administrators what they have to look at. */
+  /** Sends a notification to administrators. */
   readonly alarm: (subject: string, text: string) => Promise<void>
 }
 
@@ -114,7 +114,7 @@ export function createBackupService(deps: BackupDeps) {
     throw new AppError('BackupNotFound', { id })
   }
 
-  /** Begins a backup in the transaction; null while another one is made. */
+  /** Begins a backup in the transaction; null while another one is in progress. */
   async function beginWithin(tx: Tx, backup: store.NewBackup): Promise<StoredBackup | null> {
     const begun = await store.insertBackup(tx, backup)
     if (begun) await jobs.enqueue(tx, job, { id: begun.id }, { key: `${job}:${begun.id}`, maxAttempts })
@@ -124,7 +124,10 @@ export function createBackupService(deps: BackupDeps) {
   return {
     beginWithin,
 
-    /** Begins a backup. @throws {AppError} `FormatNotSupported`; `ServerGeneric` without a location, or while one is made. */
+    /**
+     * Begins a backup. @throws {AppError} `FormatNotSupported`; `ServerGeneric` without a location, or while another one is in
+     * progress.
+     */
     async begin(actor: Actor, { format, include_events: includeEvents = true }: BackupOpts): Promise<Backup> {
       requireRight(actor, manageBackups)
       if (!formats.includes(format)) throw new AppError('FormatNotSupported', { format, supported: formats })
@@ -140,7 +143,7 @@ export function createBackupService(deps: BackupDeps) {
       return (await render([backup]))[0] as Backup
     },
 
-    /** For the console, which asks for `system.root` itself. */
+    /** For the console, which checks `system.root` itself. */
     inspection: createBackupInspection({ db, folder, storeOf }),
 
     /** Newest first. */
@@ -155,17 +158,17 @@ export function createBackupService(deps: BackupDeps) {
       return (await render([await find(id)]))[0] as Backup
     },
 
-    /** Removes a backup with its archive. @throws {AppError} `BackupNotFound`, `DeleteNotSupported` while it is made. */
+    /** Removes a backup with its archive. @throws {AppError} `BackupNotFound`, `DeleteNotSupported` while it is in progress. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageBackups)
       const backup = await find(id)
       if (backup.status === 'running') throw new AppError('DeleteNotSupported', { id })
-      // Rather an archive that nothing names than a record of one that is gone.
+      // An archive without a record is better than a record without an archive.
       const removed = await db.transaction((tx) => store.removeBackup(tx, id))
       if (removed?.sha256 && removed.locationId !== null) await storeOf(removed.locationId).remove(removed.sha256)
     },
 
-    /** The archive. @throws {AppError} `BackupNotFound`, also while there is none yet */
+    /** The archive. @throws {AppError} `BackupNotFound`, also while it does not exist yet */
     async archive(actor: Actor, id: number) {
       requireRight(actor, manageBackups)
       const backup = await find(id)

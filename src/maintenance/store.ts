@@ -20,7 +20,7 @@ const columns = `id, created_at as "createdAt", finished_at as "finishedAt", use
 
 export type NewBackup = Pick<StoredBackup, 'userId' | 'format' | 'includeEvents' | 'scheduled'>
 
-/** Begins one; null while another one is being made. */
+/** Begins a backup; null while another one is in progress. */
 export async function insertBackup(tx: Tx, backup: NewBackup): Promise<StoredBackup | null> {
   const { rows } = await tx.query<StoredBackup>(
     `insert into backup (user_id, format, include_events, scheduled) values ($1, $2, $3, $4)
@@ -30,7 +30,7 @@ export async function insertBackup(tx: Tx, backup: NewBackup): Promise<StoredBac
   return rows[0] ?? null
 }
 
-/** False when a backup was begun for that moment of the schedule, or for a later one; else this one is the caller's. */
+/** False when a backup was already begun for that time of the schedule, or for a later one; else the caller makes this one. */
 export async function takeMoment(tx: Tx, moment: Date): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into backup_schedule as s (moment) values ($1)
@@ -40,7 +40,7 @@ export async function takeMoment(tx: Tx, moment: Date): Promise<boolean> {
   return rowCount === 1
 }
 
-/** All that the schedule has made, without their logs. */
+/** All scheduled backups, without their logs. */
 export async function scheduledBackups(tx: Tx): Promise<Pick<StoredBackup, 'id' | 'createdAt' | 'status'>[]> {
   const { rows } = await tx.query<Pick<StoredBackup, 'id' | 'createdAt' | 'status'>>(
     'select id, created_at as "createdAt", status from backup where scheduled order by id',
@@ -48,7 +48,7 @@ export async function scheduledBackups(tx: Tx): Promise<Pick<StoredBackup, 'id' 
   return rows
 }
 
-/** Those of them that are not being made. */
+/** Removes those of the backups that are not in progress. */
 export async function removeBackups(
   tx: Tx,
   ids: readonly number[],
@@ -72,7 +72,7 @@ export async function findBackup(db: Queryable, id: number): Promise<StoredBacku
   return rows[0] ?? null
 }
 
-/** Takes a line into the log of a backup that is being made; the last ones are kept. */
+/** Adds a line to the log of a backup in progress; the last lines are kept. */
 export async function noteLine(db: Queryable, id: number, msg: string): Promise<void> {
   await db.query(
     `update backup set log = (case when jsonb_array_length(log) < 1000 then log else log - 0 end)
@@ -87,7 +87,7 @@ export interface BackupEnd {
   readonly place: { readonly locationId: number; readonly sha256: string; readonly size: number } | null
 }
 
-/** False when it has ended before. */
+/** False when it had already ended. */
 export async function endBackup(tx: Tx, id: number, { status, place }: BackupEnd): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update backup set status = $2, finished_at = clock_timestamp(), location_id = $3, sha256 = decode($4, 'hex'), size = $5
@@ -97,7 +97,7 @@ export async function endBackup(tx: Tx, id: number, { status, place }: BackupEnd
   return rowCount === 1
 }
 
-/** One that is not being made; null: there is none. */
+/** Removes a backup that is not in progress; null: there is none. */
 export async function removeBackup(tx: Tx, id: number): Promise<StoredBackup | null> {
   const { rows } = await tx.query<StoredBackup>(
     `delete from backup where id = $1 and status <> 'running' returning ${columns}`,

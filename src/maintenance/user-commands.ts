@@ -33,7 +33,7 @@ interface Io {
   out: NodeJS.WritableStream
 }
 
-/** `strongroom user …`: answers the exit code. @throws {Error} with one line for the person at the terminal. */
+/** `strongroom user …`: returns the exit code. @throws {Error} with one line for the person at the terminal. */
 export async function runUserCommand(
   args: string[],
   config: Config,
@@ -62,7 +62,7 @@ export async function runUserCommand(
     (option) => values[option] !== undefined && !command.options.includes(option),
   )
   if (foreign) throw new Error(`user ${action} has no option --${foreign}; see strongroom user --help`)
-  // Asked for before the database is opened: whoever thinks about it keeps nobody waiting.
+  // Asked for before the database is opened, so that a slow answer blocks no one.
   const takesPassword = command.options.includes('generate')
   const password = !takesPassword ? '' : values.generate ? makePassword() : await askPassword(login, io)
   const given = { login, password, email: values.email ?? null, root: values.root ?? false }
@@ -77,7 +77,7 @@ type Option = 'generate' | 'email' | 'root'
 
 interface Command {
   readonly options: readonly Option[]
-  /** What to say; `what` is the password when it was made up. */
+  /** Returns the text to print; `what` is the password when it was generated. */
   run(recovery: Recovery, given: Given): Promise<{ what: string; text: string }>
 }
 
@@ -125,7 +125,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
 }
 
-/** What a browser says of itself must not reach the terminal as commands to it. */
+/** The user agent of a browser must not reach the terminal as control characters. */
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?')
 }
@@ -154,7 +154,7 @@ function withRecovery<T>(config: Config, work: (recovery: Recovery) => Promise<T
   })
 }
 
-/** Twice and unseen on a terminal; from anything else the first line. */
+/** Asked for twice and not shown on a terminal; from any other input the first line. */
 async function askPassword(login: string, { in: input, out }: Io): Promise<string> {
   if (!input.isTTY) return firstLine(input)
   out.write(`New password of ${login}: `)

@@ -2,8 +2,8 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Whether `secret` is the one of a bcrypt hash (2a, 2b or 2y). A library without native code serves every machine;
- * secrets of clients are compared so rarely that its speed does not matter.
+ * Whether `secret` matches a bcrypt hash (2a, 2b or 2y). A library without native code works on every machine; secrets of clients
+ * are compared so rarely that its speed does not matter.
  */
 export async function verifyBcrypt(secret: string, hash: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>()

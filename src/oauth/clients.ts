@@ -17,11 +17,11 @@ export interface OAuthClient {
   readonly redirectUris: readonly string[]
   /** Null: all. */
   readonly scopes: readonly string[] | null
-  /** It must prove that a code is its own (PKCE). */
+  /** It must prove the possession of a code (PKCE). */
   readonly needsPkce: boolean
   /** A default client: any address of the service is its redirect URI. */
   readonly ownOrigin: boolean
-  /** There from the start and not configured: everybody knows it. */
+  /** A default client without configuration: it is publicly known. */
   readonly builtIn: boolean
 }
 
@@ -30,21 +30,21 @@ export interface ClientOptions {
   throttle: Pick<Throttle, 'clientSucceeded' | 'failed' | 'openForClient'>
   configured: readonly OAuthClientConfig[]
   baseConfig: BaseConfigService
-  /** Words that stand in place of `svc` in the id of the web front end. */
+  /** Words that may replace `svc` in the id of the web front end. */
   aliases: readonly string[]
 }
 
-/** The client as which the console signs its administrators in. */
+/** The client with which administrators sign in to the console. */
 export const consoleClient = `${identifierWord}-inspect`
 
 export type OAuthClients = ReturnType<typeof createOAuthClients>
 
-/** Secrets that were right lately, as sha256: bcrypt costs up to a second, and machines come often. */
+/** Secrets with a recent success, as sha256: bcrypt costs up to a second, and machines authenticate often. */
 const rememberedSecrets = 1000
 
 /**
- * The clients of this server: those of the configuration file, those of the base configuration, and the default ones,
- * which are public (CLIENT-001, -003, -004). The first of a name counts.
+ * The clients of this server: those of the configuration file, those of the base configuration, and the default ones, which are
+ * public (CLIENT-001, -003, -004). The first client with a name counts.
  */
 export function createOAuthClients({ db, throttle, configured, baseConfig, aliases }: ClientOptions) {
   const limiter = createLimiter({ concurrency: 1, maxWaiting: 200, maxWaitingOfShare: 5 })
@@ -85,7 +85,10 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     return { id, secretHash: null, redirectUris: [], scopes: null, needsPkce: true, ownOrigin: true, builtIn: true }
   }
 
-  /** A secret that was right lately costs nothing and waits for nobody: strangers lock no client out by wrong ones. */
+  /**
+   * A secret with a recent success costs nothing and waits for no other request: strangers cannot lock a client out by wrong
+   * secrets.
+   */
   async function secretFits(client: OAuthClient, secret: string, remoteAddr: string): Promise<boolean> {
     const { secretHash } = client
     // A hash with more rounds is not accepted anywhere (LIM-003): computing it would be an attack on ourselves.
@@ -94,7 +97,7 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     const digest = tokenHash(secret)
     const known = remembered.get(key)
     if (known && timingSafeEqual(known, digest)) return true
-    // Each client has a share from each network, so nobody waits for guesses at the secret of somebody else.
+    // Each client has a separate share for each network, so guesses at one client's secret delay no other client.
     const share = JSON.stringify([siteOf(remoteAddr), client.id])
     const fits = await limiter
       .run(() => compare(client.id, secret, secretHash, remoteAddr), share)
@@ -108,7 +111,7 @@ export function createOAuthClients({ db, throttle, configured, baseConfig, alias
     return fits
   }
 
-  /** In its turn: failures are counted exactly, however many come at once. */
+  /** One after the other: failures are counted exactly, however many requests come at once. */
   async function compare(id: string, secret: string, secretHash: string, remoteAddr: string): Promise<boolean> {
     const open = await throttle.openForClient(db, id, remoteAddr)
     const fits = await verifyBcrypt(secret, secretHash)

@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { adoptDirectorySession, type IssuedTokens, newToken, type Sessions, tokenHash } from '../signin/service.ts'
 
-/** What a code stands for. */
+/** The data of a code. */
 export interface CodeGrant {
   readonly clientId: string
   readonly redirectUri: string
@@ -14,26 +14,26 @@ export interface CodeGrant {
   readonly userId: number
   readonly method: string
   readonly login: string | null
-  /** The second factor that was proved; null: none was needed. */
+  /** The second factor that was proved; null: none was required. */
   readonly twoFactor: string | null
-  /** The sign-in by another server that it came of. */
+  /** The sign-in by another server, if any. */
   readonly directorySession: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
 }
 
-/** What a token request brings along for a code. */
+/** The data of a token request with a code. */
 export interface CodeUse {
   readonly code: string
   readonly clientId: string
-  /** Undefined: it names none. */
+  /** Undefined: the request has none. */
   readonly redirectUri: string | undefined
-  /** The challenge that belongs to its verifier; null: it has none. */
+  /** The challenge for the verifier in the request; null: there is no verifier. */
   readonly codeChallenge: string | null
-  /** Of the browser ids that it carries. */
+  /** Hashes of the browser ids in the request. */
   readonly browserHashes: readonly Buffer[]
   readonly remoteAddr: string
-  /** Seconds that the access token is to live, where that is not what the base configuration says. */
+  /** Seconds of the access token's life, if different from the base configuration. */
   readonly accessSeconds?: number
 }
 
@@ -51,8 +51,8 @@ export function createCodes({ db, sessions }: { db: Db; sessions: Sessions }) {
     },
 
     /**
-     * A session for a code, which is used up; `null` when it is not good, or not for this client, address, verifier and
-     * browser. A code that comes a second time ends the session that came of it: one of the two has stolen it.
+     * A session for a code, which is used up; `null` when it is not valid, or not for this client, address, verifier and browser. A
+     * second use of a code ends the session that was opened with it: one of the two senders has stolen it.
      * @see RFC 9700 section 2.1.1; RFC 6749 section 10.5
      */
     async redeem(use: CodeUse): Promise<(IssuedTokens & { userId: number }) | null> {
@@ -124,8 +124,8 @@ async function insertCode(db: Queryable, hash: Buffer, grant: CodeGrant): Promis
 }
 
 /**
- * Checking and using are one statement, so of two requests with the same code one gets a row; and a request that does not
- * fit does not use the code up. A verifier for a code without challenge does not fit either (RFC 9700, 2.1.1).
+ * Checking and using are one statement, so of two requests with the same code one gets a row; and a request that does not match
+ * does not use up the code. A verifier for a code without challenge does not match either (RFC 9700, 2.1.1).
  */
 async function useCode(tx: Tx, hash: Buffer, use: CodeUse): Promise<(CodeGrant & { idp: string | null }) | null> {
   const { rows } = await tx.query<CodeGrant & { idp: string | null }>(

@@ -46,7 +46,7 @@ const UserInfo = Type.Object(
   { additionalProperties: true, title: 'UserInfo' },
 )
 
-/** What stands beside token and authorization endpoint: what is told of users and of the server, refresh, logout. */
+/** The routes beside token and authorization endpoint: information about users and about the server, refresh, logout. */
 export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRoutes): Promise<void> {
   const { sessions, refreshes, tokenInfo, issuer, aliases } = given
   await registerLogout(app, given)
@@ -146,7 +146,7 @@ export async function registerFurtherOAuthRoutes(app: HttpApp, given: FurtherRou
   }
 }
 
-/** At both addresses; RFC 6749 says nothing of it. */
+/** At both addresses; RFC 6749 does not define one. */
 async function registerLogout(app: HttpApp, { logout, pages }: FurtherRoutes): Promise<void> {
   await onSurface(app, { ...forPeople(pages, app.surface), name: 'sign-out' }, (scope) => {
     const config = { access: 'public', writes: false, body: 'none', bodyOptional: true, outlivesClient: true } as const

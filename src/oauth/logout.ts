@@ -7,17 +7,17 @@ export interface LogoutDependencies {
   sessions: Sessions
   keepLogins: KeepLogins
   aliases: readonly string[]
-  /** Where a browser signs out besides; null: nowhere. */
+  /** The address at which a browser signs out at its provider, too; null: none. */
   signOutAddress: (browserHashes: readonly Buffer[]) => Promise<string | null>
 }
 
 export type Logout = ReturnType<typeof createLogout>
 
-/** Signs out in this browser: it no longer stays signed in (SESS-004), and the tokens that are bound to it end. */
+/** Signs out in this browser: the kept sign-in is deleted (SESS-004), and the tokens that are bound to the browser are revoked. */
 export function createLogout({ sessions, keepLogins, aliases, signOutAddress }: LogoutDependencies) {
   return async function logout(visit: Visit, form: Form | null): Promise<FastifyReply> {
     const { request, reply, text } = visit
-    // A link on another site must not sign anybody out: there people are asked first.
+    // A link on another site must not sign a user out: in this case the user is asked first.
     const site = request.headers['sec-fetch-site']
     const foreign = site === 'cross-site' || site === 'same-site'
     if (foreign && !visit.isOwnForm(form?.get('csrf'))) {
@@ -26,7 +26,7 @@ export function createLogout({ sessions, keepLogins, aliases, signOutAddress }: 
     }
     await keepLogins.forget(request, reply)
     const browsers = browserHashesOf(request, aliases)
-    // Where somebody else has said who it is, the next sign-in there would pass without a question.
+    // If an external provider has identified the user, the next sign-in there would succeed without a question.
     const elsewhere = wantsPage(request) ? await signOutAddress(browsers) : null
     await sessions.endOfBrowsers(browsers, request.ip)
     if (elsewhere !== null) return reply.header('Cache-Control', 'no-store').redirect(elsewhere, 303)

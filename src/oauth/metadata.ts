@@ -25,7 +25,7 @@ export const Metadata = Type.Object(
   { title: 'AuthorizationServer' },
 )
 
-/** What the server is and can do, for programs that set themselves up. @see RFC 8414; RFC 9207 section 3 */
+/** The metadata of the server, for programs that configure themselves. @see RFC 8414; RFC 9207 section 3 */
 export function metadataOf(issuer: string): Static<typeof Metadata> {
   const at = (name: string): string => `${issuer}/api/oauth2/${name}`
   const ways = ['none', 'client_secret_basic', 'client_secret_post']

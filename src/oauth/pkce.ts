@@ -5,7 +5,7 @@ import type { OAuthClient } from './clients.ts'
 
 /**
  * The challenge of an authorization request; null when the client need not send one and does not.
- * @throws {OAuthError} `invalid_request`; `plain` is refused, also where it is meant by saying no method.
+ * @throws {OAuthError} `invalid_request`; `plain` is refused, also when it is implied by a missing method.
  * @see RFC 7636 section 4.3
  */
 export function challengeOf(form: Form, client: OAuthClient): string | null {
@@ -25,7 +25,7 @@ export function challengeOf(form: Form, client: OAuthClient): string | null {
   return challenge
 }
 
-/** The challenge that belongs to the verifier of a token request; null when it has none. */
+/** The challenge for the verifier of a token request; null when it has none. */
 export function challengeOfVerifier(form: Form): string | null {
   const verifier = form.get('code_verifier')
   if (verifier === undefined) return null

@@ -3,12 +3,12 @@ import { OAuthError } from '../platform/http/oauth-error.ts'
 import { matchesOrigin, redirectUriRule } from '../platform/values/redirect-uris.ts'
 import type { OAuthClient } from './clients.ts'
 
-/** Where a sign-in sends the browser in the end: known to be good. */
+/** The final target of the browser in a sign-in: already checked. */
 export interface Destination {
   readonly uri: string
-  /** The request named it: then the token request must name the same. */
+  /** It was in the request: then the token request must contain the same one. */
   readonly given: boolean
-  /** It is of the service's own origin. */
+  /** It has the origin of the service. */
   readonly sameOrigin: boolean
 }
 
@@ -20,27 +20,27 @@ export interface RedirectOptions {
 
 export type Redirects = ReturnType<typeof createRedirects>
 
-/** Which addresses a browser may be sent to. Nothing is sent anywhere before this has said yes. */
+/** The addresses to which a browser may be sent. No redirect happens without this check. */
 export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
   const external = new URL(externalUrl).origin
 
-  /** Of what a client says of the address that it has called only loopback is believed: that nobody else is led to. */
+  /** The address in the client's request is only trusted for loopback: no other person can be led there. */
   function isOwn(address: URL, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean {
     if (address.origin === external) return true
     return isLoopback(address.hostname) && address.origin === `${request.protocol}://${request.host}`
   }
 
   return {
-    /** Whether an origin (header `Origin`) is the service's own. */
+    /** Whether an origin (header `Origin`) is that of the service. */
     isOwnOrigin: (origin: string, request: Pick<FastifyRequest, 'protocol' | 'host'>): boolean => {
       const parsed = URL.parse(origin)
       return parsed !== null && isOwn(parsed, request)
     },
 
     /**
-     * The redirect URI of a request: exactly one of those that the client has registered (RFC 9700, 2.1), which may be
-     * left out when there is one only (OAUTH-004). The default clients have none and may name any address of the
-     * service. Another origin must be allowed besides (CLIENT-014).
+     * The redirect URI of a request: exactly one of those that the client has registered (RFC 9700, 2.1), which may be left out
+     * when there is one only (OAUTH-004). The default clients have none and may name any address of the service. Another origin
+     * must be allowed in addition (CLIENT-014).
      * @throws {OAuthError} `invalid_request`; the browser must not be sent anywhere.
      */
     destination(client: OAuthClient, given: string | undefined, request: FastifyRequest): Destination {
@@ -70,11 +70,11 @@ export function createRedirects({ externalUrl, allowed }: RedirectOptions) {
   }
 }
 
-/** `localhost` and the addresses that lead nowhere else (RFC 6761, RFC 5735, RFC 4291). */
+/** `localhost` and the addresses of the machine itself (RFC 6761, RFC 5735, RFC 4291). */
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 
-/** The address with parameters added; what it has already stays as it is. */
+/** The address with parameters added; its existing parameters stay as they are. */
 export function withParameters(uri: string, parameters: Readonly<Record<string, string>>): string {
   return `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams(parameters)}`
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts'
 import type { DirectoryWords, IssuedTokens, Refresh, Session, Sessions, Word } from '../signin/service.ts'
 
-/** The directory of the user does not let the session go on. */
+/** The directory of the user does not allow the session to continue. */
 export type Stopped = Exclude<Word, 'there' | 'unavailable'>
 
 export interface RefreshDependencies {
@@ -11,9 +11,9 @@ export interface RefreshDependencies {
 
 export type Refreshes = ReturnType<typeof createRefreshes>
 
-/** How sessions go on: by a refresh token or by the browser, and only for whom their directory still has. */
+/** The renewal of sessions: by a refresh token or by the browser, and only for users that their directory still has. */
 export function createRefreshes({ sessions, words }: RefreshDependencies) {
-  /** @throws {AppError} `ServiceUnavailable` while the directory cannot be asked; nothing is used up then */
+  /** @throws {AppError} `ServiceUnavailable` while the directory cannot be reached; no token is used up then */
   async function wordOf(userId: number, remoteAddr: string): Promise<'there' | Stopped> {
     const word = await words.lately(userId, remoteAddr)
     if (word !== 'unavailable') return word
@@ -22,14 +22,17 @@ export function createRefreshes({ sessions, words }: RefreshDependencies) {
   }
 
   return {
-    /** As `Sessions.refresh`; a word in place of tokens: the directory stops it, and the refresh token is not used up. */
+    /**
+     * Like `Sessions.refresh`; a statement of the directory instead of tokens: the directory stops it, and the refresh token is not
+     * used up.
+     */
     async refresh(request: Refresh): Promise<IssuedTokens | Stopped | null> {
       const userId = await sessions.ownerOfRefresh(request)
       const word = userId === null ? 'there' : await wordOf(userId, request.remoteAddr)
       return word === 'there' ? sessions.refresh(request) : word
     },
 
-    /** As `Sessions.renew`. @throws {AppError} `InvalidToken` */
+    /** Like `Sessions.renew`. @throws {AppError} `InvalidToken` */
     async renew(token: string, session: Session, remoteAddr: string): Promise<IssuedTokens> {
       if ((await wordOf(session.access.user.userId, remoteAddr)) !== 'there') throw new AppError('InvalidToken')
       return sessions.renew(token, session)

@@ -11,7 +11,7 @@ import type { TokenInfo } from './token-info.ts'
 
 const parameter = (description: string) => Type.Optional(Type.Unknown({ description }))
 
-/** Parameters by name; readForm checks them, since RFC 6749 has rules of its own for repeated and empty ones. */
+/** Parameters by name; readForm checks them, since RFC 6749 has special rules for repeated and empty ones. */
 const TokenRequest = Type.Object(
   {
     grant_type: parameter('`authorization_code`, `client_credentials`, `password` or `refresh_token`.'),
@@ -72,8 +72,7 @@ export async function registerOAuthRoutes(
 ): Promise<void> {
   await onSurface(app, oauthSurface(app.surface), (scope) => {
     const tags = ['oauth2']
-    // Nobody has signed in yet, so nobody may send much.
-    // A failed sign-in counts, whether its client waits for the answer or not.
+    // Callers have not signed in yet, so they may not send much. A failed sign-in counts, even if the client disconnects.
     const config = {
       access: 'public',
       writes: false,

@@ -1,12 +1,12 @@
 import { OAuthError } from '../platform/http/oauth-error.ts'
 import type { OAuthClient } from './clients.ts'
 
-/** All scopes there are (CLIENT-005); `offline` asks for a refresh token, the others are labels. */
+/** All scopes (CLIENT-005); `offline` requests a refresh token, the others are labels. */
 export const scopes = ['offline', 'read', 'write'] as const
 
 /**
- * The scopes that a request asks for; none when it does not say (CLIENT-009).
- * @throws {OAuthError} `invalid_scope` for one that does not exist or is outside the client's set (CLIENT-008, -010).
+ * The scopes that a request asks for; none when the parameter is missing (CLIENT-009).
+ * @throws {OAuthError} `invalid_scope` for a scope that does not exist or is outside the client's set (CLIENT-008, -010).
  */
 export function requestedScopes(text: string | undefined, client: OAuthClient): string[] {
   const asked = [...new Set((text ?? '').split(' ').filter((scope) => scope !== ''))]

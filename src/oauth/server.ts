@@ -21,7 +21,7 @@ export interface OAuthServerDependencies {
 
 export type OAuthServer = ReturnType<typeof createOAuthServer>
 
-/** The OAuth2 server: clients, what they are granted, and the tokens that come of it. */
+/** The OAuth2 server: clients, their grants, and their tokens. */
 export function createOAuthServer({ config, db, baseConfig, signIn: service, clock }: OAuthServerDependencies) {
   const { aliases, basePath, sessions, signIn, singleSignOn, flows, steps, keepLogins, words, strangers, throttle } =
     service

@@ -1,6 +1,6 @@
 /**
- * The authorization server: token requests and revocation. A *grant* is one way to get tokens; grants stand in a
- * table, one file each.
+ * The authorization server: token requests and revocation. A *grant* is one way to get tokens; grants are in a table, one file
+ * each.
  */
 
 import type { BaseConfigService } from '../config/service.ts'
@@ -36,9 +36,9 @@ export interface OAuthRequest {
   /** The `Authorization` header: HTTP Basic of a confidential client. */
   authorization: string | undefined
   remoteAddr: string
-  /** What the browser keeps from an earlier sign-in. */
+  /** The device token of the browser from an earlier sign-in. */
   device: string | null
-  /** Of the browser ids that came with it. */
+  /** Hashes of the browser ids in the request. */
   browserHashes: readonly Buffer[]
   userAgent: string | null
 }
@@ -65,8 +65,8 @@ export function createOAuth(dependencies: OAuthDependencies) {
     },
 
     /**
-     * Ends the session of a token; an unknown token is no error. A client that names itself must be who it says and
-     * can end its own sessions only; without `client_id`, having the token is enough, as for everything else with it.
+     * Ends the session of a token; an unknown token is no error. A client that names itself must authenticate and can end its own
+     * sessions only; without `client_id`, having the token is enough, as for everything else with it.
      * @see RFC 7009
      */
     async revoke({

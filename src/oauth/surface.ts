@@ -5,7 +5,7 @@ import type { Surface } from '../platform/http/surface.ts'
 
 export const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const
 
-/** The endpoints of RFC 6749: another error body than the envelope, and clients that say who they are in the request. */
+/** The endpoints of RFC 6749: the error body differs from the envelope, and clients identify themselves in the request. */
 export function oauthSurface(api: Surface): Surface {
   return {
     ...api,

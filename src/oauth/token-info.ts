@@ -17,7 +17,7 @@ export interface TokenInfoDependencies {
 
 export type TokenInfo = ReturnType<typeof createTokenInfo>
 
-/** Who asks: a client by its id and secret, or a user by a token. */
+/** The caller: a client with its id and secret, or a user with a token. */
 export interface Asking {
   form: Form
   authorization: string | undefined
@@ -27,17 +27,17 @@ export interface Asking {
   remoteAddr: string
 }
 
-/** What others may learn of a token, and of the user behind it. */
+/** Information for others about a token, and about its user. */
 export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfoDependencies) {
-  /** @throws {OAuthError} `invalid_client` for whoever is nobody (decision 23). @see RFC 7662 section 2.1 */
+  /** @throws {OAuthError} `invalid_client` for callers that do not identify themselves (decision 23). @see RFC 7662 section 2.1 */
   async function assertKnown({ form, authorization, token, browserHashes, remoteAddr }: Asking): Promise<void> {
     if (form.has('client_id') || /^basic /i.test(authorization ?? '')) {
-      // A wrong client is nobody, however it came: here it is no part of a grant, where a form of it is a 400.
+      // A wrong client counts as unknown, however it was sent: here it is no part of a grant, where wrong form fields are a 400.
       const client = await clients.authenticate(authorization, form, remoteAddr).catch((error: unknown) => {
         if (error instanceof OAuthError && error.error === 'invalid_client' && error.status !== 429) return null
         throw error
       })
-      // Everybody knows the clients that are there from the start.
+      // The default clients are publicly known, so they prove nothing.
       if (client && !client.builtIn) return
     } else if (token !== null) {
       const session = await sessions.resolve(token, browserHashes).catch((error: unknown) => {
@@ -70,7 +70,7 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
       }
     },
 
-    /** `sub`, and of the rest what the base configuration allows. @throws {AppError} `InvalidToken` */
+    /** `sub`, and those other claims that the base configuration allows. @throws {AppError} `InvalidToken` */
     async userinfo(actor: Actor): Promise<Record<string, unknown>> {
       const { rows } = await db.query<{
         subject: string
@@ -89,7 +89,7 @@ export function createTokenInfo({ db, baseConfig, clients, sessions }: TokenInfo
         ...user.profile,
         displayname: user.displayname,
         email: user.email ?? '',
-        // Who has come by a link that was sent there; another address is to be confirmed anew.
+        // True for a user who has followed a link that was sent there; a new address must be confirmed again.
         email_verified: user.confirmed,
       }
       const told = baseConfig.get().openid.userinfo.map((name) => [name, known[name] ?? ''])

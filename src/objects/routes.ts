@@ -187,7 +187,7 @@ function confirmed(query: { revoke?: string; confirmTransition?: string; 'revoke
   return { revoke: revoke !== undefined, confirmTransition: query.confirmTransition ?? token }
 }
 
-/** The save stands, but it is not searchable yet (DB-025). */
+/** The save is committed, but the objects are not searchable yet (DB-025). */
 function noteIndex(reply: FastifyReply, indexed: boolean): void {
   if (indexed) return
   reply.header('X-Svc-Error', 'The objects are saved, but not all of them are indexed yet.')

@@ -60,7 +60,7 @@ const StandardText = Type.Object(
   { ...open, title: 'StandardText', description: 'A text of `_standard`; `html` in formats that have it.' },
 )
 
-/** How `_standard` is shown. Nothing is written by it: the stored one goes out as it is. */
+/** The form of `_standard` in answers. A save ignores it, so a client can send it back unchanged. */
 const Standard = Type.Object(
   {
     '1': Type.Optional(StandardText),
@@ -99,7 +99,7 @@ const answered = {
 
 const Values = (description: string) => Type.Optional(Type.Array(Type.Unknown(), { description }))
 
-/** A change that depends on what is stored; save/edits/parse.ts checks it, with errors that name the place of a mistake. */
+/** A change that depends on the stored value; save/edits/parse.ts checks it, with errors that name the place of a mistake. */
 const ObjectOperation = Type.Object(
   {
     op: Type.Enum([...editOps], { description: '`replace_text` is for texts, all others for lists.' }),
@@ -124,7 +124,9 @@ const ObjectOperation = Type.Object(
   { title: 'ObjectOperation', description: 'A change that depends on what is stored of an object.' },
 )
 
-/** What is sent: the datamodel shapes it, so it is checked against the mask and not against this. */
+/**
+ * An object as a client sends it. The datamodel defines its fields, so it is checked against the mask and not against this schema.
+ */
 const ObjectInput = Type.Object(
   {
     ...system,

@@ -1,9 +1,9 @@
 /**
  * Objects: saving, deleting, reading.
  *
- * Vocabulary. A *draft* is an object of a request as it was sent, checked in shape. An *item* is an object on its way
- * through a save. A *content* is what is stored of the fields, by column id. The *standard* of an object is what others
- * show it by. The *head* is the row in `object`; each version is a row in `object_version`.
+ * Vocabulary. A *draft* is an object of a request as it was sent, checked in shape. An *item* is an object on its way through a
+ * save. A *content* is the stored values of the fields, by column id. The *standard* of an object is its short projection, which
+ * other objects show for it. The *head* is the row in `object`; each version is a row in `object_version`.
  */
 import type { Table } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -125,18 +125,18 @@ export type RenderSaved = (
     skipReverseNested: boolean
     shape?: Shape | undefined
     deadline: Deadline
-    /** What is around them, as far as the save knows it. */
+    /** The data around them, as far as the save knows it. */
     known: Known
   },
 ) => Promise<JsonAnswer>
 
-export type Saved = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
+export type Saved = { /** The parts of the payload without effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
   | {
       readonly kind: 'done'
       readonly answer: JsonAnswer
       readonly indexed: boolean
-      /** Those that were sent, in order. */
+      /** The objects that the client sent, in order. */
       readonly objects: readonly SavedHead[]
     }
 )
@@ -147,7 +147,7 @@ export interface SavedHead {
   readonly version: number
 }
 
-/** Work that belongs to a save: in its transaction, behind the write. */
+/** Work that belongs to a save: in its transaction, after the write. */
 export type WithSave = (tx: Tx, objects: readonly SavedHead[]) => Promise<void>
 
 export type Deleted =
@@ -169,8 +169,8 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
 
   return {
     /**
-     * Creates and updates objects of one type, all or nothing. `awaitIndex` in seconds; `indexed` is false when that
-     * was not enough (the save stands all the same).
+     * Creates and updates objects of one type, all or nothing. `awaitIndex` in seconds; `indexed` is false when that time was too
+     * short (the objects are saved all the same).
      */
     async save(
       actor: Actor,
@@ -181,7 +181,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
         readonly awaitIndex: number
         readonly fileDays?: number | undefined
         readonly facts?: () => RequestFacts
-        /** Who is asked about this save alone, before all others. */
+        /** Callbacks for this save alone, run before all others. */
         readonly callbacks?: readonly SaveCallback[]
       },
       deadline: Deadline = noDeadline,
@@ -213,7 +213,7 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       return { kind: 'done', answer, indexed: await waitForIndex(result.written, wait), ignored, objects }
     },
 
-    /** Moves objects to the trash, takes them out of it or purges them, all or nothing; a dry run does none of it. */
+    /** Moves objects to the trash, takes them out of it or purges them, all or nothing; a dry run changes nothing. */
     async delete(
       actor: Actor,
       name: string,
@@ -236,21 +236,21 @@ export function createObjectService(deps: ObjectDeps, renderSaved: RenderSaved) 
       return { kind: 'done', answer: result.answer, indexed: await waitForIndex(result.written, wait) }
     },
 
-    /** Lets objects link to one target instead of several, as far as the actor may change the links. */
+    /** Changes links to several targets into links to one target, as far as the actor may change the links. */
     relink: (actor: Actor, request: RelinkRequest, withRelink?: WithRelink): Promise<Relinked> =>
       relinkObjects(deps, actor, request, withRelink),
 
-    /** How many objects link to one of the sources, and how many of them the actor could relink. */
+    /** The number of objects that link to one of the sources, and of those that the actor could relink. */
     countLinking: (actor: Actor, request: Parameters<typeof countLinking>[2]) => countLinking(deps, actor, request),
 
     /** Live objects that link to one of the targets, by id. */
     linking: (targets: readonly number[], page: { readonly after: number; readonly limit: number }) =>
       findLinking(deps.db, targets, page),
 
-    /** Those of the objects that live objects link to. */
+    /** The objects, of those given, that are targets of links of live objects. */
     linked: (targets: readonly number[]) => findLinked(deps.db, targets),
 
-    /** Those of the objects below which live objects stand. */
+    /** The objects, of those given, that have live children. */
     parents: (ids: readonly number[]) => findParents(deps.db, ids),
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 /**
- * Who is acting. Built once per request from the token (or by a job, a plugin, a share) and passed explicitly:
- * nothing reads "the current user" from the air.
+ * The acting user. Built once per request from the token (or by a job, a plugin, a share) and passed explicitly: no code reads "the
+ * current user" from global state.
  */
 export interface Actor {
   readonly userId: number
@@ -18,7 +18,7 @@ export interface Actor {
   readonly remoteAddr: string
   /** Languages in which the user reads, best first; the instance's languages when the user has none. */
   readonly languages: readonly string[]
-  /** The sign-in behind the request; null for what no sign-in stands behind: jobs, shares, explanations. */
+  /** The sign-in behind the request; null for jobs, shares and explanations, which have no sign-in. */
   readonly session: ActorSession | null
 }
 
@@ -30,7 +30,7 @@ export interface ActorSession {
   readonly browserHash?: Buffer | null
 }
 
-/** Who is behind a user that many act as: a browser, or a session where no browser is known. */
+/** The visitor behind a user that many people share: a browser, or a session where no browser is known. */
 export function visitorOf({ session }: Pick<Actor, 'session'>): Buffer {
   if (!session) return Buffer.alloc(0)
   return session.browserHash ?? hash('sha256', `session ${session.id}`, 'buffer')

@@ -1,6 +1,6 @@
 /**
- * Every error that a client can get: code, package, HTTP status and text. The one place where they stand;
- * `AppError` takes the code, the HTTP layer reads the rest from here, `docs/errors.md` is printed from it.
+ * Every error that a client can get: code, package, HTTP status and text. The only definition of them: `AppError` takes the code,
+ * the HTTP layer reads the rest from here, `docs/errors.md` is printed from it.
  */
 export const catalogue = {
   AnswerTooLarge: {
@@ -389,9 +389,9 @@ export interface ErrorDefinition {
   readonly package: string
   readonly status: number
   readonly text: string
-  /** The capability that will answer it and does not exist yet. */
+  /** A future capability that will answer it. */
   readonly coming?: string
-  /** Why it is never answered here, although clients know it. */
+  /** The reason why it is never answered here, although clients know it. */
   readonly never?: string
 }
 

@@ -1,13 +1,13 @@
 import { catalogue, type ErrorCode } from './catalogue.ts'
 
 /**
- * A failure that the client is told about. Status, package and the general text come from the catalogue;
- * `parameters` name what is wrong (`{ field: 'title', value: 'x' }`), `message` says it in one sentence.
+ * A failure that is reported to the client. Status, package and the general text come from the catalogue; `parameters` name the
+ * details (`{ field: 'title', value: 'x' }`), `message` describes the failure in one sentence.
  */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly parameters: Record<string, unknown>
-  /** A program that is not ours refuses with a code of its own: the client gets that one, and `code` is for our log. */
+  /** The refusal by an external program with its own code: the client gets that code, and `code` is for our log. */
   readonly foreign: ForeignRefusal | undefined
 
   constructor(
@@ -27,14 +27,14 @@ export class AppError extends Error {
   }
 }
 
-/** The code, the realm and the status of a refusal that are not in the catalogue: those of a plugin. */
+/** Code, realm and status of a refusal that are not in the catalogue: those of a plugin. */
 export interface ForeignRefusal {
   readonly code: string
   readonly realm: string
   readonly status: number
 }
 
-/** A `ServerGeneric` with its sentence: for wrong input that has no code of its own. */
+/** A `ServerGeneric` with a message: for wrong input without a specific code. */
 export function badRequest(message: string, parameters: Record<string, unknown> = {}): AppError {
   return new AppError('ServerGeneric', parameters, { message })
 }

@@ -4,7 +4,7 @@ import manifest from '../../package.json' with { type: 'json' }
 
 export const { version } = manifest
 
-/** What the package was made of (scripts/build.ts); `commit` only where that is known. */
+/** The source of the package (scripts/build.ts); `commit` only where it is known. */
 export interface Build {
   /** The day. */
   readonly date: string
@@ -12,7 +12,7 @@ export interface Build {
   readonly commitTime?: string
 }
 
-/** Null: it runs from a checkout, which may be anything. */
+/** `null`: the service runs from a checkout. */
 export const build: Build | null = readBuild()
 
 function readBuild(): Build | null {

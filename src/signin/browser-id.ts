@@ -7,8 +7,8 @@ import { newToken, tokenHash } from './sessions/token.ts'
 const lifetime = 400 * 86_400
 
 /**
- * The browser ids that a request carries, hashed: of the cookie `svc-browser-id` (over https `__Host-svc-browser-id`), and of those of other words of the site
- * (decision 16). Tokens that are bound to one count only together with it (SESS-002).
+ * The browser ids of a request, hashed: of the cookie `svc-browser-id` (over https `__Host-svc-browser-id`), and of those of other
+ * words of the site (decision 16). A token that is bound to a browser id is only valid together with it (SESS-002).
  */
 export function browserHashesOf(request: Pick<FastifyRequest, 'headers'>, aliases: readonly string[]): Buffer[] {
   return browserIdsOf(request, aliases).map(tokenHash)
@@ -16,7 +16,7 @@ export function browserHashesOf(request: Pick<FastifyRequest, 'headers'>, aliase
 
 const isId = (value: string): boolean => /^[\w-]{43}$/.test(value)
 
-/** Those that only this host can have put there first; the others are from before, from http, or planted. */
+/** First the cookies that only this host can have set; the others are older, from http, or planted. */
 function browserIdsOf(request: Pick<FastifyRequest, 'headers'>, aliases: readonly string[]): string[] {
   const words = [identifierWord, ...aliases]
   return [
@@ -25,12 +25,13 @@ function browserIdsOf(request: Pick<FastifyRequest, 'headers'>, aliases: readonl
   ].filter(isId)
 }
 
-/** Of requests whose browser has just been given one. */
+/** Requests whose browser was given a new id a moment ago. */
 const minted = new WeakMap<FastifyRequest, string>()
 
 /**
- * The id of the browser that signs in, made and kept for a long time where it has none. Over https one of the bare name is
- * none: a neighbouring host may know it. What was bound to that goes on, as the browser still sends it.
+ * The id of the browser that signs in. A browser without an id gets one, which it keeps for a long time. Over https an id under the
+ * bare cookie name does not count: a neighbouring host may know it. Tokens that are bound to it remain valid, as the browser still
+ * sends it.
  */
 export function mintBrowserId(request: FastifyRequest, reply: FastifyReply, aliases: readonly string[]): Buffer {
   const known = minted.get(request)

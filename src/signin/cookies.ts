@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** All values that a request has for a cookie's name: a browser may send several, of different paths. */
+/** All values of a cookie in a request: a browser may send several, for different paths. */
 export function cookieValues(request: Pick<FastifyRequest, 'headers'>, name: string): string[] {
   const values: string[] = []
   for (const pair of request.headers.cookie?.split(';') ?? []) {
@@ -13,27 +13,27 @@ export function cookieValues(request: Pick<FastifyRequest, 'headers'>, name: str
 const hostPrefix = '__Host-'
 
 /**
- * The name of a cookie that no neighbouring host name can put there or cover: browsers take `__Host-` from this very host
- * alone, over https and for all of its paths (RFC 6265bis, 4.1.3.2). Over http they take none: there it is the bare name.
+ * The name of a cookie that no neighbouring host name can set or shadow: browsers accept `__Host-` from this very host alone, over
+ * https and for all of its paths (RFC 6265bis, 4.1.3.2). Over http they do not accept the prefix, so the bare name is used there.
  */
 export function hostCookieName({ protocol }: Pick<FastifyRequest, 'protocol'>, name: string): string {
   return protocol === 'https' ? hostPrefix + name : name
 }
 
-/** Values that only this host can have put there. Over http no browser sends any. */
+/** Values that only this host can have set. Over http no browser sends any. */
 export function hostCookieValues(request: Pick<FastifyRequest, 'headers'>, name: string): string[] {
   return cookieValues(request, hostPrefix + name)
 }
 
 interface CookieOptions {
-  /** Seconds; 0 removes it, null keeps it as long as the browser runs. */
+  /** Seconds; 0 removes it, null keeps it until the browser is closed. */
   maxAge: number | null
   path?: string
-  /** `Strict`: not sent with what other sites make it send, links included. */
+  /** `Strict`: not sent with requests that start on other sites, links included. */
   sameSite?: 'Lax' | 'Strict'
 }
 
-/** Lets the browser keep a value: never shown to scripts, not sent with requests that other sites make it send. */
+/** Sets a cookie: not readable by scripts, and not sent with requests that other sites cause. */
 export function setCookie(
   reply: FastifyReply,
   name: string,

@@ -7,17 +7,17 @@ const name = `${identifierWord}-device`
 const lifetime = 31_536_000
 
 /**
- * What a browser keeps from an earlier sign-in. It proves nobody: it only keeps the failures of others apart. One that a
- * neighbouring host has put there covers none of ours.
+ * A token that a browser keeps from an earlier sign-in. It proves no identity: it only keeps the failures of other browsers apart.
+ * A token that a neighbouring host has set does not hide ours.
  */
 export function deviceOf(request: Pick<FastifyRequest, 'headers'>): string | null {
   const all = [...hostCookieValues(request, name), ...cookieValues(request, name)]
   return all.find((value) => /^[\w-]{43}$/.test(value)) ?? null
 }
 
-/** Lets the browser keep it. */
+/** Stores it in the browser. */
 export function keepDevice(reply: FastifyReply, device: string): void {
   const own = hostCookieName(reply.request, name)
-  // A name that begins with __Host- takes no path but the root.
+  // A name that begins with __Host- requires the path `/`.
   setCookie(reply, own, device, { maxAge: lifetime, ...(own === name ? { path: '/api/oauth2' } : {}) })
 }

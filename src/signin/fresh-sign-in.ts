@@ -3,15 +3,15 @@ import { rootUserId } from '../people/model.ts'
 import type { FreshSignIn } from '../people/service.ts'
 import { AppError } from '../platform/errors.ts'
 
-/** Minutes for which a sign-in lets users change what proves them. */
+/** Minutes after a sign-in in which users may change their passwords and factors. */
 const freshMinutes = 10
 
-/** What a session is opened by that proves nobody now: a kept browser, a token of ours for a receiver, a guest. */
+/** The methods of sessions that prove no identity now: a kept browser, a token of ours for a receiver, a guest. */
 const provesNobody: readonly string[] = ['keep_login', 'webhook', 'plugin', 'anonymous']
 
 /**
- * Users change their own factors, password, login and addresses within ten minutes of a sign-in that has proved all that
- * they can be asked for. A token alone is too little: whoever stole it would make the account theirs.
+ * Users change their own factors, password, login and addresses within ten minutes of a sign-in that has proved every factor that
+ * can be asked of them. A token alone is not enough: a thief of the token could take over the account.
  */
 export function createFreshSignIn({ baseConfig }: { baseConfig: BaseConfigService }): FreshSignIn {
   return async (tx, actor) => {

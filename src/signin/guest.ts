@@ -1,7 +1,7 @@
 import { guestReference } from '../platform/limits/callers.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
-/** The one user that all guests act as, made when the first one comes. */
+/** The user that represents all guests, created when the first one comes. */
 const guest = { id: 5, reference: guestReference, displayname: 'Guest' } as const
 
 export async function guestUserId(db: Db): Promise<number> {

@@ -2,9 +2,8 @@ import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * The password that the first start has made up for `root`, kept in the data folder (mode 0600) until somebody has
- * signed in with it. A start that fails after making it, or whose terminal was closed, would otherwise lock everybody
- * out.
+ * The generated password of `root` from the first start, kept in the data folder (mode 0600) until somebody has signed in with it.
+ * Otherwise, a start that fails after generating it, or whose terminal was closed, would lock everybody out.
  */
 export type InitialPassword = ReturnType<typeof initialPassword>
 
@@ -19,7 +18,7 @@ export function initialPassword(dataDir: string) {
       return text.trim() || null
     },
 
-    /** Durable before the hash is: a password that only the hash knows would be lost. */
+    /** Must be on disk before the hash is: otherwise a crash could leave a hash whose password is lost. */
     async keep(password: string): Promise<void> {
       await rm(path, { force: true })
       await using file = await open(path, 'wx', 0o600)

@@ -6,7 +6,7 @@ import { cookieValues, hostCookieName, hostCookieValues, setCookie } from './coo
 import { identifierWord } from './request-token.ts'
 import { newToken, tokenHash } from './sessions/token.ts'
 
-/** Seconds by the words of the base configuration. */
+/** Seconds for the values of the base configuration. */
 const spans = { off: 0, '7d': 7 * 86_400, '30d': 30 * 86_400 } as const
 
 export type KeepLogins = ReturnType<typeof createKeepLogins>
@@ -18,8 +18,8 @@ export interface KeepLoginOptions {
 }
 
 /**
- * Browsers that stay signed in: the cookie `svc-keep-login` proves the user on the sign-in page, as long as it comes with
- * the browser id that it was given to (SESS-003, -005).
+ * Browsers that stay signed in: the cookie `svc-keep-login` proves the user on the sign-in page, as long as it is sent with the
+ * browser id for which it was created (SESS-003, -005).
  */
 export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) {
   const name = `${identifierWord}-keep-login`
@@ -31,15 +31,15 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
   ): string[] =>
     words.flatMap((word) => read(request, `${word}-keep-login`)).filter((value) => /^[\w-]{43}$/.test(value))
 
-  /** Cookies of the bare name go: over https they are from before. */
+  /** Removes cookies with the bare name: over https they are from an earlier release. */
   function dropBare(reply: FastifyReply): void {
     for (const word of words) setCookie(reply, `${word}-keep-login`, '', { maxAge: 0 })
   }
 
   return {
     /**
-     * The user whom the browser has kept, or null. Each use moves the end on. What was kept by a cookie that a neighbouring
-     * host cannot have put there counts in no other.
+     * The user of the kept sign-in of the browser, or null. Each use extends it. A kept sign-in that was stored under a protected
+     * cookie (`__Host-`) is not accepted under the bare name.
      */
     async use(request: FastifyRequest, reply: FastifyReply): Promise<number | null> {
       const span = spans[baseConfig.get().login.keep_login]
@@ -63,7 +63,7 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
       return found.userId
     },
 
-    /** Keeps the user in this browser, where the base configuration allows it. Joins the transaction of the sign-in. */
+    /** Keeps the user signed in in this browser, if the base configuration allows it. Joins the transaction of the sign-in. */
     async keep(tx: Queryable, request: FastifyRequest, reply: FastifyReply, userId: number): Promise<void> {
       const span = spans[baseConfig.get().login.keep_login]
       if (span === 0) return
@@ -93,7 +93,7 @@ export function createKeepLogins({ db, baseConfig, aliases }: KeepLoginOptions) 
   }
 }
 
-/** Users who must prove themselves anew everywhere. `except`: not in the browsers with these ids. */
+/** Users that must sign in again everywhere. `except`: not in the browsers with these ids. */
 export async function forgetKept(
   tx: Queryable,
   userIds: readonly number[],

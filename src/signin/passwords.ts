@@ -5,7 +5,7 @@ import { normalized } from '../platform/values/text.ts'
 
 const derive = promisify(argon2)
 
-/** What one hash costs: the machine, and an attacker who has the hashes. */
+/** The cost of one hash, for the machine and for an attacker who has the hashes. */
 export interface PasswordCost {
   /** KiB */
   memory: number
@@ -18,29 +18,29 @@ export const usualCost: PasswordCost = { memory: 19 * 1024, passes: 2, paralleli
 const tagLength = 32
 
 export interface Watch {
-  /** Who has a share of them: a network. */
+  /** The name of the share (a network) to which the work counts. */
   share?: string
   before?: () => Promise<void>
-  /** Whether it is right for another reason. */
+  /** Whether the sign-in is valid for another reason. */
   otherwise?: () => Promise<boolean>
   failed?: () => Promise<void>
 }
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** Password hashes (argon2id, PHC strings). At most two are computed at a time, of PINs one: each takes 19 MiB. */
+/** Password hashes (argon2id, PHC strings). At most two are computed at a time, for PINs one: each takes 19 MiB. */
 export function createPasswords(cost: PasswordCost = usualCost, concurrency = 2) {
   const limiter = createLimiter({ concurrency, maxWaiting: 200, maxWaitingOfShare: 100 })
-  /** Verified in place of the hash that a user does not have, so that both cost the same. */
+  /** Verified when a user has no hash, so that both cases take the same time. */
   const decoy = phc(cost, 'A'.repeat(22), 'A'.repeat(43))
 
   return {
     hash: (password: string, share?: string): Promise<string> => limiter.run(() => hashPassword(password, cost), share),
 
     /**
-     * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this
-     * password's turn, and what it throws ends the verification; `otherwise` and `failed` run before it is the next one's
-     * turn. So failures can be counted exactly, however many come at once.
+     * Whether the password belongs to the hash; `null` takes as long and is never right. `before` runs when it is this password's
+     * turn, and an error in it ends the verification; `otherwise` and `failed` run before it is the next one's turn. So failures
+     * can be counted exactly, however many requests come at once.
      */
     verify: (
       password: string,

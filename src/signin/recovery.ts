@@ -19,11 +19,11 @@ export interface RecoveryDependencies {
   initial: InitialPassword
 }
 
-/** A user to be made at the terminal. */
+/** A user to create at the terminal. */
 export interface NewAccount {
   readonly login: string
   readonly email: string | null
-  /** May do everything. */
+  /** The user gets all rights. */
   readonly root: boolean
   readonly password: string
 }
@@ -37,10 +37,10 @@ export interface OpenSession {
   readonly device: string | null
 }
 
-/** Fewer characters are refused on the command line whatever the rules of the instance say. */
+/** Minimum length of passwords on the command line, whatever the rules of the instance. */
 const shortest = 8
 
-/** What the command line does for people who cannot sign in any more; whoever may run it has the database anyway. */
+/** The command line's functions for users who cannot sign in any more; a person who may run it can access the database anyway. */
 export function createRecovery({ db, bus, events, baseConfig, initial }: RecoveryDependencies) {
   const passwords = createPasswords()
   const sessions = createSessions({ db, bus, events, baseConfig, maxBytes: divideMemory(standardMemory).sessions })
@@ -59,9 +59,9 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
     return user
   }
 
-  /** All that is said here is in one line for the person at the terminal. */
+  /** All messages are single lines for the person at the terminal. */
   return {
-    /** Gives a user, named by login or email, a new password; ends all of its sessions and what blocks its sign-in. */
+    /** Gives a user, named by login or email, a new password; ends all of its sessions and lifts all blocks on its sign-in. */
     async setPassword(name: string, password: string): Promise<void> {
       const hash = await hashOf(password)
       await db.transaction(async (tx) => {
@@ -75,7 +75,7 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
       })
     },
 
-    /** Makes a user; with `root` one that may do everything. */
+    /** Creates a user; with `root` a user with all rights. */
     async create({ login, email, root, password }: NewAccount): Promise<void> {
       const hash = await hashOf(password)
       await db.transaction(async (tx) => {
@@ -95,12 +95,12 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
       })
     },
 
-    /** Where a user is signed in. */
+    /** The sessions of a user. */
     async sessions(name: string): Promise<readonly OpenSession[]> {
       return openSessions(db, (await userNamed(db, name)).id)
     },
 
-    /** Signs a user out everywhere; how many sessions there were. */
+    /** Signs a user out everywhere; returns the number of sessions. */
     endSessions: (name: string): Promise<number> =>
       db.transaction(async (tx) => {
         const user = await userNamed(tx, name)
@@ -109,7 +109,7 @@ export function createRecovery({ db, bus, events, baseConfig, initial }: Recover
         return open.length
       }),
 
-    /** Takes the second factors of a user away. */
+    /** Removes the second factors of a user. */
     async resetFactors(name: string): Promise<void> {
       await db.transaction(async (tx) => {
         const user = await userNamed(tx, name)

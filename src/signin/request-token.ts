@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Stands where a product word would stand in header and cookie names (SVC-005); sites may accept further words. */
+/** Used in place of a product word in header and cookie names (SVC-005); sites may accept further words. */
 export const identifierWord = 'svc'
 
-/** The headers that can say who is calling, or from which browser: what is answered depends on all of them. */
+/** The headers that can identify the caller or its browser: answers depend on all of them. */
 export const carryingHeaders = (aliases: readonly string[]): string[] => [
   'Authorization',
   ...[identifierWord, ...aliases].map((word) => `X-${titled(word)}-Authorization`),
@@ -18,9 +18,9 @@ interface Carrier {
 }
 
 /**
- * The access token of a request: `Authorization`, then `X-Svc-Authorization` (also with the words of `aliases`), then
- * the query parameter `access_token` (decision 13). `null` when none carries a bearer token: another scheme in
- * `Authorization`, such as the Basic of a proxy in front, is not ours and hides nothing behind it.
+ * The access token of a request: `Authorization`, then `X-Svc-Authorization` (also with the words of `aliases`), then the query
+ * parameter `access_token` (decision 13). `null` when none contains a bearer token: another scheme in `Authorization`, such as the
+ * Basic of a proxy in front, is ignored, and the next place is looked at.
  */
 export function tokenOf({ headers, query }: Carrier, aliases: readonly string[]): string | null {
   return bearer(headers.authorization) ?? fallbackHeader(headers, aliases) ?? queryToken(query)

@@ -5,7 +5,7 @@ import type { InitialPassword } from './initial-password.ts'
 import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions/service.ts'
 
-/** Easy to tell apart when copied by hand. */
+/** Characters that are not confused when copied by hand. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
 export interface RootDependencies {
@@ -21,9 +21,9 @@ export function makePassword(): string {
 }
 
 /**
- * Gives user `root` a password on the first start: the configured one, or a random one that is returned, to be
- * printed, by this start and by all others until somebody has signed in with it. Later a configured password that
- * differs replaces the stored one, and ends the sessions of root.
+ * Gives user `root` a password on the first start: the configured one, or a random one that is returned, to be printed, by this
+ * start and by all later ones until somebody has signed in with it. Later a configured password that differs replaces the stored
+ * one, and ends the sessions of root.
  */
 export async function ensureRoot(given: RootDependencies, configured: string | null): Promise<string | null> {
   const { db, passwords, sessions, initial } = given
@@ -44,7 +44,7 @@ export async function ensureRoot(given: RootDependencies, configured: string | n
   return null
 }
 
-/** Of several processes that start at once, one sets the password; the others return nothing to print. */
+/** If several processes start at once, one sets the password; the others return null. */
 async function setFirst({ db, passwords, initial }: RootDependencies, configured: string | null) {
   const password = configured ?? makePassword()
   if (configured === null) await initial.keep(password)

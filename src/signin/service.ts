@@ -1,6 +1,6 @@
 /**
- * Who is calling: sessions, their tokens, and all ways to sign in. A *session* is one sign-in; its *tokens* prove it with
- * each request. An *actor* is a user within a request: what every service takes first.
+ * The identity of callers: sessions, their tokens, and all ways to sign in. A *session* is one sign-in; its *tokens* prove it with
+ * each request. An *actor* is a user within a request: the first parameter of every service function.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -121,15 +121,15 @@ export interface SignInDependencies {
   baseConfig: BaseConfigService
   principals: Principals
   rights: RightsHooks
-  /** What clients want to know of the instance: names, address, version. */
+  /** Information about the instance for clients: names, address, version. */
   instance: () => object
   jobs: Pick<Jobs, 'enqueue' | 'register'>
   memory: Pick<Shares, 'sessions'>
   mail: MailService
   ownTexts: OwnTexts
-  /** Users as records; they are made behind this, as their changes end sessions. */
+  /** Users as records; this service is created later, as changes of users end sessions. */
   users: () => Pick<UserService, 'own'>
-  /** What other capabilities add to the sign-in on the pages. */
+  /** Additional steps of the sign-in pages by other capabilities. */
   loginParts: (actorOfUser: Sessions['actorOfUser']) => readonly LoginPart[]
   findShare: FindShare
   passwordCost?: PasswordCost | undefined
@@ -138,10 +138,10 @@ export interface SignInDependencies {
 
 export type SignInService = ReturnType<typeof createSignInService>
 
-/** The system user that callers without a token are (migration 0010). */
+/** The system user for callers without a token (migration 0010). */
 const deepLinkUserId = 2
 
-/** Routes that a user who must set a new password can still call. */
+/** Routes that a user with the duty to set a new password can still call. */
 const routesBeforePasswordChange: ReadonlySet<string> = new Set([
   '/api/v1/user/session',
   '/api/v1/user/change_password',
@@ -195,7 +195,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     limits,
   })
   const accounts = createAccounts({ ...people, ownTexts, verified, externalUrl, basePath, clock })
-  // Those of this folder come first; each stands in the folder of what it is about.
+  // The parts of this folder come first; each is in the folder of its subject.
   const loginParts = [
     singleSignOn.part,
     factorPart(factors),
@@ -228,7 +228,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     ownSessions,
     passkeyRecords,
     changePassword,
-    /** Of PINs, which wait for each other and hold up no sign-in. */
+    /** Hashes of PINs, which are queued separately and delay no sign-in. */
     pinHashes,
     sessionOf,
     signIn,
@@ -242,7 +242,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     strangers,
     throttle,
     asksDirectory: directories.asksForPasswords,
-    /** What changes of users ask of their sign-in. */
+    /** The functions for sign-in that changes of users need. */
     forUsers: {
       freshSignIn,
       accountUuids,
@@ -265,7 +265,7 @@ export function createSignInService(dependencies: SignInDependencies) {
     pageDefinitions: () => [...accounts.pages, ...loginParts.flatMap((part) => part.pages(flows))],
     requestTokens: carryingHeaders(aliases),
 
-    /** The session of the request's token, and whose it is. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
+    /** The session of the request's token, with its user. @throws {AppError} `InvalidToken`, also without a token (AUTH-010). */
     async session(request: FastifyRequest) {
       const session = await sessionOf(request)
       const actor = sessions.actorOf(session, request.ip)
@@ -290,13 +290,13 @@ export function createSignInService(dependencies: SignInDependencies) {
       return sessions.actorOf(session, request.ip)
     },
 
-    /** What a connection that stays open keeps of its token, so as to ask `callers` later; null: it carries none. */
+    /** The part of a token that a long-lived connection keeps, to ask `callers` later; null: the request has no token. */
     held(request: FastifyRequest): HeldToken | null {
       const token = tokenOf(request, aliases)
       return token === null ? null : { key: sessions.keyOf(token), remoteAddr: request.ip }
     },
 
-    /** Who is behind the tokens that are still good; one statement for all that are not in memory. */
+    /** The actors behind the tokens that are still valid; one statement for all that are not in memory. */
     async callers(held: readonly HeldToken[]): Promise<Map<HeldToken, Actor>> {
       const open = await sessions.stillOpen(held.map(({ key }) => key))
       return new Map(
@@ -308,23 +308,25 @@ export function createSignInService(dependencies: SignInDependencies) {
       )
     },
 
-    /** Gives root its password; returns one to print when it was made up and nobody has signed in with it yet. */
+    /** Gives root its password; returns a password to print when it was generated and nobody has signed in with it yet. */
     ensureRoot: (): Promise<string | null> => ensureRoot({ db, passwords, sessions, initial }, config.rootPassword),
 
-    /** What becomes of the password of root when the instance is purged. */
+    /** The handling of root's password when the instance is purged. */
     rootPassword: {
-      /** Hash of a new one. @throws {AppError} `ServerGeneric` where it does not meet the rules for passwords. */
+      /** Hash of a new password. @throws {AppError} `ServerGeneric` when it does not meet the rules for passwords. */
       hash(password: string): Promise<string> {
         const rules = baseConfig.get().password
         if (meetsRules(password, rules)) return passwords.hash(password)
         throw badRequest(ruleHint(rules, baseConfig.databaseLanguages()), { name: 'set_password' })
       },
       requireFreshSignIn: freshSignIn,
-      /** The one that the first start has made up is shown no longer. */
+      /** The generated password of the first start is no longer shown. */
       replaced: initial.forget,
     },
 
-    /** Seals with the present key what is not yet; how many authenticator apps and accounts no key opens. */
+    /**
+     * Seals secrets that are not yet sealed with the current key; returns how many authenticator apps and accounts no key opens.
+     */
     reseal: async () => ({
       apps: await resealFactors(db, seal),
       accounts: await db.transaction((tx) => accountUuids.reseal(tx)),
@@ -339,19 +341,19 @@ export function createSignInService(dependencies: SignInDependencies) {
     /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
     actorOfUser: sessions.actorOfUser,
 
-    /** The actor of guests, where they are allowed; else `null`. */
+    /** The actor of guests, if they are allowed; else `null`. */
     actorOfGuests: async (): Promise<Actor | null> =>
       baseConfig.get().login.guest ? sessions.actorOfUser(await guestUserId(db)) : null,
 
-    /** The actor of callers without a token, where links to files without one are allowed; else `null`. */
+    /** The actor of callers without a token, if links to files without a token are allowed; else `null`. */
     actorOfLinks: async (): Promise<Actor | null> =>
       baseConfig.get().deep_link_access.enabled ? sessions.actorOfUser(deepLinkUserId) : null,
 
-    /** The user whose rights harvesters have, at an address; null: it may do nothing. */
+    /** The user with the rights of harvesters, at an address; null: harvesting is not allowed. */
     actorOfHarvests: (address = ''): Promise<Actor | null> => sessions.actorOfUser(harvestUserId, address),
 
     /**
-     * Whether somebody may change the base configuration like that: groups of new accounts, and who says who people are.
+     * Checks whether the actor may change the base configuration like that: groups of new accounts, and the identity providers.
      * @throws {AppError} `ColumnNeedsSystemRoot`
      */
     async checkSettings(from: Queryable, actor: Actor, before: BaseConfig, after: BaseConfig): Promise<void> {
@@ -363,17 +365,20 @@ export function createSignInService(dependencies: SignInDependencies) {
       }
     },
 
-    /** Those of the users who may sign in now, and root in any case: whoever runs the service does what it set up. */
+    /**
+     * The actors of the users, of those given, who may sign in now, and root in any case: things that were set up by root keep
+     * working.
+     */
     actorsOf: sessions.actorsWhoMayAct,
 
-    /** The actor of work that nobody asked for: the user `root`. */
+    /** The actor for work that no user started: the user `root`. */
     async systemActor(): Promise<Actor> {
       const root = await sessions.actorOfUser(rootUserId)
       if (!root) throw new Error('there is no user root')
       return root
     },
 
-    /** A fresh access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
+    /** A new access token for a receiver that calls back on behalf of a user; `null` when there is no such user. */
     async tokenForJob(userId: number): Promise<string | null> {
       if (!(await sessions.actorOfUser(userId))) return null
       const signIn = { userId, clientId: 'webhook', scopes: [], method: 'webhook', remoteAddr: '' }
@@ -383,7 +388,9 @@ export function createSignInService(dependencies: SignInDependencies) {
     /** Tokens for programs that act for users while a call lasts. */
     callTokens: createCallTokens({ db, holder: config.dataDir }),
 
-    /** Whether somebody has all that a user may do, so that a program which acts for the user gives them nothing more. */
+    /**
+     * Whether the actor has all rights of the user, so that a program which acts for the user gives the actor no further rights.
+     */
     async mayActAs(from: Tx, actor: Actor, userId: number): Promise<boolean> {
       if (actor.isRoot || actor.userId === userId) return true
       const other = await sessions.actorOfUser(userId, '', from)

@@ -20,40 +20,40 @@ export interface Credentials {
   password: string
   clientId: string
   remoteAddr: string
-  /** What the browser keeps from an earlier sign-in; null: nothing. */
+  /** The device token of the browser from an earlier sign-in; null: none. */
   device: string | null
-  /** Nothing comes behind the password: it does not do for who must prove more. */
+  /** No second factor can follow the password: a user who needs one cannot sign in this way. */
   passwordOnly?: boolean
-  /** Who is asked whether the password is right, the directory first where it is named first; undefined: all. */
+  /** The methods to check the password, the directory first where it is named first; undefined: all. */
   methods?: readonly PasswordMethod[]
 }
 
 /**
- * The standard order (CLIENT-016). `native`: passwords of this instance; `collection`: the secret of a link, with the UUID of
- * its collection; `email`: UUIDs of those who have no password; `ldap`: the directory.
+ * The standard order (CLIENT-016). `native`: passwords of this instance; `collection`: the secret of a link, with the UUID of its
+ * collection; `email`: UUIDs of users without a password; `ldap`: the directory.
  */
 export const passwordMethods = ['native', 'collection', 'email', 'ldap'] as const
 export type PasswordMethod = (typeof passwordMethods)[number]
 
-/** The password was right, but what the directory says of its owner cannot be used here. */
+/** The password was right, but the directory's data of its owner cannot be used here. */
 export interface Refused {
   refused: RefusalReason
 }
 
-/** Whose link has this secret: a user; null: there is none. */
+/** The user of the link with this secret; null: there is none. */
 export type FindShare = (
   secret: string,
 ) => Promise<{ readonly userId: number; isRight(password: string): boolean } | null>
 
-/** Who has signed in, and how they proved it. */
+/** The user who has signed in, and the method. */
 export interface SignedIn {
   userId: number
   method: string
-  /** What was typed, as far as it may be logged: the secret of a link may not. */
+  /** The typed login, as far as it may be logged: the secret of a link may not. */
   login: string | null
-  /** What the browser is to keep, so that failures of others do not count for it. */
+  /** The token for the browser to keep, so that failures of other browsers do not count for it. */
   device: string
-  /** Joins the transaction that opens the session: the failures before are forgotten, the browser is remembered. */
+  /** Joins the transaction that opens the session: earlier failures are forgotten, the browser is remembered. */
   remember(tx: Queryable): Promise<void>
 }
 
@@ -78,9 +78,9 @@ export interface SignInDependencies {
   throttle: Throttle
   accountUuids: Pick<AccountUuids, 'isRight'>
   sessions: Sessions
-  /** Told who has proved to be who they are, before they get a session. */
+  /** Called with a user who has proved their identity, before they get a session. */
   verified?: (userId: number) => Promise<void>
-  /** Whether a user, from there, must prove more than a password. Asked for user 0 in the name of nobody. */
+  /** Whether a user, from there, needs a second factor. Also called for user 0, when there is no user. */
   mustPassFactor: (userId: number, remoteAddr: string) => Promise<boolean>
   directories: Pick<Directories, 'asksForPasswords' | 'verify'>
   findShare: FindShare
@@ -88,12 +88,12 @@ export interface SignInDependencies {
   clock?: () => Date
 }
 
-/** Questions to a directory at a time, and those that wait: it may be slow, and tries are counted one after the other. */
+/** Limits of requests to a directory, running and waiting: it may be slow, and attempts are counted one after the other. */
 const directorySizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
 /**
- * Checks logins and passwords against the users of this instance, and where they are of none against the directory. Login
- * or email name the user.
+ * Checks logins and passwords against the users of this instance, and for other users against the directory. Login or email
+ * identify the user.
  */
 export function createSignIn({
   db,
@@ -123,11 +123,11 @@ export function createSignIn({
     const { clientId, remoteAddr } = credentials
     const [first] = credentials.methods ?? passwordMethods
     const method = byLink ? 'collection' : first
-    // Asked for nobody too: an unknown login takes as long.
+    // Also done without a user: an unknown login takes as long.
     const actor = await sessions.actorOfUser(user?.id ?? 0, remoteAddr)
     await db.transaction(async (tx) => {
       const attempt = await throttle.failed(tx, open)
-      // What was typed is kept for known users only: people type passwords into the wrong field.
+      // The typed login is kept for known users only: people type passwords into the wrong field.
       const info = {
         method,
         client: clientId,
@@ -144,14 +144,14 @@ export function createSignIn({
   /**
    * The user of these credentials; `null` when they are wrong or the user may not sign in. An unknown login costs as
    * much time as a wrong password, with a directory too.
-   * @throws {AppError} `TooManyAttempts` while they are blocked from there; `ServiceUnavailable` when they are wrong here
-   * and the directory cannot be asked.
+   * @throws {AppError} `TooManyAttempts` while they are blocked from there; `ServiceUnavailable` when they are wrong here and the
+   * directory cannot be reached.
    */
   async function verify(credentials: Credentials): Promise<SignedIn | Refused | null> {
     const loginKey = identityKey(credentials.login)
     const { methods = passwordMethods } = credentials
     const named = await findCandidate(db, loginKey)
-    // Asked in any case: the time must not tell whether there is such a login.
+    // Always called: otherwise the time would reveal whether there is such a login.
     const found = methods.includes('collection') ? await findShare(credentials.login) : null
     const share = named ? null : found
     const user = named ?? (share && (await findCandidateById(db, share.userId)))
@@ -164,14 +164,14 @@ export function createSignIn({
     if (asksDirectory && first === 'ldap' && others.length > 0) {
       return limiter.run(() => directoryFirst({ ...credentials, methods: others }, attempt), site)
     }
-    // Before the password, and for everybody: the answer takes as long for whoever it concerns and whatever the password.
+    // Before the password, and for everybody: the answer takes the same time for every user and every password.
     const tooLittle = credentials.passwordOnly === true && (await mustPassFactor(user?.id ?? 0, remoteAddr))
     let open: OpenAttempt | undefined
     const wrong = user ? 'wrong password' : 'unknown login'
     const hash = methods.includes('native') ? (user?.passwordHash ?? null) : null
     const uuid = methods.includes('email') ? (user?.accountUuid ?? null) : null
     let method: PasswordMethod = 'native'
-    // A UUID is looked at in its turn, like a password, and after as much work.
+    // A UUID is checked in its turn, like a password, and after the same amount of work.
     const fitsUuid = async (): Promise<boolean> => {
       if (share) {
         method = 'collection'
@@ -193,12 +193,12 @@ export function createSignIn({
     })
     const obstacle = !fits ? wrong : tooLittle ? 'second factor required' : user && signInObstacle(user, clock())
     if (user && open && obstacle === null) {
-      // A link opens a session for whoever has it, as often as it is opened.
+      // A link opens a session for everybody who has it, as often as it is opened.
       if (share) await strangers.admit(remoteAddr)
       await verified(user.id)
       return signedIn(user.id, method, open, { ...attempt, login: share ? null : credentials.login })
     }
-    // Whoever is turned away here asks the directory all the same: the time must not tell that the password was right.
+    // The directory is asked even after a refusal here: otherwise the time would reveal that the password was right.
     if (asksDirectory && !share)
       return limiter.run(() => byDirectory(credentials, attempt, user, obstacle ?? wrong), site)
     if (open && fits) await recordFailure(credentials, open, user, obstacle ?? wrong, share !== null)
@@ -218,35 +218,36 @@ export function createSignIn({
     return toldBy(answer)
   }
 
-  /** The directory was named before others (CLIENT-020), who are asked when it says no: they count the failure. */
+  /** The directory was named before other methods (CLIENT-020), which are tried when it refuses: they count the failure. */
   async function directoryFirst(credentials: Credentials, attempt: Attempt): Promise<SignedIn | Refused | null> {
     const { answer, found } = await askDirectory(credentials, attempt)
     return found ?? (await verify(credentials)) ?? toldBy(answer)
   }
 
-  /** `found`: who may sign in by what the directory says. */
+  /** `found`: the user who may sign in according to the directory. */
   async function askDirectory({ login, password, remoteAddr, passwordOnly }: Credentials, attempt: Attempt) {
-    // Others may have failed while this one waited.
+    // Other attempts may have failed while this one waited.
     let open = await throttle.open(db, attempt)
-    // A directory finds one entry by many spellings: the entry counts, and is asked about before its password is tried.
+    // A directory finds one entry by many spellings: failures are counted for the entry, and a block is checked before its password
+    // is tried.
     const answer = await directories.verify(login, password, async (entry) => {
       const ofEntry = await throttle.open(db, { ...attempt, account: `entry ${identityKey(entry)}` })
       open = countedTogether(ofEntry, open)
     })
-    // Asked whatever the answer was: its time must not tell which one it was.
+    // Called whatever the answer was: otherwise the time would reveal the answer.
     const userId = 'userId' in answer ? answer.userId : (attempt.userId ?? 0)
     const tooLittle = passwordOnly === true && (await mustPassFactor(userId, remoteAddr))
     const isIn = answer.kind === 'user' && !tooLittle
     return { open, answer, found: isIn ? signedIn(userId, 'ldap', open, { ...attempt, userId, login }) : null }
   }
 
-  /** What somebody learns whom neither the directory nor this instance lets in. */
+  /** The error for a person whom neither the directory nor this instance lets in. */
   function toldBy(answer: DirectoryAnswer): Refused | null {
     if (answer.kind === 'unavailable') {
       const message = 'The directory of users cannot be asked at the moment.'
       throw new AppError('ServiceUnavailable', { directory: true }, { message })
     }
-    // Who may not sign in is told no more than who has a wrong password.
+    // A user who may not sign in gets the same answer as for a wrong password.
     return answer.kind === 'refused' && answer.reason !== 'locked' ? { refused: answer.reason } : null
   }
 
@@ -256,7 +257,7 @@ export function createSignIn({
     open: OpenAttempt,
     { login, ...attempt }: Attempt & { readonly login: string | null },
   ): SignedIn {
-    // Never one that somebody else may have put there.
+    // Never a token that another site may have set.
     const device = (open.knownDevice && attempt.device) || newToken()
     return { userId, method, login, device, remember: (tx) => throttle.succeeded(tx, open, { ...attempt, device }) }
   }
@@ -264,12 +265,12 @@ export function createSignIn({
   return {
     verify,
 
-    /** How many sign-ins of this process have failed. */
+    /** Number of failed sign-ins in this process. */
     failures: (): number => failures,
   }
 }
 
-// A password that an account had before it went over to a directory is no longer one.
+// An old password of an account that now uses a directory is no longer valid.
 const candidate = `id, case when type = any($2) then password_hash end as "passwordHash", account_uuid as "accountUuid",
   archived_at is not null as archived, login_disabled as "loginDisabled", login_valid_from::text as "loginValidFrom",
   login_valid_to::text as "loginValidTo", confirm_email and email_confirmed_at is null as "emailUnconfirmed",

@@ -5,20 +5,21 @@ import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 export type Strangers = ReturnType<typeof createStrangers>
 
 const quota = { rows: 'svc.quotas.signIns' }
-/** Networks of one place (an IPv6 /48) have so many shares together, and all networks so many. */
+/** The limit of one site (an IPv6 /48), and of all networks together, as multiples of one network's. */
 const ofSite = 4
 const ofAll = 100
-/** What any network may still begin within an hour when the shares of all are taken. */
+/** Sign-ins that any network may still begin within an hour when the total is used up. */
 const always = 10
 
 /**
- * What is stored for somebody who has proved nothing: sign-ins that wait for another server or for a passkey, challenges of
- * passkeys, sign-ins of guests. Each goes by itself when its time is over, and no one makes another one go; so a network
- * begins so many within an hour, and when all have begun very many, those that have begun few go on.
+ * Limits for data that is stored for strangers, who have proved nothing: sign-ins that wait for another server or for a passkey,
+ * challenges of passkeys, sign-ins of guests. Each is deleted when its time is over, and none displaces another. So each network
+ * may begin a limited number within an hour. When all networks together have begun very many, a network with few may still begin
+ * some.
  */
 export function createStrangers({ db, most }: { db: Db; most: number }) {
   return {
-    /** Before one more is stored for somebody from there. @throws {AppError} `QuotaExceeded` */
+    /** Called before one more is stored for a caller from there. @throws {AppError} `QuotaExceeded` */
     async admit(address: string): Promise<void> {
       const [network, site] = [`network ${networkOf(address)}`, `site ${siteOf(address)}`]
       const everybody = 'everybody'

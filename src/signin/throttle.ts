@@ -5,23 +5,22 @@ import type { Queryable } from '../platform/postgres/db.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 
 /**
- * Failed sign-ins. `attempts` failures within `minutes` block for `minutes`, and each failure after that for twice as
- * long as the one before, up to a day. What is blocked is the account *from this network*: strangers who try passwords
- * elsewhere do not lock the owner out. A network is blocked for all accounts after ten times as many failures (many people
- * may share one), and an account for all networks after a hundred times as many, if so many networks try it; but an
- * account is never blocked for a network from which its user has signed in lately, and a browser in which the user has
- * (it has a cookie) is counted for itself alone.
+ * Failed sign-ins. `attempts` failures within `minutes` block for `minutes`, and each failure after that for twice as long as the
+ * one before, up to a day. The block is for the account *from this network*: strangers who try passwords elsewhere do not lock the
+ * owner out. A network is blocked for all accounts after ten times as many failures (many people may share one), and an account for
+ * all networks after a hundred times as many, if so many networks try it; but an account is never blocked for a network from which
+ * its user has signed in lately. A browser in which the user has signed in (it has a cookie) is counted separately.
  *
- * Counted is what a name leads to (a user, an entry of a directory, a client), so that no spelling of it gives further
- * attempts; a name that leads nowhere counts like one that does, so blocking tells nobody which logins exist. A counter
- * is named by an HMAC with a key that is not in the database over its kind and what it counts: two never meet, and nobody outside
- * works one out.
+ * Failures are counted for the target of a name (a user, an entry of a directory, a client), so that another spelling gives no
+ * further attempts. A name without a target counts in the same way, so blocking does not reveal which logins exist. The name of a
+ * counter is an HMAC over its kind and its target, with a key that is not in the database: two counters never collide, and an
+ * outsider cannot compute one.
  */
 const addressFactor = 10
 const loginFactor = 100
 /** Minutes. */
 const longestBlock = 1440
-/** Of each user; the ones seen last are kept. */
+/** Number of networks that are remembered for each user, the latest ones. */
 const knownSources = 20
 const knownDays = 90
 
@@ -31,31 +30,31 @@ export interface ThrottleLimits {
   minutes: number
 }
 
-/** Somebody who claims to be somebody. */
+/** An attempt to sign in as an account. */
 export interface Attempt {
-  /** What is counted: whom the name leads to, else the name. */
+  /** The counted account: the target of the name, else the name itself. */
   account: string
-  /** Null: nobody has this login. */
+  /** Null: no user has this login. */
   userId: number | null
   remoteAddr: string
-  /** What the browser has from an earlier sign-in. */
+  /** The device token of the browser from an earlier sign-in. */
   device: string | null
 }
 
 interface Counter {
   readonly name: Buffer
-  /** Whose attempts it blocks, to be forgiven with them; null: nobody's alone. */
+  /** The user whose attempts it blocks, for resetting the counters of a user; null: not for a single user. */
   readonly about: string | null
-  /** Failures that block. */
+  /** Number of failures that block. */
   readonly most: number
-  /** Whether further failures block for longer and longer. */
+  /** Whether the block grows with further failures. */
   readonly grows: boolean
 }
 
-/** An attempt that may be made: what counts it. */
+/** An attempt that is not blocked, with its counters. */
 export interface OpenAttempt {
   readonly counters: readonly Counter[]
-  /** How many of them, from the first on, a success clears. */
+  /** Number of counters, from the first on, that a success clears. */
   readonly own: number
   /** The attempt comes from a browser in which the user has signed in before. */
   readonly knownDevice: boolean
@@ -128,19 +127,19 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       return opened(db, counted, known.device)
     },
 
-    /** The same for a user who has signed in and proves it once more: nobody else's failures count. */
+    /** The same for a user who has signed in and proves it once more: failures of other callers do not count. */
     async openForUser(db: Queryable, userId: number): Promise<OpenAttempt> {
       return opened(db, await counters([{ of: ['user', userId] }]))
     },
 
-    /** Something that any network may ask for a few times only; each time is counted with `failed`. */
+    /** For something that any network may request only a few times; each time is counted with `failed`. */
     async openForNetwork(db: Queryable, what: string, remoteAddr: string): Promise<OpenAttempt> {
       return opened(db, await counters([{ of: ['once', what, networkOf(remoteAddr)] }]))
     },
 
     /**
-     * The same for the second factor of a user. Whoever gets here knows the password, so the user is blocked wherever the
-     * next attempt comes from: six digits would be guessed otherwise.
+     * The same for the second factor of a user. A caller at this point knows the password, so the user is blocked for all networks:
+     * otherwise six digits could be guessed.
      */
     async openForFactor(db: Queryable, userId: number, remoteAddr: string): Promise<OpenAttempt> {
       const counted = await counters([
@@ -151,8 +150,8 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
     },
 
     /**
-     * The same for the secret of a client, guessed from there; people who sign in from there are not concerned. From where it
-     * was right lately, guesses from elsewhere do not count.
+     * The same for the secret of a client, from one network; sign-ins of people from there are not affected. For a network with a
+     * recent success, failures from elsewhere do not count.
      */
     async openForClient(db: Queryable, clientId: string, remoteAddr: string): Promise<OpenAttempt> {
       const { rowCount: known } = await db.query(
@@ -168,7 +167,7 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       return opened(db, counted)
     },
 
-    /** The secret of a client was right from there: its failures are forgotten, the network is remembered. */
+    /** The secret of a client was right from this network: its failures are deleted, the network is remembered. */
     async clientSucceeded(db: Queryable, open: OpenAttempt, clientId: string, remoteAddr: string): Promise<void> {
       await clear(db, open)
       await db.query(
@@ -184,7 +183,7 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       )
     },
 
-    /** Counts a failure; returns how many there have been of this account from there. */
+    /** Counts a failure; returns the number of failures for this account from there. */
     async failed(db: Queryable, { counters }: OpenAttempt): Promise<number> {
       const { attempts, minutes } = limits()
       if (attempts === 0) return 0
@@ -215,7 +214,7 @@ export function createThrottle({ keyFor, limits }: ThrottleDependencies) {
       return first ? failuresOf(first) : 0
     },
 
-    /** A success of somebody who was known already: clears what counted for them. */
+    /** A success of a known user: clears the counters for it. */
     async cleared(db: Queryable, open: OpenAttempt): Promise<void> {
       await clear(db, open)
     },
@@ -248,7 +247,9 @@ function blockFor({ most, grows }: Counter, failures: number, minutes: number): 
   return grows ? Math.max(minutes, Math.min(longestBlock, minutes * 2 ** (failures - most))) : minutes
 }
 
-/** Counts go on for as long again, so that whoever only waits for the end of a block is blocked for longer. */
+/**
+ * A block extends the life of the counters, so that a caller who only waits for the end of a block is blocked for longer next time.
+ */
 async function block(db: Queryable, blocks: readonly (readonly [counter: Buffer, minutes: number])[]): Promise<void> {
   if (blocks.length === 0) return
   await db.query(
@@ -261,7 +262,7 @@ async function block(db: Queryable, blocks: readonly (readonly [counter: Buffer,
 }
 
 async function findKnown(db: Queryable, attempt: Attempt): Promise<{ device: boolean; network: boolean }> {
-  // Asked for unknown logins too, so that they take as long.
+  // Also read for unknown logins, so that they take the same time.
   const ofNetwork = networkHash(attempt)
   const ofDevice = attempt.device === null ? null : deviceHash(attempt.device)
   const { rows } = await db.query<{ hash: Buffer }>(
@@ -281,14 +282,14 @@ async function clear(db: Queryable, { counters, own }: OpenAttempt): Promise<voi
   await db.query('delete from sign_in_failure where counter = any($1::bytea[])', [names], 'sign_in_clear')
 }
 
-/** One attempt that two names count, such as what was typed and what it has led to. */
+/** One attempt that counts for two names, such as the typed login and its target. */
 export function countedTogether(first: OpenAttempt, second: OpenAttempt): OpenAttempt {
   const own = [...first.counters.slice(0, first.own), ...second.counters.slice(0, second.own)]
   const all = new Map([...own, ...first.counters, ...second.counters].map((one) => [one.name.toString('hex'), one]))
   return { counters: [...all.values()], own: own.length, knownDevice: first.knownDevice || second.knownDevice }
 }
 
-/** Nothing that was tried before blocks the sign-in of these users any more. */
+/** No earlier attempt blocks the sign-in of these users any more. */
 export async function forgiveSignIns(db: Queryable, userIds: readonly number[]): Promise<void> {
   await db.query('delete from sign_in_failure where about = any($1::text[])', [userIds.map(userKey)])
 }

@@ -3,7 +3,7 @@ import type { Db, Queryable } from '../platform/postgres/db.ts'
 
 const priorities = ['saved', 'linked', 'reindex'] as const
 
-/** How much waits in the queues, the same in all processes on one database. */
+/** The number of waiting entries in the queues, the same in all processes on one database. */
 export function systemMeasures(db: Db): readonly Measure[] {
   return [
     {

@@ -20,7 +20,7 @@ export const PurgeQuery = Type.Object({
   ),
 })
 
-/** What anybody may know of the instance before signing in. */
+/** Public information about the instance, before sign-in. */
 export const Settings = Type.Object(
   {
     name: Type.String({ description: 'Name of the instance, as the base configuration has it.' }),

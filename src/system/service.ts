@@ -9,7 +9,7 @@ import type { HomeState } from './pages/home.ts'
 import type { Settings, SystemStats, TypeStats } from './schema.ts'
 import * as store from './store.ts'
 
-/** Name under which the statistics list the index; there is one, in the database itself. */
+/** Name of the index in the statistics; there is one, in the database itself. */
 const indexName = 'objects'
 
 export const readStatus: NeededRight = { name: 'system.root' }
@@ -27,23 +27,23 @@ export interface SystemDeps {
   config: Config
   db: Db
   version: string
-  /** What the package was made of; null: it runs from a checkout. */
+  /** The source of the package; null: the service runs from a checkout. */
   build: Build | null
   /** Name of the instance in the base configuration; empty when none is set. */
   instanceName: () => string
   /** Internal name of the instance in the base configuration; empty when none is set. */
   configName: () => string
-  /** Whether searches are kept back until objects are indexed anew. */
+  /** Whether searches wait until objects are indexed again. */
   searchBlocked: () => Promise<boolean>
   /** Whether callers without a user may read the description of the interface. */
   openApiForEverybody: () => boolean
-  /** Where searches look. */
+  /** The index that searches use. */
   searchIndex: {
-    /** How many live objects are found, by object type. */
+    /** Number of live objects in the index, by object type. */
     count(db: Db): Promise<ReadonlyMap<number, number>>
-    /** Bytes that it takes. */
+    /** Bytes of the index. */
     size(db: Db): Promise<number>
-    /** Whether searches for words are slow for a while, since a backlog is taken in. */
+    /** Whether full-text searches are slow for a while, since a backlog is being processed. */
     isRebuilding(db: Db): Promise<boolean>
   }
   /** Certificates that sign-ins depend on. */
@@ -81,7 +81,7 @@ export function createSystemService(deps: SystemDeps) {
       }
     },
 
-    /** In one word how the service is, as the header `X-Svc-Status` tells it: searches wait while it is `reindex`. */
+    /** The state of the service in one word, as in the header `X-Svc-Status`: searches wait during `reindex`. */
     lifecycle: async (): Promise<'ready' | 'reindex'> => ((await deps.searchBlocked()) ? 'reindex' : 'ready'),
 
     /** @throws {AppError} `SystemRightRequired` without `system.root`. */
@@ -102,7 +102,7 @@ export function createSystemService(deps: SystemDeps) {
       const objecttypes = counts.map(({ objecttype, total, failed }) => ({
         ...typeStats(deps.objecttypeName(objecttype) ?? `${objecttype}`, {
           total,
-          // Both are counted at moments of their own.
+          // The two numbers are counted at different moments.
           indexed: Math.min(total, indexed.get(objecttype) ?? 0),
           failed,
         }),
@@ -110,7 +110,7 @@ export function createSystemService(deps: SystemDeps) {
       }))
       return {
         objecttypes,
-        // Base types are searched in their own tables: what is stored is found.
+        // Base types are searched in their own tables: all stored records are found.
         basetypes: Object.entries(baseTypes).map(([name, total]) =>
           typeStats(name, { total, indexed: total, failed: 0 }),
         ),
@@ -126,7 +126,7 @@ export function createSystemService(deps: SystemDeps) {
       }
     },
 
-    /** What the page at the address of the service shows. */
+    /** The state on the home page of the service. */
     async home(actor: Actor | null): Promise<HomeState> {
       const ready = await db.query('select 1').then(
         () => true,
@@ -142,7 +142,7 @@ export function createSystemService(deps: SystemDeps) {
   }
 }
 
-/** Of a type of which the sample has no object, nothing is known. */
+/** Without an object of the type in the sample the size is not known. */
 function sizeStats(total: number, average: number | undefined): Partial<TypeStats> {
   return average === undefined ? {} : { avg_size: average, total_size: average * total }
 }

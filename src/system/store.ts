@@ -1,13 +1,13 @@
 import type { Db } from '../platform/postgres/db.ts'
 
-/** Live objects of one type, and how many of them the index could not take. */
+/** Live objects of one type, and the number of those that could not be indexed. */
 export interface ObjectCount {
   objecttype: number
   total: number
   failed: number
 }
 
-/** Counts over the tables of other capabilities: the overview looks at all of them and changes none. */
+/** Counts rows in the tables of other capabilities: the overview reads all of them and changes none. */
 export async function countObjects(db: Db): Promise<ObjectCount[]> {
   const { rows } = await db.query<ObjectCount>(
     `select object.objecttype, count(*)::int8 as total, count(failure.id)::int8 as failed
@@ -19,7 +19,7 @@ export async function countObjects(db: Db): Promise<ObjectCount[]> {
   return rows
 }
 
-/** Objects whose contents are looked at to know their size. */
+/** Number of objects whose contents are read to estimate the size. */
 const sampled = 5000
 
 /** Bytes of the contents of live objects as JSON, on average, by type; of `total` objects a sample. */

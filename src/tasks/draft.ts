@@ -7,11 +7,11 @@ import { longWeekdays, shortWeekdays, type TaskInput } from './schema.ts'
 
 type Said = TaskInput['task']
 
-/** Characters of JSON. */
+/** Maximum number of characters of the JSON. */
 const longestParams = 200_000
 const longestPrefs = 100_000
 
-/** Applies the input to the stored task, or to nothing. @throws {AppError} naming what is wrong */
+/** Applies the input to the stored task; null: a new one. @throws {AppError} naming the mistake */
 export function draftTask({ task }: TaskInput, stored: StoredTask | null, now: Date): TaskDraft {
   assertStorable(task, 'task')
   assertShort(task.task_params, 'task_params', longestParams)
@@ -46,7 +46,7 @@ function moduleOf({ task_module: said }: Said, stored: StoredTask | null): strin
   throw badRequest('task.task_module cannot change: make another task.', { name: 'task.task_module' })
 }
 
-/** Without a moment of its own a task with schedules runs when they say; what is stored stays where nothing is said. */
+/** Without `next_run_at` a task with schedules runs at their times; stored values are kept where the input has none. */
 function nextRun(
   { next_run_at: said, schedules: sent }: Said,
   stored: StoredTask | null,

@@ -15,11 +15,11 @@ export interface EndMailDeps {
   readonly mail: Pick<MailService, 'send' | 'isConfigured'>
   readonly languages: readonly string[]
   readonly instance: string
-  /** Recipients to whom one user sends within an hour. */
+  /** Maximum number of recipients of one user within an hour. */
   readonly mostMails: number
 }
 
-/** Tells those who want to know how a run has ended; `refused`: its creator has sent as many mails as may be. */
+/** Informs the recipients of the result of a run; `refused`: its creator has reached the limit of mails. */
 export async function mailEnd(deps: EndMailDeps, tx: Tx, task: StoredTask): Promise<'sent' | 'refused'> {
   const { mail, languages, instance, mostMails } = deps
   const { recipients, status } = task
@@ -45,7 +45,7 @@ export async function mailEnd(deps: EndMailDeps, tx: Tx, task: StoredTask): Prom
   return 'sent'
 }
 
-/** Counts the mails for the creator of the task, as those that somebody writes by hand. */
+/** Counts the mails for the creator of the task, like mails that a user writes by hand. */
 async function admit(
   tx: Tx,
   userId: number,

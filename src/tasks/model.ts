@@ -12,30 +12,30 @@ export interface Recipient {
   readonly problems_only: boolean
 }
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface TaskState {
-  /** Objects that there are to look at, as far as that is known. */
+  /** Number of objects to look at, as far as it is known. */
   readonly total?: number
-  /** Objects that were looked at. */
+  /** Number of objects that were looked at. */
   readonly done?: number
-  /** Objects that were changed; in a dry run, that would be. */
+  /** Number of objects that were changed; in a dry run, that would be changed. */
   readonly changed?: number
-  /** Objects that could not be changed. */
+  /** Number of objects that could not be changed. */
   readonly failed?: number
   /** Objects up to this system object id have been looked at. */
   readonly after?: number
-  /** Objects with a higher system object id came after the run had begun. */
+  /** Objects with a higher system object id were created after the run had begun. */
   readonly upTo?: number
-  /** The part of the work that goes on, where there are several. */
+  /** The current part of the work, where there are several. */
   readonly step?: string
-  /** Of incremental tasks: changes until this moment were seen, in microseconds since 1970. */
+  /** For incremental tasks: changes until this time were processed, in microseconds since 1970. */
   readonly since?: number | null
-  /** The window of changes of this run, and where in it the run is. */
+  /** The window of changes of this run, and its current position in it. */
   readonly until?: number
   readonly at?: number
 }
 
-/** What a user says of a task. */
+/** A task as its user defines it. */
 export interface TaskDraft {
   readonly module: string
   readonly params: Readonly<Record<string, unknown>>
@@ -51,7 +51,7 @@ export interface StoredTask extends TaskDraft {
   readonly id: number
   readonly version: number
   readonly userId: number
-  /** Of the record of the creator. */
+  /** The version of the creator's record. */
   readonly userVersion: number
   readonly state: TaskState
   readonly status: TaskStatus

@@ -35,7 +35,7 @@ export function idOf(value: unknown, name: string): number {
   return value
 }
 
-/** Ids of a list, each once; entries are ids, or objects that name one. */
+/** Ids of a list, each once; entries are ids, or objects that contain one. */
 export function idsOf(value: unknown, name: string, { key, most }: { key: string; most: number }): number[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value) || value.length > most) throw wrong(name, `a list of at most ${most} ids`)
@@ -77,12 +77,12 @@ export function tagsOf(params: Params): TagChange {
   return { set: [...new Set(set)], unset: [...new Set(unset)] }
 }
 
-/** Which objects a task is about. */
+/** The objects of a task. */
 export interface Found {
   readonly request: WalkRequest
-  /** As it was sent: what of it says nothing about which objects are found is checked all the same. */
+  /** The request as it was sent: parts of it that do not affect which objects are found are checked all the same. */
   readonly whole: Params
-  /** Only objects that have changed since the last run that was done. */
+  /** Only objects that have changed since the last completed run. */
   readonly incremental: boolean
 }
 

@@ -15,7 +15,7 @@ import { manageTasks, type TaskService } from './service.ts'
 
 const tags = ['task']
 const common = { access: 'user', systemRight: manageTasks } as const
-/** What modules say of their parameters. */
+/** Errors of modules about their parameters. */
 const ofParams = [
   'AnswerTooLarge',
   'ConsolidateTargetLinksSources',

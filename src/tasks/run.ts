@@ -1,4 +1,4 @@
-/** Runs of tasks: jobs of a lane of their own, so that they keep nothing else waiting. */
+/** Runs of tasks: jobs of a separate lane, so that they delay no other jobs. */
 import type { EventLog } from '../events/service.ts'
 import type { JobContext, Jobs } from '../jobs/service.ts'
 import type { MailService } from '../mail/service.ts'
@@ -20,33 +20,35 @@ export interface RunDeps {
   readonly events: Pick<EventLog, 'append'>
   readonly mail: Pick<MailService, 'send' | 'isConfigured'>
   readonly modules: ReadonlyMap<string, TaskModule>
-  /** Those of the users who may act now. */
+  /** The actors of the users, of those given, who may act now. */
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
   readonly languages: () => readonly string[]
-  /** What the instance is called in mails. */
+  /** The name of the instance in mails. */
   readonly instance: () => string
-  /** Nothing is changed at this time. */
+  /** While true, nothing is changed. */
   readonly paused: () => boolean
-  /** Recipients to whom one user sends mail within an hour. */
+  /** Maximum number of recipients of mail of one user within an hour. */
   readonly mostMails: number
   readonly clock: () => Date
 }
 
 export const taskJob = 'task.run'
-/** Times that a job is tried where something fails that has nothing to do with the objects. */
+/** Number of attempts of a job after failures that are unrelated to the objects. */
 const maxAttempts = 10
-/** Milliseconds after which another job goes on, so that its attempts are counted anew and other tasks have their turn. */
+/**
+ * Milliseconds after which another job continues the run, so that its attempts are counted anew and other tasks have their turn.
+ */
 const longestJob = 30_000
-/** The same while nothing may be changed. */
+/** The same while no changes are allowed. */
 const pause = 60_000
 
-/** The run has been ended by somebody: what was not stored is not to be. */
+/** The run has been ended by a user: changes that were not stored yet must not be stored. */
 class Ended extends Error {}
 
-/** Why a run ends with an error. */
+/** The reason why a run ends with an error. */
 class Failed extends Error {}
 
-/** Queues runs at their moments: one job for each task. */
+/** Queues runs for their times: one job for each task. */
 export function enqueueRuns(
   jobs: Pick<Jobs, 'enqueueAll'>,
   tx: Tx,
@@ -80,7 +82,7 @@ export function createRuns(deps: RunDeps) {
     'task',
   )
 
-  /** The task that is to run or runs; null: it is not its time. */
+  /** The task, if it is due or running; null: it is not due. */
   async function begin(id: number): Promise<StoredTask | null> {
     return db.transaction(async (tx) => {
       const task = await store.lockTask(tx, id)
@@ -125,7 +127,7 @@ export function createRuns(deps: RunDeps) {
     }
   }
 
-  /** Ends a run that goes on: tells it, and plans the next one. */
+  /** Ends a run in progress: reports it, and plans the next one. */
   async function end(
     { task, state }: Pick<Run, 'task' | 'state'>,
     status: store.RunEnd['status'],
@@ -158,12 +160,12 @@ const notMailed = (most: number): LogLine => ({
   msg: `No mail was sent: the creator of the task may send to ${most} recipients within an hour (svc.quotas.mails).`,
 })
 
-/** What the next run has to know. Batches of the index have moments of their own: the next one is later by a microsecond at least. */
+/** The state for the next run. Batches of the index have distinct times: the next one is later by a microsecond at least. */
 function seen({ until, since = null, ...state }: TaskState): TaskState {
   return { ...state, since: until === undefined ? since : until + 1 }
 }
 
-/** The caller is told of it; trying again does not help. */
+/** The error is reported to the user; another attempt does not help. */
 function isRefusal(error: unknown): boolean {
   return error instanceof AppError && error.status < 500 && error.status !== 423
 }
@@ -213,7 +215,7 @@ function openRun({ db, actorsOf, clock }: RunDeps, task: StoredTask, signal: Abo
   return run
 }
 
-/** Milliseconds for which the rights of the creator are not asked for again. */
+/** Milliseconds for which the rights of the creator are not read again. */
 const actorAge = 200
 
 function percentOf({ total, done = 0 }: TaskState): number | null {

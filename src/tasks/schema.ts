@@ -6,7 +6,7 @@ const nullable = <const T extends Type.TSchema>(schema: T) => Type.Optional(Type
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const Moment = Type.Union([Type.String(), Type.Null()])
 
-/** Both spellings are taken; the long one is answered. */
+/** Both spellings are accepted; the long one is answered. */
 export const longWeekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 export const shortWeekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 

@@ -1,7 +1,7 @@
 /**
- * Tasks: what users have the service do to many objects, at once, at a moment or again and again. A *module* is a kind of task;
- * a *run* is one go of a task, in batches: each is stored together with how far the run is, so that any process goes on
- * where another one has stopped. See docs/tasks.md.
+ * Tasks: work of the service on many objects, defined by users, run at once, at a given time or repeatedly. A *module* is a kind of
+ * task; a *run* is one execution of a task, in batches: each is stored together with the progress of the run, so that any process
+ * can continue where another one has stopped. See docs/tasks.md.
  */
 import type { Actor } from '../platform/actor.ts'
 import { assertVersion, type ConventionOf } from '../platform/config/versions.ts'
@@ -29,13 +29,13 @@ export interface TaskDeps extends RunDeps {
     from: Queryable,
     ids: readonly number[],
   ) => Promise<ReadonlyMap<number, { readonly displayname: string }>>
-  /** Tasks that one user may have. */
+  /** Maximum number of tasks of one user. */
   readonly most: number
 }
 
 export type TaskService = ReturnType<typeof createTaskService>
 
-/** Those of the tasks that a caller may read, for any number of callers. */
+/** The tasks, of those given, that a caller may read, for any number of callers. */
 export async function readableTasks(
   db: Queryable,
   ids: readonly number[],
@@ -59,7 +59,7 @@ export function createTaskService(deps: TaskDeps) {
     return tasks.map((task) => renderTask(task, known.get(task.userId)?.displayname ?? ''))
   }
 
-  /** @throws {AppError} `ObjectNotFound`, or `InsufficientRights` for that of somebody else. */
+  /** @throws {AppError} `ObjectNotFound`, or `InsufficientRights` for the task of another user. */
   function assertOwn(actor: Actor, id: number, task: StoredTask | null): asserts task is StoredTask {
     if (!task) throw new AppError('ObjectNotFound', { object: `task ${id}` })
     if (!actor.isRoot && task.userId !== actor.userId) throw new AppError('InsufficientRights', { task: id })
@@ -107,8 +107,8 @@ export function createTaskService(deps: TaskDeps) {
     },
 
     /**
-     * Creates a task. One that would change objects is answered with a preview where it is not confirmed: nothing is stored then.
-     * @throws {AppError} `ModuleUnknown`, and whatever the module says of its parameters
+     * Creates a task. A task that would change objects is answered with a preview until it is confirmed: it is not stored then.
+     * @throws {AppError} `ModuleUnknown`, and the errors of the module about its parameters
      */
     async create(
       actor: Actor,
@@ -135,7 +135,7 @@ export function createTaskService(deps: TaskDeps) {
     },
 
     /**
-     * Changes what is sent of a task that is not running.
+     * Changes the sent members of a task that is not running.
      * @throws {AppError} `ObjectNotFound`, `InsufficientRights`, `VersionMismatch`
      */
     async update(actor: Actor, id: number, input: TaskInput): Promise<TaskRecord> {
@@ -172,7 +172,7 @@ export function createTaskService(deps: TaskDeps) {
     },
 
     /**
-     * Ends a run. The batch that is just being changed is rolled back; what was changed before stays.
+     * Ends a run. The current batch is rolled back; earlier changes stay.
      * @throws {AppError} `ObjectNotFound`, `InsufficientRights`
      */
     cancel(actor: Actor, id: number): Promise<void> {
@@ -193,7 +193,9 @@ export function createTaskService(deps: TaskDeps) {
       return renderLog(await store.readLog(db, id, page))
     },
 
-    /** Runs what was left, and what is to run: after a restart, or where the jobs were lost. To be called with the jobs ready. */
+    /**
+     * Enqueues interrupted and planned runs: after a restart, or when their jobs were lost. Must be called when the jobs are ready.
+     */
     wake: (): Promise<void> => db.transaction(async (tx) => enqueueRuns(jobs, tx, await store.findPlanned(tx))),
   }
 }

@@ -41,14 +41,14 @@ export async function deleteTask(tx: Tx, id: number): Promise<void> {
   await tx.query('delete from task where id = $1', [id])
 }
 
-/** How many tasks a user has; nobody adds one to them until the transaction ends. */
+/** Number of tasks of a user; no other transaction can add one for the user until this one ends. */
 export async function countForAdding(tx: Tx, userId: number): Promise<number> {
   await tx.query(`select pg_advisory_xact_lock(hashtext('task'), hashint8($1))`, [userId])
   const { rows } = await tx.query<{ count: number }>('select count(*) from task where user_id = $1', [userId])
   return rows[0]?.count ?? 0
 }
 
-/** A page of the tasks of a user, or of all (null), by id, and how many there are. */
+/** A page of the tasks of a user, or of all (null), by id, and their total number. */
 export async function listTasks(
   db: Queryable,
   userId: number | null,
@@ -74,7 +74,7 @@ export async function lockTask(tx: Tx, id: number): Promise<StoredTask | null> {
   return rows[0] ?? null
 }
 
-/** Owners of those of the tasks that there are. */
+/** Owners of the tasks, of those given, that exist. */
 export async function ownersOf(db: Queryable, ids: readonly number[]): Promise<{ id: number; userId: number }[]> {
   const { rows } = await db.query<{ id: number; userId: number }>(
     'select id, user_id as "userId" from task where id = any($1::bigint[])',
@@ -83,7 +83,7 @@ export async function ownersOf(db: Queryable, ids: readonly number[]): Promise<{
   return rows
 }
 
-/** Tasks that run, and those that are to run at some time. */
+/** Tasks that are running, and tasks that are planned for some time. */
 export async function findPlanned(db: Queryable): Promise<{ id: number; at: Date | null }[]> {
   const { rows } = await db.query<{ id: number; at: Date | null }>(
     `select id, case when status <> 'running' then next_run_at end as at from task
@@ -111,7 +111,7 @@ export interface RunKey {
   readonly worker: string | null
 }
 
-/** Takes a run over: who worked on it before finds that it has ended. */
+/** Takes over a run: a process that worked on it before finds that its run has ended. */
 export async function takeRun(tx: Tx, id: number): Promise<StoredTask> {
   const { rows } = await tx.query<StoredTask>(
     `update task set worker = gen_random_uuid() where id = $1 returning ${columns}`,
@@ -129,10 +129,10 @@ export async function isRunning(db: Queryable, { id, run, worker }: RunKey): Pro
   return rows.length === 1
 }
 
-/** Lines that the log of a run has at most. */
+/** Maximum number of lines in the log of a run. */
 export const longestLog = 10_000
 
-/** Notes how far a run is, and what it has to say; false when it does not go on any more. */
+/** Stores the progress of a run, and its log; false when the run has ended. */
 export async function noteProgress(
   db: Queryable,
   { id, run, worker }: RunKey,
@@ -166,7 +166,7 @@ export async function addLine(tx: Tx, { id, statusPercent }: StoredTask, { level
   )
 }
 
-/** Counts objects that a run has just changed, in the transaction of the change; false when the run does not go on any more. */
+/** Counts objects that a run has just changed, in the transaction of the change; false when the run has ended. */
 export async function noteChanged(tx: Tx, { id, run, worker }: RunKey, changed: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update task set state = state || jsonb_build_object('changed', coalesce((state->>'changed')::bigint, 0) + $3::bigint)
@@ -184,7 +184,7 @@ export interface RunEnd {
   readonly state: TaskState
 }
 
-/** Ends a run; null when it has ended before. */
+/** Ends a run; null when it had already ended. */
 export async function endRun(tx: Tx, { id, run, worker }: RunKey, end: RunEnd): Promise<StoredTask | null> {
   const { rows } = await tx.query<StoredTask>(
     `update task set status = $3, status_msg = $4, next_run_at = $5, state = $6, run_finished_at = clock_timestamp(),

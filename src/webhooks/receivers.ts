@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Milliseconds from which on a call that is not answered makes its receiver a slow one. */
+/** Milliseconds after which an unanswered call makes its receiver a slow one. */
 const slowAfter = 1000
 const look = 20
 
 export type Receivers = ReturnType<typeof createReceivers>
 
-/** The calls that run here, by receiver: one that is slow has at most half of the places, so that others get their calls. */
+/** The calls that run here, by receiver: a slow receiver has at most half of the places, so that others get their calls. */
 export function createReceivers(places: number) {
   const share = Math.max(1, Math.floor(places / 2))
   const running = new Map<string, Set<{ readonly since: number }>>()
 
   return {
     /**
-     * Takes a place for a call; the function gives it back. Null: the receiver has its share and is slow, so that the call should
-     * come later. Where it is quick, a place of its share is waited for.
+     * Takes a place for a call; the returned function releases it. Null: the receiver is slow and has its share, so that the call
+     * should be repeated later. For a quick receiver this waits for a place of its share.
      */
     async enter(receiver: string, signal: AbortSignal): Promise<(() => void) | null> {
       const calls = running.get(receiver) ?? new Set()
@@ -24,7 +24,7 @@ export function createReceivers(places: number) {
         if (signal.aborted || (oldest && performance.now() - oldest.since >= slowAfter)) return null
         await sleep(look)
       }
-      // It may have been forgotten while this waited.
+      // The entry may have been removed while this call waited.
       running.set(receiver, calls)
       const call = { since: performance.now() }
       calls.add(call)

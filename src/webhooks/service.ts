@@ -21,30 +21,30 @@ export interface WebhookOptions {
   /** Configuration `allowPrivateWebhooks`. */
   allowPrivate: boolean
   limits: OutgoingLimits
-  /** Calls that this process makes at the same time. */
+  /** Maximum number of calls of this process at the same time. */
   places: number
-  /** Makes an access token for a user; null: there is no such user. */
+  /** Creates an access token for a user; null: there is no such user. */
   tokenFor: (userId: number) => Promise<string | null>
 }
 
 export interface WebhookCall {
   readonly name: string
-  /** On whose behalf: asked for a token when the webhook is configured to carry one. */
+  /** The user for whom the call is made: used for a token when the webhook is configured to send one. */
   readonly userId: number | null
-  /** The same for every attempt of one call, for receivers that want to recognise a repetition. */
+  /** The same for every attempt of one call, so that receivers can recognise a repetition. */
   readonly id: string
   /** The body, without the token. */
   readonly payload: { readonly info: Readonly<Record<string, unknown>>; readonly objects: readonly unknown[] }
   readonly signal?: AbortSignal
 }
 
-/** A question to a receiver, whose answer somebody waits for. */
+/** A question to a receiver whose answer is awaited. */
 export interface WebhookQuestion extends Omit<WebhookCall, 'payload' | 'userId'> {
-  /** The body, given the token of the caller where it goes with it. */
+  /** The body; it gets the token of the caller when the webhook sends one. */
   readonly body: (token: string | null) => Promise<string>
   /** The token of the caller; null: there is none. */
   readonly token: string | null
-  /** Bytes of an answer. */
+  /** Maximum bytes of an answer. */
   readonly mostAnswer: number
 }
 
@@ -57,7 +57,7 @@ type Webhook = ReturnType<BaseConfigService['get']>['transition_webhook']['webho
 
 const defaultTimeout = 30_000
 const longestResponse = 1024 * 1024
-/** Characters of an answer that go into the log. */
+/** Maximum number of characters of an answer in the log. */
 const maxLogged = 16_384
 
 export function createWebhookService({
@@ -112,22 +112,24 @@ export function createWebhookService({
     /** Names of the configured webhooks. */
     names: (): ReadonlySet<string> => new Set(baseConfig.get().transition_webhook.webhooks.map(({ name }) => name)),
 
-    /** Takes a place for a call of the webhook; null: its receiver is slow and has its share, so the call should come later. */
+    /**
+     * Takes a place for a call of the webhook; null: its receiver is slow and has its share, so the call should be repeated later.
+     */
     place(name: string, signal: AbortSignal): Promise<(() => void) | null> {
       const url = find(name)?.url
       const host = typeof url === 'string' ? URL.parse(url)?.host : url?.shown
       return receivers.enter(host ?? name, signal)
     },
 
-    /** Whether the receiver is to have a token of the caller; null: there is no such webhook. */
+    /** Whether the webhook sends a token of the caller; null: there is no such webhook. */
     wantsToken(name: string): boolean | null {
       const webhook = find(name)
       return webhook ? webhook.send_authorization_header || webhook.include_access_token : null
     },
 
     /**
-     * Asks a receiver, and logs the outcome like that of a call. Any answer is given back, whatever its status.
-     * @throws {Error} in words that go on from the name of the webhook, when there is none.
+     * Asks a receiver, and logs the outcome like that of a call. Any answer is returned, whatever its status.
+     * @throws {Error} with text that follows the name of the webhook, when there is no answer.
      */
     async ask(question: WebhookQuestion): Promise<OutgoingResponse> {
       const { name, token, mostAnswer } = question
@@ -179,26 +181,26 @@ export function createWebhookService({
   }
 }
 
-/** The receiver is in trouble or busy; any other status below 500 says that it does not want this call. */
+/** The receiver is in trouble or busy; any other status below 500 means that it does not want this call. */
 function mayTryAgain(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429
 }
 
-/** Keyed hashes of the body; none without a secret. SHA-1 is for receivers that know nothing better. */
+/** Keyed hashes of the body; none without a secret. SHA-1 is for receivers without support for better ones. */
 function signatures(secret: string, body: string): Record<string, string> {
   if (secret === '') return {}
   const hmac = (algorithm: string): string => createHmac(algorithm, secret).update(body).digest('hex')
   return { 'x-hub-signature': `sha1=${hmac('sha1')}`, 'x-hub-signature-256': `sha256=${hmac('sha256')}` }
 }
 
-/** What a receiver is told that nobody else may know: it may send it back, in its answer or in the text of a failure. */
+/** The secrets in a call to a receiver: the receiver may send them back, in its answer or in the text of a failure. */
 function secretsOf({ url: stored, secret }: Webhook, token: string | null): string[] {
   const secrets = [token, typeof secret === 'string' ? secret : null]
   const url = typeof stored === 'string' ? URL.parse(stored) : null
   if (url) {
     const { username, password } = url
     const [name, word] = [unescaped(username), unescaped(password)]
-    // A name alone is a token; both together are what the header has in base64.
+    // A user name alone is a token; both together are the base64 text of the header.
     secrets.push(...(password === '' ? [username, name] : [password, word, `${name}:${word}`]))
     for (const [name, value] of url.searchParams) {
       if (scrubAddress(`?${name}=x`) !== `?${name}=x`) secrets.push(value)
@@ -226,7 +228,7 @@ function loggedAnswer(
 ): { response?: unknown; response_no_json?: string } {
   const text = body.toString('utf8').replaceAll('\0', '')
   if (text === '') return {}
-  // Before it is cut: half a secret is one, too.
+  // Before it is cut: a part of a secret is confidential, too.
   if (text.length > maxLogged) return { response_no_json: clean(text).slice(0, maxLogged).toWellFormed() }
   try {
     const response: unknown = JSON.parse(text)

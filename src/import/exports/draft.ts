@@ -1,14 +1,16 @@
-/** What of an exported object is saved elsewhere: its uuid and fields, links by uuid, files by what was exported of them. */
+/**
+ * The parts of an exported object that are saved in another instance: its uuid and fields, links by uuid, and its exported files.
+ */
 import type { WireTable } from '../sheets/load/model.ts'
 import { type Draft, type ExportedFile, isUuid, isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
 
-/** Stands for a file until it is uploaded. */
+/** The placeholder of a file until it is uploaded. */
 export const fileKey = '_import_file'
 
 export interface DraftDeps {
   readonly tableOf: (type: string) => WireTable | undefined
-  /** Another pool in place of those of the objects. */
+  /** A pool for all objects, instead of their own pools. */
   readonly pool: string | undefined
   readonly withoutFiles: boolean
   /** Pools and tags of the service. */
@@ -16,7 +18,7 @@ export interface DraftDeps {
   readonly tags: ReadonlyMap<string, number>
 }
 
-/** Members of blocks that the other instance says by itself. */
+/** Members of blocks that the other instance assigns itself. */
 const ownMembers = new Set(['_id', '_version', '_pool', '_id_parent', '_parents'])
 
 /** @throws {PackageProblem} where the object cannot be imported as it is */
@@ -70,7 +72,7 @@ function importable(value: unknown, context: ValueContext): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, importable(one, context)]))
 }
 
-/** Objects have both; rows of nested tables have an id of the first kind alone. */
+/** Objects have both; rows of nested tables have only the first kind of id. */
 const isLink = (value: Wire): boolean => isUuid(value._uuid) && typeof value._objecttype === 'string'
 
 const isFile = (value: unknown): boolean =>
@@ -86,7 +88,7 @@ function fileOf(file: Wire, { place, withoutFiles }: ValueContext): unknown[] {
   return [{ [fileKey]: exported, ...(file.preferred === true ? { preferred: true } : {}) }]
 }
 
-/** The objects right above, by the ways to the object from the top. */
+/** The parents of the object, from its paths in the hierarchy. */
 function parentsOf({ _path, _paths, _uuid }: Wire): string[] {
   const ways = Array.isArray(_paths) ? _paths : Array.isArray(_path) ? [_path] : []
   const above = ways.flatMap((way) => {
@@ -116,7 +118,7 @@ function tagsOf({ tags }: DraftDeps, { _tags }: Wire, place: string): { readonly
   })
 }
 
-/** What a tag is known by, the surest first. */
+/** The keys of a tag for comparison, the most reliable first. */
 export function tagKeys(tag: unknown): string[] {
   if (!isWire(tag)) return []
   const { reference, displayname } = tag

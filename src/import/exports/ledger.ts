@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 
-/** An object that lies in the trash, or was about to be put there. */
+/** An object that is in the trash, or was about to be moved there. */
 export interface Trashed {
   readonly uuid: string
   readonly id: number
-  /** The one that it was deleted with. */
+  /** The version with which it was deleted. */
   readonly version: number
 }
 
@@ -16,12 +16,12 @@ interface Entry {
 }
 
 export interface LedgerState {
-  /** Of each type in their order: objects that may be in the service. */
+  /** For each type, in their order: objects that may be in the service. */
   readonly sent: ReadonlyMap<string, ReadonlySet<string>>
   readonly trashed: ReadonlyMap<string, readonly Trashed[]>
 }
 
-/** What an import is about to save or to take back, written down before: a uuid is never used for a second object. */
+/** The log of what an import is about to save or to take back, written in advance: a uuid is never used for a second object. */
 export function createLedger(file: string) {
   async function append(entry: Entry): Promise<void> {
     const handle = await open(file, 'a', 0o600)
@@ -65,7 +65,7 @@ export function createLedger(file: string) {
 
 export type Ledger = ReturnType<typeof createLedger>
 
-/** Null for the end of a line that a crash has cut off: what it was to say was not sent. */
+/** Null for an incomplete last line after a crash: its request was not sent. */
 function entryOf(line: string): Entry | null {
   try {
     return JSON.parse(line) as Entry

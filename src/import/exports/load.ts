@@ -1,4 +1,4 @@
-/** An export of an instance becomes objects of another one: all of it, or nothing. */
+/** Imports an export of another instance as objects: all of it, or nothing. */
 import { Spool } from '../../platform/memory/spool.ts'
 import type { Progress } from '../../platform/process/progress.ts'
 import { withoutEnd } from '../../platform/values/text.ts'
@@ -21,7 +21,7 @@ export interface ExportImportOptions {
   readonly file: string
   readonly progress: Progress
   readonly signal: AbortSignal
-  /** Bytes that an archive may have unpacked. */
+  /** Maximum bytes of an unpacked archive. */
   readonly mostBytes: number
   /** The reference of a pool for all objects. */
   readonly pool?: string | undefined
@@ -30,15 +30,15 @@ export interface ExportImportOptions {
 }
 
 export interface ExportImportSummary {
-  /** Objects by their types. */
+  /** Number of objects by type. */
   readonly created: Readonly<Record<string, number>>
   readonly files: number
 }
 
-/** Letters of the objects of one request, about. */
+/** Approximate number of characters of the objects in one request. */
 const mostLetters = 8 * 1024 * 1024
 
-/** What was read of an export: drafts of each type, and which objects there are. */
+/** The result of reading an export: drafts of each type, and the uuids of all objects. */
 interface Read extends AsyncDisposable {
   readonly root: string
   readonly drafts: ReadonlyMap<string, Spool>
@@ -115,7 +115,7 @@ async function draftDeps({ client, pool, withoutFiles = false }: ExportImportOpt
   return { tableOf: (type) => tableOf(model, type), pool, withoutFiles, pools: references, tags: tagsIn(tags) }
 }
 
-/** Ids of tags by what they are known by, in groups or beside them. */
+/** Ids of tags by their keys, in groups or beside them. */
 function tagsIn(list: readonly unknown[], found = new Map<string, number>()): Map<string, number> {
   for (const one of list) {
     if (!isWire(one)) continue
@@ -145,7 +145,7 @@ function filesIn(value: unknown, found: ExportedFile[] = []): ExportedFile[] {
 
 interface Former {
   readonly ledger: Ledger
-  /** Objects of an earlier attempt, which are saved once more. */
+  /** Objects of an earlier attempt, which are saved again. */
   readonly known: ReadonlySet<string>
 }
 
@@ -155,7 +155,7 @@ async function save(options: ExportImportOptions, read: Read, { ledger, known }:
   const created: Record<string, number> = {}
   const saved = new Set<string>()
   const stored = new Set<string>()
-  /** Fields that need what comes later, by types. */
+  /** Fields that refer to objects saved later, by types. */
   const later = new Map<string, Spool>()
   progress.start('Objects', read.uuids.size)
   try {
@@ -210,7 +210,7 @@ function laterOf(later: Map<string, Spool>, type: string): Spool {
   return spool
 }
 
-/** Fields whose targets are there by then, and the others. */
+/** Splits the fields: those whose targets exist by then, and the others. */
 function parted({ block, needs }: Draft, isReady: (uuid: string) => boolean) {
   const [now, deferred]: Record<string, unknown>[] = [{}, {}]
   for (const [name, value] of Object.entries(block)) {
@@ -222,7 +222,7 @@ function parted({ block, needs }: Draft, isReady: (uuid: string) => boolean) {
 
 type Links = ReadonlyMap<string, FileLink>
 
-/** Uploads what the objects have, each file once. The links by the paths in the export. */
+/** Uploads the files of the objects, each once. Returns the links by the paths in the export. */
 async function storeFiles(uploads: Uploads, root: string, objects: readonly Wire[]): Promise<Links> {
   const named = new Map<string, NamedFile>()
   const references = new Map<string, string>()
@@ -252,7 +252,7 @@ function withFiles(value: unknown, links: Links): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withFiles(one, links)]))
 }
 
-/** Sets the fields that needed what came later. */
+/** Sets the fields that refer to objects saved later. */
 async function saveLater(
   { client, signal, batch: size = 500 }: ExportImportOptions,
   type: string,

@@ -1,18 +1,21 @@
 export type Wire = Readonly<Record<string, unknown>>
 
-/** A file of an object, where it lies in the export, and as what it was uploaded. */
+/** A file of an object: its path in the export, and the name and type with which it was uploaded. */
 export interface ExportedFile {
   readonly path: string
   readonly name: string
 }
 
-/** An object as it is to be saved: without links that are set when everything is there, and files that are to be uploaded first. */
+/**
+ * An object in the form for a save: without links that are set after everything is saved, and with placeholders for files that must
+ * be uploaded first.
+ */
 export interface Draft {
   readonly uuid: string
   readonly type: string
   readonly head: Wire
   readonly block: Wire
-  /** Names of fields, with what of the import each needs first. */
+  /** Names of fields, each with the uuids of the import that it needs first. */
   readonly needs: Readonly<Record<string, readonly string[]>>
 }
 

@@ -1,4 +1,4 @@
-/** An export as it lies on a disk: a folder, an archive, or its JSON alone; plain, or as a bag, an OCFL object or a crate. */
+/** An export on a disk: a folder, an archive, or its JSON alone; plain, or as a bag, an OCFL object or a crate. */
 import { mkdtemp, open, readdir, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
@@ -7,7 +7,7 @@ import { unpackTar, unpackZip } from './unpack.ts'
 import { verifyBag, verifyCrate, verifyOcfl } from './verify.ts'
 
 export interface OpenedExport extends AsyncDisposable {
-  /** Where the paths of the export begin. */
+  /** The folder to which the paths of the export are relative. */
   readonly root: string
   /** Its documents: a list of objects in one file, or files with one object each. */
   readonly documents: readonly string[]
@@ -16,7 +16,7 @@ export interface OpenedExport extends AsyncDisposable {
 
 const mostEntries = 1_000_000
 
-/** Unpacks and checks what there is; nothing of it is in the service yet. @throws {PackageProblem} */
+/** Unpacks and checks the export; the service is not contacted yet. @throws {PackageProblem} */
 export async function openExport(file: string, mostBytes: number): Promise<OpenedExport> {
   const found = await stat(file).catch(() => null)
   if (!found) throw new PackageProblem(`${file} is not there`)
@@ -41,7 +41,7 @@ export async function openExport(file: string, mostBytes: number): Promise<Opene
   }
 }
 
-/** By its first bytes. @throws {PackageProblem} */
+/** The kind of the file, from its first bytes. @throws {PackageProblem} */
 async function kindOf(file: string): Promise<'zip' | 'tar_gz' | 'json'> {
   const handle = await open(file)
   try {

@@ -1,4 +1,4 @@
-/** The order in which object types are saved: those that others link to come first, as far as no two need each other. */
+/** The order in which object types are saved: targets of links come first, unless two types link to each other. */
 export function typesInOrder(links: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const done = new Set<string>()
   const begun = new Set<string>()

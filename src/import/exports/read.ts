@@ -3,12 +3,12 @@ import { createInterface } from 'node:readline'
 import { isUuid, isWire, type Wire } from './model.ts'
 import { PackageProblem } from './problem.ts'
 
-/** Letters of one object. */
+/** Maximum number of characters of one object. */
 const longestObject = 64 * 1024 * 1024
 
 /**
- * The objects of documents, as exports write them: a list with one object on each line, or one object alone. Behind all of them come
- * those that stand in others as their reverse-nested ones: the same once more, or alone.
+ * The objects of documents, as exports write them: a list with one object on each line, or one object alone. After all of them come
+ * the objects that are inside others as reverse-nested objects: the same ones again, or ones that are only there.
  * @throws {PackageProblem}
  */
 export async function* readObjects(documents: readonly string[]): AsyncGenerator<Wire> {
@@ -29,7 +29,7 @@ async function* objectsIn(documents: readonly string[]): AsyncGenerator<Wire> {
   }
 }
 
-/** Without what separates it from others. */
+/** Without the separators of the list. */
 function bare(line: string): string {
   if (line.length > longestObject) throw new PackageProblem(`an object is longer than ${longestObject} letters`)
   const start = line.startsWith('[') ? 1 : 0

@@ -3,11 +3,11 @@ import { untilIndexed } from '../searchable.ts'
 import type { Ledger, Trashed } from './ledger.ts'
 import { isUuid, isWire, type Wire } from './model.ts'
 
-/** Objects that one request names. */
+/** Maximum number of objects in one request. */
 const atATime = 500
 const attempts = 5
 
-/** Puts into the trash what the ledger says was sent, the last types first. */
+/** Moves the objects to the trash that were sent according to the ledger, the last types first. */
 export async function takeBack(client: ServiceClient, ledger: Ledger): Promise<void> {
   const { sent } = await ledger.state()
   for (const [type, uuids] of [...sent].reverse()) {
@@ -25,7 +25,7 @@ interface Sent {
   readonly uuids: readonly string[]
 }
 
-/** Writes down first with which versions they go: a process that ends right behind the deletion has not forgotten them. */
+/** Records the versions with which they are deleted first: a process that ends right after the deletion can still find them. */
 async function toTrash(client: ServiceClient, { ledger, type, uuids }: Sent): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await untilIndexed(client, [type])
@@ -36,13 +36,13 @@ async function toTrash(client: ServiceClient, { ledger, type, uuids }: Sent): Pr
       const named = found.map(({ id, version }) => [id, version, null])
       return void (await client.delete(`/db/${type}`, named, { delete_policy: 'setnull' }))
     } catch (error) {
-      // The versions are those of the index: one that is behind is refused, and looked up again.
+      // The versions come from the index: an outdated version is refused, and looked up again.
       if (attempt === attempts) throw error
     }
   }
 }
 
-/** Takes out of the trash the objects that an earlier attempt has put there. @returns the objects that are in the service then */
+/** Restores the objects from the trash that an earlier attempt has deleted. @returns the objects that are then in the service */
 export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set<string>> {
   const { sent, trashed } = await ledger.state()
   const there = new Set<string>()
@@ -50,7 +50,7 @@ export async function takeUp(client: ServiceClient, ledger: Ledger): Promise<Set
     await untilIndexed(client, [type])
     for (const some of inParts(objects)) {
       const uuids = some.map(({ uuid }) => uuid)
-      // It ended before it deleted them, or after it took them out again.
+      // The earlier attempt ended before it deleted them, or after it restored them.
       const live = new Set((await foundBy(client, type, uuids)).map(({ uuid }) => uuid))
       const named = some.filter(({ uuid }) => !live.has(uuid)).map(({ id, version }) => [id, version + 1, null])
       if (named.length > 0) await client.delete(`/db/${type}`, named, { delete_policy: 'undelete' })
@@ -82,7 +82,7 @@ async function foundBy(client: ServiceClient, type: string, uuids: readonly stri
   })
 }
 
-/** How many of these objects the service has. */
+/** Number of these objects that the service has. */
 export async function countThere(client: ServiceClient, uuids: readonly string[]): Promise<number> {
   let count = 0
   for (const some of inParts(uuids)) {

@@ -1,6 +1,6 @@
 /**
- * Archives become folders. Nothing is written outside of the folder, no link is made, and no more comes out than the limits allow, whatever
- * the archive says of itself.
+ * Unpacks archives into folders. No file is written outside of the folder, no link is created, and the limits hold for the unpacked
+ * data, whatever the archive claims.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { PackageProblem } from './problem.ts'
 
 export interface UnpackLimits {
   readonly entries: number
-  /** Bytes of all files together. */
+  /** Total bytes of all files. */
   readonly bytes: number
 }
 
@@ -40,7 +40,7 @@ class Writer {
         `its entry ${JSON.stringify(name.slice(0, 200))} leads out of the folder that it is unpacked in`,
       )
     }
-    // Names that are one on some disks are one everywhere.
+    // Names that are equal on some disks must not both occur.
     const key = path.normalize('NFC').toLowerCase()
     if (this.#names.has(key)) throw new PackageProblem(`its entry ${JSON.stringify(path.slice(0, 200))} is there twice`)
     this.#names.add(key)

@@ -1,4 +1,4 @@
-/** Whether a package holds what its lists say; a bag and an OCFL object hold nothing besides. */
+/** Checks that a package contains the files in its lists; a bag and an OCFL object must contain no others. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -80,7 +80,7 @@ async function assertHash(folder: string, path: string, algorithm: string, diges
   if (hash.digest('hex') !== digest.toLowerCase()) throw new PackageProblem(`${path} is not what its hash says`)
 }
 
-/** Nothing lies there that is not listed. */
+/** Every file must be listed. */
 async function assertAll(folder: string, below: string, listed: ReadonlySet<string>): Promise<void> {
   for (const file of await readdir(join(folder, below), { recursive: true, withFileTypes: true }).catch(() => [])) {
     if (file.isDirectory()) continue

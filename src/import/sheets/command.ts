@@ -25,25 +25,25 @@ export interface SheetCommand {
   readonly options: SheetOptions
   readonly mapping?: string
   readonly type?: string
-  /** Of texts whose heading names none. */
+  /** The language of texts whose heading names none. */
   readonly language?: string
   readonly dryRun: boolean
-  /** Nobody is asked. */
+  /** The user is not asked for confirmation. */
   readonly yes: boolean
   readonly batch?: number
   readonly connections?: number
 }
 
 export interface SheetCommandDeps {
-  /** Null where the service is not to be asked: a dry run without a password. */
+  /** Null when the service is not used: a dry run without a password. */
   readonly client: ServiceClient | null
   readonly progress: Progress
   readonly signal: AbortSignal
-  /** Null where there is nobody to ask. */
+  /** Null when there is no user to ask. */
   readonly confirm: ((question: string) => Promise<boolean>) | null
 }
 
-/** `strongroom import csv|xlsx`: answers the exit code. @throws {SheetError} in one line, or a few. */
+/** `strongroom import csv|xlsx`: returns the exit code. @throws {SheetError} in one line, or a few. */
 export async function importSheetFile(command: SheetCommand, deps: SheetCommandDeps): Promise<number> {
   const { file } = command
   try {
@@ -75,7 +75,7 @@ async function run(command: SheetCommand, deps: SheetCommandDeps): Promise<numbe
   if (stored) progress.say(`uses the mapping ${mappingFile}`)
   if (dryRun) return check({ sheet, mapping, columns, folder: folderOf(file), progress })
   if (!client) throw new Error('there is no service to import into')
-  // A mapping that somebody names has been looked at.
+  // A mapping that the user has named needs no confirmation.
   if (!yes && command.mapping === undefined) {
     if (!confirm) {
       progress.say('nothing is imported: say --yes, or name the mapping by --mapping')
@@ -103,7 +103,7 @@ async function readMappingFile(file: string): Promise<Mapping> {
   return parseMapping(await readFile(file, 'utf8'), file)
 }
 
-/** What the mapping says of the file holds for that file: one with corrected rows may be written otherwise. */
+/** The mapping's settings for the file are for this file only: a file with corrected rows may have another dialect. */
 function withTold(options: SheetOptions, { file: told }: Mapping, file: string): SheetOptions {
   if (told.name !== basename(file) || told.format !== options.format) return options
   const { name: _, ...dialect } = told
@@ -174,7 +174,7 @@ interface CheckOptions {
   readonly progress: Progress
 }
 
-/** Looks at all rows and their files as an import would, and tells the first that would be refused. */
+/** Checks all rows and their files as an import would, and reports the first rows that would be refused. */
 async function check({ sheet, mapping, columns, folder, progress }: CheckOptions): Promise<number> {
   const convert = createConverter({ mapping, columns, headings: sheet.headings })
   let wrong = 0

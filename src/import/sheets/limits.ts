@@ -1,28 +1,28 @@
-/** What a spreadsheet may have at most. Whatever is beyond is refused with a word that says so. */
+/** The limits for a spreadsheet. A sheet beyond them is refused with an error that names the limit. */
 export const limits = {
-  /** Columns; the interface has as many in an object type. */
+  /** Columns; the same limit as for an object type. */
   columns: 1000,
   /** Characters of a heading. */
   heading: 200,
   /** Characters of a cell. */
   cell: 1_000_000,
-  /** Characters of a row, and of a line of a CSV. */
+  /** Characters of a row, and of a line of a CSV file. */
   row: 4_000_000,
   /** Parts of an XLSX file: a workbook with a picture in each of a thousand sheets has fewer. */
   zipEntries: 10_000,
-  /** Bytes that a part of an XLSX file may unpack to. */
+  /** Bytes of an unpacked part of an XLSX file. */
   partBytes: 4 * 1024 ** 3,
-  /** How many times its packed size a part may have, from `unpackedFreely` on. Sheets of repeated values reach about 60. */
+  /** How many times its packed size a part may have, from `unpackedFreely` on. Sheets with repeated values reach about 60. */
   unpackedTimes: 200,
   unpackedFreely: 32 * 1024 ** 2,
-  /** Characters of all texts of an XLSX file: they lie in one list that every cell refers to, so they stay in memory. */
+  /** Characters of all texts of an XLSX file: they are in one list to which every cell refers, so they stay in memory. */
   sharedText: 100_000_000,
   sharedStrings: 10_000_000,
   /** Formats of cells, fonts, names of sheets. */
   styles: 100_000,
-  /** Several values in one cell. */
+  /** Values in one cell. */
   values: 1000,
 } as const
 
-/** Something about the file that makes it impossible to read; the message is one line for the person at the terminal. */
+/** The reason why a file cannot be read; the message is one line for the person at the terminal. */
 export class SheetError extends Error {}

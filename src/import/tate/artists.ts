@@ -1,6 +1,6 @@
 import { readRecords, type TateArtist } from './records.ts'
 
-/** `sourceRecord` tells records apart that have the same Tate id: `9260`, `9260-2`. */
+/** `sourceRecord` distinguishes records with the same Tate id: `9260`, `9260-2`. */
 export interface NumberedArtist extends TateArtist {
   sourceRecord: string
 }
@@ -18,7 +18,7 @@ export async function readArtists(file: string, wanted: ReadonlySet<number> | nu
   return artists
 }
 
-/** System object ids by Tate id. Of two records of one artist the one that is filed under a letter is the better one. */
+/** System object ids by Tate id. Of two records of one artist, the one that is filed under a letter is preferred. */
 export function artistIds(
   records: readonly NumberedArtist[],
   ids: ReadonlyMap<string | number, number>,

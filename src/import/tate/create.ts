@@ -11,12 +11,12 @@ interface StoredObject {
 export interface CreateOptions<T> {
   client: ServiceClient
   objecttype: string
-  /** A mask that shows the key, for listing what exists. */
+  /** A mask that shows the key, for listing the existing objects. */
   listMask: string
   key: (record: T) => string | number
-  /** The key of an object as the service shows it: a column of the block. */
+  /** The key of an object in answers of the service: a column of the block. */
   keyColumn: string
-  /** `ids` has what exists so far, by key: parents of a hierarchy are found there. */
+  /** `ids` has the ids of all existing objects, by key: parents of a hierarchy are found there. */
   toObject: (record: T, ids: ReadonlyMap<string | number, number>) => WireObject
   /** Objects per request. */
   batch: number
@@ -29,8 +29,8 @@ export interface CreateOptions<T> {
 const pageSize = 1000
 
 /**
- * Creates the objects of one type that do not exist yet. Asks once what exists; when another import or an answer that
- * got lost has created some meanwhile, the unique key refuses the batch, and what is missing of it is sent again.
+ * Creates the objects of one type that do not exist yet. Lists the existing objects once. When some were created meanwhile, by
+ * another import or by a request whose answer was lost, the unique key refuses the batch, and its missing objects are sent again.
  */
 export async function createMissing<T>(options: CreateOptions<T>) {
   const { client, objecttype, key, toObject, batch, connections, progress, signal } = options
@@ -53,7 +53,8 @@ export async function createMissing<T>(options: CreateOptions<T>) {
         progress.advance(missing.length)
         return
       } catch (error) {
-        // Another import may be at it: then more and more of these exist. When nothing new does, it is something else.
+        // Another import may be running: then there are more and more of these objects. If there are no new ones, the error has
+        // another cause.
         if (!(error instanceof ServiceError) || error.code !== 'DatabaseUniqueKeyViolation' || fruitless > 2)
           throw error
         const before = ids.size

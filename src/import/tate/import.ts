@@ -12,27 +12,27 @@ export interface TateImportOptions {
   client: ServiceClient
   /** Folder with `artists.jsonl.gz` and `artworks.jsonl.gz` (or `.jsonl`), and perhaps `loans.jsonl`. */
   folder: string
-  /** At most so many artworks, and what they refer to. */
+  /** Maximum number of artworks; the records to which they refer are included. */
   limit?: number
   /** Objects per request. */
   batch?: number
   /** Requests at the same time. */
   connections?: number
   progress: Progress
-  /** Object types of an older release get the columns that they lack. */
+  /** Whether object types of an older release get their missing columns. */
   extend?: boolean
-  /** Ends the import after the requests in flight; the same import goes on from there later. */
+  /** Ends the import after the requests in flight; running the same import again continues from there. */
   signal?: AbortSignal
 }
 
 export interface TateImportSummary {
-  /** Objects created by this run, by object type. */
+  /** Number of objects created by this run, by object type. */
   created: Record<string, number>
-  /** Objects of the collection in the service. */
+  /** Number of objects of the collection in the service. */
   total: number
-  /** From the first request for objects until everything was searchable. */
+  /** Seconds from the first request for objects until everything was searchable. */
   seconds: number
-  /** The same until searches were as fast as they will be. */
+  /** The same until searches had their final speed. */
   rebuiltSeconds: number
   interrupted: boolean
 }
@@ -42,7 +42,7 @@ export async function importTate(options: TateImportOptions): Promise<TateImport
   const { client, folder, progress, signal = new AbortController().signal } = options
   const files = await sources(folder)
   const vocabularyRead = readVocabulary(files.artworks, options.limit ?? Number.POSITIVE_INFINITY)
-  // Not awaited at once: reading the files and talking to the service overlap.
+  // Awaited later: reading the files and sending requests overlap.
   vocabularyRead.catch(() => {})
   if (await ensureDatamodel(client, { extend: options.extend ?? false }))
     progress.say('committed the datamodel of the collection')

@@ -2,8 +2,8 @@ import { type ServiceClient, ServiceError } from '../client.ts'
 import type { Influence } from './vocabulary.ts'
 
 /**
- * Artists of whom a work was made after another's: a row at one side; the service keeps the opposite row. Objects that
- * have the row already are left alone.
+ * Links between artists, when a work was made after another artist's: a row at one side; the service adds the opposite row. Objects
+ * that have the row already are skipped.
  */
 export async function linkInfluences(
   client: ServiceClient,
@@ -15,7 +15,7 @@ export async function linkInfluences(
 
 const tries = 5
 
-/** Somebody else may save the artist meanwhile; then the rows are added to what they saved. */
+/** Another client may save the artist meanwhile; then the rows are added to the new version. */
 async function addSources(client: ServiceClient, artist: number, sources: readonly number[]): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const path = `/db/artist/artist/system_object_id/${artist}`

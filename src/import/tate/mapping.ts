@@ -2,7 +2,7 @@ import { withoutEnd } from '../../platform/values/text.ts'
 import type { NumberedArtist } from './artists.ts'
 import type { LoanRecord, TateArtwork, TateLifeEvent } from './records.ts'
 
-/** System object ids of what has been created already, by Tate id. */
+/** System object ids of the objects created so far, by Tate id. */
 export interface KnownIds {
   artists: ReadonlyMap<number, number>
   subjects: ReadonlyMap<number, number>
@@ -30,7 +30,7 @@ export function artworkObject(record: TateArtwork, known: KnownIds, poolId: numb
     medium: lines(record.medium),
     date: dateRange(record.dateRange),
     date_text: oneLine(record.dateText),
-    // The records have the two the wrong way round: museums write the height first, and so do the written dimensions.
+    // The records have width and height swapped: museums write the height first, and so do the dimensions as text.
     width: hundredths(record.height),
     height: hundredths(record.width),
     depth: hundredths(record.depth),
@@ -96,7 +96,7 @@ export function loanObject(record: LoanRecord): WireObject {
   return { _objecttype: 'loan', _mask: 'loan', loan }
 }
 
-/** Ids of the most specific subjects; what stands above them is found through the hierarchy. */
+/** Ids of the most specific subjects; broader subjects are found through the hierarchy. */
 export function leavesOf(tree: TateArtwork['subjects']): number[] {
   if (!tree) return []
   const leaves: number[] = []
@@ -108,7 +108,7 @@ export function leavesOf(tree: TateArtwork['subjects']): number[] {
   return leaves
 }
 
-/** An artist who has no record of their own is kept by name. */
+/** An artist without a record is stored by name. */
 function contributors(record: TateArtwork, known: KnownIds): object[] {
   const rows = new Map<string, object>()
   for (const { id, mda, role, displayOrder } of record.contributors) {
@@ -151,12 +151,12 @@ function lines(text: string | null | undefined): string | undefined {
   )
 }
 
-/** Millimetres in hundredths; `(upper):` and `each`, which stand there too, are in the written dimensions. */
+/** Millimetres in hundredths; additions such as `(upper):` and `each` are kept in the dimensions as text. */
 function hundredths(text: string | undefined): number | undefined {
   return text && /^\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 100) : undefined
 }
 
-/** `no date` and the like say nothing; a range that ends before it starts (`1828-9` read as 1819) keeps its start. */
+/** `no date` and the like give no value; a range that ends before it starts (`1828-9` read as 1819) keeps its start. */
 function dateRange(range: TateArtwork['dateRange']): object | undefined {
   if (!range) return undefined
   const from = yearNumber(range.startYear)

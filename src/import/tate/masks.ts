@@ -1,15 +1,15 @@
 /**
- * The masks of the Tate collection in the wire form of `POST /mask/HEAD`: for each object type the one that people
- * work with, for artworks and artists also a short one for lists and a read-only one for the public.
+ * The masks of the Tate collection in the wire form of `POST /mask/HEAD`: for each object type the standard one for editing, for
+ * artworks and artists also a short one for lists and a read-only one for the public.
  */
 
 interface Show {
-  /** Slot of `_standard`, and what stands before the next part. */
+  /** Slot of `_standard`, and the text before the next part. */
   standard?: 1 | 2 | 3
   format?: 'comma' | 'space' | 'colon' | 'newline' | 'round-parentheses'
   facet?: boolean
   fulltext?: boolean
-  /** In tables of results. */
+  /** Shown in tables of results. */
   table?: boolean
 }
 
@@ -46,7 +46,7 @@ function nested(table: string, fields: Field[], show: Show = {}, more: object = 
   return { kind: 'linked-table', other_table_name_hint: table, ...shown(show), ...more, mask: { fields } }
 }
 
-/** The same field, to be looked at only; the rows of tables likewise. */
+/** The same field, but read-only; the rows of tables likewise. */
 function readOnly(source: Field): Field {
   const { mask, ...rest } = source as Field & { mask?: { fields: Field[] } }
   return { ...rest, edit: { mode: 'show' }, ...(mask ? { mask: { ...mask, fields: mask.fields.map(readOnly) } } : {}) }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 
-/** The published records of the Tate collection, as far as the importer reads them. */
+/** The published records of the Tate collection, with the members that the importer reads. */
 export interface TateArtist {
   id: number
   /** `Abakanowicz, Magdalena` */
@@ -72,7 +72,7 @@ export interface TateArtwork {
   subjects?: TateSubject
 }
 
-/** One line of an optional `loans.jsonl`: the published collection has none, a museum has. */
+/** One line of an optional `loans.jsonl`: the published collection has none, but a museum would. */
 export interface LoanRecord {
   loan_number: string
   /** Accession number of the artwork. */
@@ -85,7 +85,7 @@ export interface LoanRecord {
   note?: string
 }
 
-/** Something about the folder or its files that the caller can mend. */
+/** A problem with the folder or its files that the caller can fix. */
 export class SourceError extends Error {}
 
 /** `<folder>/<name>.jsonl.gz` or `<folder>/<name>.jsonl`; `null` when there is neither. */

@@ -8,7 +8,7 @@ import { inLevels, type Term } from './vocabulary.ts'
 
 type Ids = Map<string | number, number>
 
-/** How one object type is listed and created. */
+/** The options for listing and creating one object type. */
 type TypeOptions<T> = Pick<CreateOptions<T>, 'objecttype' | 'listMask' | 'toObject' | 'key' | 'keyColumn'>
 
 export interface RunOptions {
@@ -19,13 +19,13 @@ export interface RunOptions {
   signal: AbortSignal
 }
 
-/** One import: what it creates, step by step, and what came of it. */
+/** One import: creates the objects, step by step, and counts the results. */
 export function createRun(options: RunOptions) {
   const { progress } = options
   const created: Record<string, number> = {}
   const ids: Record<string, Ids> = {}
 
-  /** One step: lists what exists, creates what is missing of `parts`, one part after the other. */
+  /** One step: lists the existing objects, creates the missing ones of `parts`, one part after the other. */
   async function step<T>(
     label: string,
     total: number,

@@ -15,13 +15,13 @@ interface Masks {
   masks: { name: string; mask_id?: number }[]
 }
 
-/** Another model is in the way; `message` says what. */
+/** The existing datamodel conflicts; `message` has the details. */
 export class ModelConflict extends Error {}
 
 /**
- * Makes sure that the service knows the object types, masks and names of the collection. What it has already is left
- * alone; other object types stay. With `extend` types get the columns that they lack: those of an older release.
- * Returns whether a version was committed.
+ * Makes sure that the service has the object types, masks and names of the collection. Existing ones are not changed; other object
+ * types stay. With `extend` types get the columns that they lack: those of an older release. Returns whether a version was
+ * committed.
  */
 export async function ensureDatamodel(client: ServiceClient, { extend = false } = {}): Promise<boolean> {
   const current = await client.get<Snapshot>('/schema/user/CURRENT').catch(noVersion)
@@ -47,7 +47,7 @@ function noVersion(error: unknown): null {
   throw error
 }
 
-/** What types lack that have the names of ours. */
+/** The missing columns of types that have the names of ours. */
 function lackingColumns(tables: KnownTables) {
   const known = new Map(tables.map((table) => [table.name, table]))
   return tateTables.flatMap(({ name, columns }) => {
@@ -69,7 +69,7 @@ export function assertOurs(tables: KnownTables): void {
   )
 }
 
-/** The tables with what they lack; those that are not there at all come with everything. */
+/** The tables with their missing columns; missing tables are added as a whole. */
 function extended(head: Snapshot): unknown[] {
   const lacking = new Map(lackingColumns(head.tables).map(({ name, missing }) => [name, missing]))
   const known = new Set(head.tables.map(({ name }) => name))
@@ -82,15 +82,15 @@ function extended(head: Snapshot): unknown[] {
   ]
 }
 
-/** Our masks under the ids that masks of these names have: grants name them by those. */
+/** Our masks with the ids of existing masks of the same names: grants refer to these ids. */
 function sameMasks({ masks }: Masks): MaskEntry[] {
   const ids = new Map(masks.map(({ name, mask_id }) => [name, mask_id]))
   return tateMasks.map((mask) => (ids.get(mask.name) === undefined ? mask : { ...mask, mask_id: ids.get(mask.name) }))
 }
 
 /**
- * The tables with their bidirectional pairs. A pair names a column of another table, which goes by id only; so the
- * columns of pairs have ids of ours, above all that the service has given.
+ * The tables with their bidirectional pairs. A pair refers to a column of another table, which is only possible by id. So the
+ * columns of pairs get ids from us, higher than all ids of the service.
  */
 function withPairs({ max_column_id = 0 }: Snapshot): TableEntry[] {
   const paired = tateTables.flatMap(({ name, opposite }) => (opposite ? [name, opposite] : []))
@@ -103,7 +103,7 @@ function withPairs({ max_column_id = 0 }: Snapshot): TableEntry[] {
   })
 }
 
-/** Ours in place of those of the same name: a working copy that an interrupted import left behind. */
+/** Ours instead of those of the same name: in a working copy that an interrupted import left behind. */
 function merged<T extends { name: string }>(
   present: readonly T[],
   ours: readonly (TableEntry | MaskEntry)[],

@@ -44,7 +44,7 @@ function link(
   return { column: column(name, 'link', names, more), target, onDelete }
 }
 
-/** Where a nested table shows at its owner. */
+/** The place of a nested table in its owner. */
 function nested(table: string, names: Names): ColumnEntry {
   return { kind: 'link', other_table_name_hint: table, name_localized: localized(names) }
 }
@@ -149,7 +149,7 @@ export const tateTables: readonly TableEntry[] = [
   ),
   table('artist__place', [column('place', oneline, ['Ort', 'Place'])], { owner: 'artist' }),
   table('artist__movement', [link('movement', 'movement', ['Kunstrichtung', 'Movement'])], { owner: 'artist' }),
-  // Who influenced whom is told from both sides: the service keeps a row here and its opposite there in step.
+  // Influences are recorded on both sides: the service keeps a row here and its opposite there consistent.
   table('artist__influenced_by', [link('artist', 'artist', ['Künstlerin oder Künstler', 'Artist'])], {
     owner: 'artist',
     opposite: 'artist__influence_on',

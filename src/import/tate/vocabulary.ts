@@ -3,11 +3,11 @@ import { readRecords, type TateArtwork, type TateMovement, type TateSubject } fr
 export interface Term {
   id: number
   name: string
-  /** Tate ids of the parents: one in today's data, several if a subject should stand in several places. */
+  /** Tate ids of the parents: one in today's data, several if a subject has several places. */
   parents: Set<number>
 }
 
-/** What the artworks refer to and what has no file of its own, read from all of them beforehand. */
+/** The records to which artworks refer and that have no file, collected from all artworks beforehand. */
 export interface Vocabulary {
   artworks: number
   subjects: Map<number, Term>
@@ -18,13 +18,13 @@ export interface Vocabulary {
   influences: Influence[]
 }
 
-/** A work of `artist` was made after, or in the manner of, `source`: what the roles of contributors say. */
+/** A work of `artist` was made after, or in the manner of, `source`: derived from the roles of contributors. */
 export interface Influence {
   artist: number
   source: number
 }
 
-/** Roles that name the artist who was followed, beside the artist who made the work. */
+/** Roles of an artist whose style was followed, in contrast to the artist who made the work. */
 const followed = new Set(['after', 'prints after', 'pupil of', 'manner of', 'follower of', 'imitator of', 'style of'])
 
 /** Reads at most `limit` artworks. */
@@ -54,7 +54,7 @@ export function addMovement({ id, name, era }: TateMovement, terms: Map<number, 
   addTerm(terms, { id, name }, era.id)
 }
 
-/** The terms in levels: each level's parents stand in the levels before it. */
+/** The terms in levels: the parents of each level are in earlier levels. */
 export function inLevels(terms: ReadonlyMap<number, Term>): Term[][] {
   const depths = new Map<number, number>()
   const depthOf = (term: Term, path: ReadonlySet<number>): number => {

@@ -22,7 +22,7 @@ import { locationsPage, queuesPage } from './work.ts'
 
 export type { PageDeps }
 
-/** All pages of the console; of two patterns that fit an address the first counts. */
+/** All pages of the console; of two patterns that match an address the first counts. */
 export function consolePages(deps: PageDeps & { readonly figures: Pick<Figures, 'now'> }): readonly ConsolePage[] {
   return [
     homePage(deps),

@@ -1,13 +1,13 @@
 import { badRequest } from '../../platform/errors.ts'
 import type { PageDeps } from './deps.ts'
 
-/** Something that the service stands on, as it answers just now. */
+/** A service on which ours depends, with its current state. */
 export interface Backend {
   readonly name: string
   readonly kind: 'database' | 'location' | 'process'
   readonly status: 'connected' | 'not accessible'
   readonly details: string
-  /** That it takes: of the database on disk, of the process in memory; null: not known. */
+  /** Used bytes: of the database on disk, of the process in memory; null: not known. */
   readonly bytes: number | null
 }
 

@@ -9,7 +9,7 @@ type Deps = Pick<PageDeps, 'backups' | 'events'>
 
 const types = ['BACKUP_DONE', 'BACKUP_FAILED']
 
-/** Backups that are there, and what the event log says of the last ones. */
+/** Existing backups, and the last events about backups. */
 export function backupsPage({ backups, events }: Deps): ConsolePage {
   return {
     path: 'migration',
@@ -58,7 +58,7 @@ export function backupsPage({ backups, events }: Deps): ConsolePage {
 
 const parts = ['tables', 'sequences', 'contents'] as const
 
-/** What is in a backup, as it says itself. */
+/** The contents of a backup, from its own list. */
 export function backupPage({ backups }: Deps): ConsolePage {
   return {
     path: 'migration/:backup',

@@ -8,7 +8,7 @@ import type { PageDeps } from './deps.ts'
 
 const orders = ['id', 'objects', 'updated'] as const
 
-/** All collections, whoever has them. */
+/** The collections of all owners. */
 export function collectionsPage({ db, baseConfig }: Pick<PageDeps, 'db' | 'baseConfig'>): ConsolePage {
   return {
     path: 'collections',

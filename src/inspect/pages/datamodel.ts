@@ -8,7 +8,7 @@ import { columnsBelow, columnTable } from './type-content.ts'
 
 const most = 200
 
-/** A committed version of the datamodel with the names by which searches and clients know its fields (own extension). */
+/** A committed version of the datamodel with the names of its fields for searches and clients (own extension). */
 export function datamodelPage(deps: Pick<PageDeps, 'db' | 'datamodel' | 'pools' | 'baseConfig'>): ConsolePage {
   return {
     path: 'datamodel',

@@ -19,7 +19,7 @@ import type { SystemService } from '../../system/service.ts'
 import type { TagService } from '../../tags/service.ts'
 import type { TaskService } from '../../tasks/service.ts'
 
-/** What the pages read, and what their buttons do. */
+/** The services that the pages and their buttons use. */
 export interface PageDeps {
   readonly config: Config
   readonly db: Db
@@ -36,7 +36,7 @@ export interface PageDeps {
   readonly sessions: Pick<Sessions, 'endSession'>
   readonly status: SystemService['status']
   readonly measures: readonly Measure[]
-  /** Has all janitors of this process run in the background, as far as the settings let them. */
+  /** Runs all janitors of this process in the background, as far as the settings allow. */
   readonly runJanitors: () => void
   readonly wakeIndex: () => void
   readonly backups: BackupService['inspection']
@@ -45,7 +45,7 @@ export interface PageDeps {
   readonly mappings: Pick<MappingService, 'list' | 'read'>
   readonly messages: Pick<MessageService, 'list'>
   readonly slowStatements: {
-    /** Milliseconds from which a statement counts as slow; 0: none does. */
+    /** Milliseconds from which a statement counts as slow; 0: no statement does. */
     readonly from: number
     readonly list: SlowStatements['list']
   }

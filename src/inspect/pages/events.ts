@@ -54,13 +54,13 @@ function typesOf(group: string | null): readonly string[] | null {
   return Object.entries(eventTypes).flatMap(([name, type]) => (type.group === group ? [name] : []))
 }
 
-/** Names under which an updater of a custom type says for which one it ran. */
+/** Names of members with which an updater of a custom type reports its type. */
 const updated = {
   types: ['CUSTOM_DATA_TYPE_UPDATER', 'CUSTOM_DATA_TYPE_UPDATER_ERROR'],
   names: ['type', 'custom_type', 'name'],
 }
 
-/** What the updater of a custom type has said last. */
+/** The last events of the updater of a custom type. */
 export function customDataPage({ db, events }: Deps): ConsolePage {
   return {
     path: 'customdata/:id',
@@ -92,7 +92,7 @@ export function customDataPage({ db, events }: Deps): ConsolePage {
 
 const janitorTypes = ['JANITOR', 'JANITOR_ERROR']
 
-/** What the janitors have done last. */
+/** The last runs of the janitors. */
 export function janitorPage({ db, events, runJanitors }: Deps): ConsolePage {
   return {
     path: 'system/janitor',

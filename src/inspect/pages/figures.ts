@@ -2,7 +2,7 @@ import { html } from '../../platform/values/html.ts'
 import { type FigureName, figureUnits } from '../figures.ts'
 import type { ConsolePage } from '../model.ts'
 
-/** Figures that move, drawn in the browser as they come by the stream; without scripts those of this moment. */
+/** Live figures, drawn in the browser as they arrive in the stream; without scripts, the current figures. */
 export function figuresPage({
   figures,
 }: {
@@ -39,7 +39,7 @@ export function figuresPage({
   }
 }
 
-/** The stream itself; the console sends it as it is. */
+/** The stream itself; the console sends it unchanged. */
 export const figuresStreamPage: ConsolePage = {
   path: 'figures/stream',
   section: 'figures',

@@ -108,7 +108,7 @@ export function filesPage(deps: Deps): ConsolePage {
   }
 }
 
-/** One file: its contents with the places where they lie, what is made of it, and objects that have it (own extension). */
+/** One file: its contents with their locations, its renditions, and the objects that have it (own extension). */
 export function filePage(deps: Deps): ConsolePage {
   return {
     path: 'files/:file',

@@ -11,7 +11,7 @@ type Deps = Pick<PageDeps, 'config' | 'db' | 'baseConfig' | 'datamodel' | 'event
   readonly figures: { now(): Promise<{ readonly values: Readonly<Partial<Record<FigureName, number>>> }> }
 }
 
-/** The first page: what runs here, what it stands on, what waits, what happened last. */
+/** The first page: the service, the services on which it depends, waiting work, last events. */
 export function homePage(deps: Deps): ConsolePage {
   const { baseConfig, config, events, figures } = deps
   const started = new Date(Date.now() - 1000 * process.uptime())

@@ -3,7 +3,7 @@ import { namesOfUsers } from '../../people/service.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'
 import type { PageDeps } from './deps.ts'
 
-/** How pages call what has a number. */
+/** The names of records on pages, by their numbers. */
 export interface Names {
   objecttype(id: number): string
   pool(id: number | null): string

@@ -67,7 +67,7 @@ function head(view: View, { record, names }: ShownObject): Html {
   ])
 }
 
-/** By which version of the datamodel the content is named. */
+/** The choice of the version of the datamodel for the names of the content. */
 function chooser(view: View, { versions, shown, ownVersion, current }: ShownObject): Html {
   const { text, here } = view
   const label = (version: number): string =>

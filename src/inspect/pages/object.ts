@@ -11,11 +11,11 @@ import { storedFields } from './stored-fields.ts'
 
 type Deps = Pick<PageDeps, 'db' | 'datamodel' | 'pools' | 'baseConfig' | 'index' | 'wakeIndex'>
 
-/** Versions, links and datamodels that one page lists. */
+/** Maximum number of versions, links and datamodels on one page. */
 const most = 200
 const largestVersion = 2 ** 31 - 1
 
-/** One object, by the names of any version of the datamodel. */
+/** One object, with the names of any version of the datamodel. */
 export function objectPage(deps: Deps): ConsolePage {
   const { db, datamodel } = deps
   return {
@@ -103,7 +103,7 @@ export function objectPage(deps: Deps): ConsolePage {
 async function reindex({ db, index, wakeIndex }: Deps, ids: readonly number[]) {
   const queued = await db.transaction(async (tx) => {
     const found = await requeueObjects(tx, [...new Set(ids)], wakeIndex)
-    // What the index has of them is written anew even where it seems right.
+    // Their index documents are written again, even if they seem current.
     await index.target.distrust(tx, found)
     return found
   })
@@ -111,7 +111,7 @@ async function reindex({ db, index, wakeIndex }: Deps, ids: readonly number[]) {
   return { said: 'done.reindex' } as const
 }
 
-/** A version that is gone names nothing: the page shows the others all the same. */
+/** A deleted version has no names: the page still shows those of the others. */
 async function knownVersion({ datamodel }: Deps, version: number): Promise<Model | null> {
   return datamodel.version(version).catch((error: unknown) => {
     if (error instanceof AppError) return null

@@ -124,7 +124,7 @@ export function objectsPage(deps: Deps): ConsolePage {
   }
 }
 
-/** What of `ids` cannot be read is said on the page, beside the form in which it was typed. */
+/** An error in `ids` is shown on the page, beside the form with the typed text. */
 function idsOf(query: Query): { readonly ids: readonly number[] | null; readonly problem: string | null } {
   try {
     return { ids: query.ids('ids'), problem: null }
@@ -133,7 +133,7 @@ function idsOf(query: Query): { readonly ids: readonly number[] | null; readonly
   }
 }
 
-/** By its name or its number. @throws {AppError} */
+/** The object type by its name or its number. @throws {AppError} */
 function objecttypeOf({ datamodel }: Deps, wanted: string | null) {
   if (wanted === null) return null
   const found = findType({ datamodel }, wanted)
@@ -147,7 +147,7 @@ export function findType({ datamodel }: Pick<PageDeps, 'datamodel'>, wanted: str
   return model.objecttypes.get(wanted) ?? (byId?.kind === 'object' ? byId : undefined)
 }
 
-/** All object types, with how far the index is with their objects. */
+/** All object types, with the state of the index for their objects. */
 export function typesPage(deps: Deps): ConsolePage {
   return {
     path: 'objects/list',

@@ -99,7 +99,7 @@ export function mappingsPage({ mappings, baseConfig }: Pick<PageDeps, 'mappings'
   }
 }
 
-/** One mapping: which tags belong to which fields. */
+/** One mapping: the tags of each field. */
 export function mappingPage({
   mappings,
   baseConfig,

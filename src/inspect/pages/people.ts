@@ -7,7 +7,7 @@ import { neighbours, notThere } from '../query.ts'
 import { badge, filter, pager, table, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** All users: archived ones, guests and those of the service too. */
+/** All users: archived ones, guests and system users too. */
 export function usersPage({ db }: Pick<PageDeps, 'db'>): ConsolePage {
   return {
     path: 'users',
@@ -61,7 +61,7 @@ export function usersPage({ db }: Pick<PageDeps, 'db'>): ConsolePage {
 
 type Session = Awaited<ReturnType<typeof inspectSessions>>[number]
 
-/** Open sessions with how many tokens they have (own extension): no token is shown, nor could it be. */
+/** Open sessions with the number of their tokens (own extension): no token is shown, since only hashes are stored. */
 export function tokensPage({ db, sessions }: Pick<PageDeps, 'db' | 'sessions'>): ConsolePage {
   return {
     path: 'tokens',

@@ -17,11 +17,11 @@ interface Sums {
   readonly deleted: number
 }
 
-/** Objects of each pool with those of the pools below it. */
+/** Number of objects of each pool, including the pools below it. */
 async function sumsOf({ db, pools }: Deps) {
   const own = new Map((await inspectPools(db, [...pools.snapshot().keys()])).map((row) => [row.poolId, row]))
   const sums = new Map<number, Sums>()
-  // Parents stand before their children.
+  // Parents come before their children.
   for (const { id, parentId } of [...pools.snapshot().values()].reverse()) {
     const { live = 0, deleted = 0 } = own.get(id) ?? {}
     const below = sums.get(id) ?? { live: 0, deleted: 0 }
@@ -73,7 +73,7 @@ export function poolsPage(deps: Deps): ConsolePage {
   }
 }
 
-/** One pool, and those right below it. */
+/** One pool, and the pools directly below it. */
 export function poolPage(deps: Deps): ConsolePage {
   return {
     path: 'pools/:pool',

@@ -5,7 +5,7 @@ import type { ConsolePage } from '../model.ts'
 import { badge, facts, fold, json, section, table, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** How the process is set, and the base configuration section by section; secrets are masked in both. */
+/** The settings of the process, and the base configuration section by section; secrets are masked in both. */
 export function configPage({ config, baseConfig }: Pick<PageDeps, 'config' | 'baseConfig'>): ConsolePage {
   return {
     path: 'config',
@@ -32,7 +32,7 @@ export function configPage({ config, baseConfig }: Pick<PageDeps, 'config' | 'ba
   }
 }
 
-/** Settings with one value below each other, groups of them behind folds. */
+/** Settings as a list of values, with collapsible groups. */
 function treeOf(settings: Record<string, unknown>): Html[] {
   const entries = Object.entries((settings.svc ?? settings) as Record<string, unknown>)
   const isGroup = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)

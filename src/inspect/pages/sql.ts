@@ -8,7 +8,7 @@ import type { PageDeps } from './deps.ts'
 const longestQuery = 10_000
 const none: SqlAnswer = { query: '', columns: [], rows: [], cut: false, milliseconds: 0, error: '' }
 
-/** Asks the database by SQL, where `svc.debug.sqlQuery` allows it; otherwise there is no such page. */
+/** SQL queries on the database, if `svc.debug.sqlQuery` allows it; otherwise the page does not exist. */
 export function sqlPage({ db, config }: Pick<PageDeps, 'db' | 'config'>): ConsolePage {
   return {
     path: 'sqlquery',

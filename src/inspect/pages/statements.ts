@@ -3,7 +3,7 @@ import type { ConsolePage } from '../model.ts'
 import { facts, fold, section, table } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** The last slow statements of this process, with their plans (own extension); what they were about is not known. */
+/** The last slow statements of this process, with their plans (own extension); their parameters are not recorded. */
 export function statementsPage({ slowStatements }: Pick<PageDeps, 'slowStatements'>): ConsolePage {
   return {
     path: 'statements',

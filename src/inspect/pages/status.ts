@@ -3,7 +3,7 @@ import type { ConsolePage } from '../model.ts'
 import { badge, facts, section, table, tiles, yesNo } from '../view/parts.ts'
 import type { PageDeps } from './deps.ts'
 
-/** How much is stored, how far the index is, and whether it agrees with what is stored. */
+/** The amount of stored data, the progress of the index, and whether it agrees with the stored data. */
 export function statusPage({ status, search }: Pick<PageDeps, 'status' | 'search'>): ConsolePage {
   return {
     path: 'system/status',
@@ -117,7 +117,7 @@ export function statusPage({ status, search }: Pick<PageDeps, 'status' | 'search
   }
 }
 
-/** The indexes of words, which are built anew when most documents have changed, or when somebody asks for it. */
+/** The full-text indexes, which are rebuilt when most documents have changed, or on request. */
 export function wordsPage({ index }: Pick<PageDeps, 'index'>): ConsolePage {
   return {
     path: 'recalcterms',

@@ -1,36 +1,37 @@
 import type { Column, Model, Table } from '../../datamodel/model.ts'
 
-/** A stored value under the name that a version of the datamodel gives it. */
+/** A stored value with its name in a version of the datamodel. */
 export interface StoredField {
   readonly path: string
-  /** The type under the version that is shown; empty where it has no such column. */
+  /** The type in the shown version; empty when it has no such column. */
   readonly type: string
   readonly value: string
   readonly difference: 'same' | 'renamed' | 'retyped' | 'gone' | 'added'
-  /** Name or type under the version with which the object was saved, where they differ. */
+  /** Name or type in the version with which the object was saved, when they differ. */
   readonly before: string
 }
 
 export interface StoredFields {
   readonly fields: readonly StoredField[]
-  /** There is more than is shown. */
+  /** The value is longer than shown. */
   readonly cut: boolean
-  /** Objects that it links to. */
+  /** Objects to which it links. */
   readonly links: readonly number[]
 }
 
-/** Values that one page shows, and characters of each. */
+/** Maximum number of values on one page, and of characters of each. */
 const [mostFields, longestValue] = [1000, 2000]
 
 interface Versions {
-  /** That by which the object is shown, and that with which it was saved; null: it is not known any more. */
+  /** The datamodel for the names on the page, and the one with which the object was saved; null: it no longer exists. */
   readonly shown: Model
   readonly saved: Model | null
 }
 
 /**
- * What is stored of an object, by the names of any version of the datamodel, and how these differ from those with which it was
- * saved. Contents have the ids of columns, so each version can name them; one that a version does not have keeps its id.
+ * The stored fields of an object, with the names of any version of the datamodel, and the differences from the names with which it
+ * was saved. Contents have the ids of columns, so each version can name them; a column that a version does not have is shown by its
+ * id.
  */
 export function storedFields(
   content: Readonly<Record<string, unknown>>,
@@ -79,7 +80,7 @@ function differing(
   return { type: now.typeName, difference: 'same', before: '' }
 }
 
-/** Columns that the object could not have when it was saved. */
+/** Columns that did not exist when the object was saved. */
 function addedColumns(now: Table, then: Table): StoredField[] {
   const known = new Set(then.columns.map(({ id }) => id))
   return now.columns

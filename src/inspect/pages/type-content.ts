@@ -29,7 +29,7 @@ export function typeContent(view: View, { type, live, deleted, waiting, failed, 
   ])}${section(text('files'), fileTable(view, files))}${section(text('columns'), columnTable(view, type))}`
 }
 
-/** Files by class: originals of the latest versions, of former ones and in the trash, and what was made of them. */
+/** Files by class: originals of the latest versions, of former ones and in the trash, and their renditions. */
 export function fileTable(view: View, files: ObjecttypeStats['files']): Html {
   const { text, number, bytes } = view
   const ages = ['latest', 'history', 'deleted'] as const
@@ -52,7 +52,7 @@ export function fileTable(view: View, files: ObjecttypeStats['files']): Html {
   )
 }
 
-/** The columns of a table and of those nested in it. */
+/** The columns of a table and of its nested tables. */
 export function columnTable(view: View, type: Table): Html {
   const { text } = view
   return table<Column>(

@@ -8,7 +8,7 @@ import { badge, facts, filter, fold, json, pager, section, table, tiles, yesNo }
 import { stateText } from '../view/view.ts'
 import type { PageDeps } from './deps.ts'
 
-/** Jobs of the queue (own extension); what they work on is not shown, since it may be anything. */
+/** Jobs of the queue (own extension); their payload is not shown, since it may be any data. */
 export function queuesPage({ db }: Pick<PageDeps, 'db'>): ConsolePage {
   return {
     path: 'queues',
@@ -116,7 +116,7 @@ function jobOf(form: Form): number {
   return id
 }
 
-/** Where contents of files lie, each tried just now (own extension). */
+/** The locations of file contents, each tested now (own extension). */
 export function locationsPage({ files }: Pick<PageDeps, 'files'>): ConsolePage {
   return {
     path: 'locations',

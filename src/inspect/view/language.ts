@@ -2,13 +2,13 @@ import { languageOf } from '../../signin/service.ts'
 import { german } from './texts.de.ts'
 import { english, type TextName } from './texts.en.ts'
 
-/** How a page speaks: texts, numbers and dates of one language. */
+/** The language of a page: texts, and the form of numbers and dates. */
 export interface ConsoleLanguage {
   readonly lang: string
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string
   number(value: number): string
   bytes(value: number): string
-  /** To the second, in UTC, which the layout says. */
+  /** To the second, in UTC, as the layout states. */
   time(value: Date | string): string
 }
 
@@ -38,7 +38,7 @@ const languages = new Map([
 ])
 const standard = made('en', english)
 
-/** The language that a browser asks for, as far as the console speaks it. */
+/** The language that a browser prefers, among those of the console. */
 export function consoleLanguage(acceptLanguage: string | undefined): ConsoleLanguage {
   return languages.get(languageOf(acceptLanguage, () => undefined).lang) ?? standard
 }

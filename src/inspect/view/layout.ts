@@ -11,14 +11,14 @@ export interface ConsoleLayout {
   readonly title: string
   readonly content: Html
   readonly section: Section | null
-  /** What the last action has done. */
+  /** The result of the last action. */
   readonly notice?: string | null
-  /** Of this one page: nothing but its own style and script runs. */
+  /** For this one page: only its own style and script run. */
   readonly nonce: string
   readonly instance: string
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   readonly basePath: string
-  /** Signs out, where somebody has signed in. */
+  /** The form for signing out, when the reader has signed in. */
   readonly signOut: Html | null
   readonly who: string
   readonly sql: boolean
@@ -56,10 +56,10 @@ ${content}
 </html>`
 }
 
-/** On a telephone the menu is closed, so that the page begins at once. */
+/** On a phone the menu is closed at first, so that the content is visible at once. */
 const menuScript = `if (matchMedia('(max-width: 56rem)').matches) document.getElementById('menu').open = false\n`
 
-/** What a page of the console may do: show itself, and speak with this service. */
+/** The policy of a page of the console: it may show itself, and contact this service only. */
 export const consolePolicy = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -72,7 +72,7 @@ export const consolePolicy = (nonce: string): string =>
     "connect-src 'self'",
   ].join(';')
 
-/** A page that leads on by itself: from here a browser sends the cookies that it keeps back from links of other sites. */
+/** A page that redirects by itself: from here a browser sends the cookies that it withholds from links of other sites. */
 export function onwardPage(view: Pick<View, 'lang' | 'text'>, to: string): Html {
   return html`<!doctype html>
 <html lang="${view.lang}"><head><meta charset="utf-8"><title>${view.text('onward')}</title>

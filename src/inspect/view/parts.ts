@@ -3,7 +3,7 @@ import { stateText, type View } from './view.ts'
 
 export interface Column<Row> {
   readonly label: string
-  /** Numbers stand at the right. */
+  /** Numbers are aligned right. */
   readonly kind?: 'number' | 'wide' | 'code' | 'time'
   value(row: Row): HtmlValue | null | undefined
 }
@@ -12,7 +12,7 @@ const dash = html`<span class="none">–</span>`
 const shown = (value: HtmlValue | null | undefined): HtmlValue =>
   value === null || value === undefined || value === '' ? dash : value
 
-/** Rows with a heading for each column; on a telephone each row is a card, and the headings stand beside the values. */
+/** Rows with a heading for each column; on a telephone each row is a card, and the headings are beside the values. */
 export function table<Row>(view: View, caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
   if (rows.length === 0) return html`<p class="empty">${view.text('none')}</p>`
   const head = columns.map(({ label, kind = '' }) => html`<th scope="col" class="${kind}">${label}</th>`)
@@ -23,12 +23,12 @@ export function table<Row>(view: View, caption: string, columns: readonly Column
   return html`<table class="rows"><caption>${caption}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`
 }
 
-/** Names and values below each other. */
+/** A list of names and values. */
 export function facts(entries: readonly (readonly [string, HtmlValue | null | undefined])[]): Html {
   return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${shown(value)}</dd></div>`)}</dl>`
 }
 
-/** Large numbers beside each other; one may lead to where it comes from. */
+/** Large numbers side by side; a number may link to its source. */
 export interface Tile {
   readonly label: string
   readonly value: HtmlValue
@@ -59,14 +59,14 @@ export const badge = (view: View, state: string): Html =>
 
 export const yesNo = (view: View, value: boolean): string => view.text(value ? 'yes' : 'no')
 
-/** A heading with what stands below it. */
+/** A heading with its content. */
 export const section = (title: string, ...content: readonly Html[]): Html =>
   html`<section><h2>${title}</h2>${joined(content)}</section>`
 
-/** Characters of a value that a page shows; its JSON form has all of it. */
+/** Maximum number of characters of a value on a page; its JSON form is complete. */
 const longestValue = 20_000
 
-/** A value as JSON, laid out. */
+/** A value as formatted JSON. */
 export function json(value: unknown): Html {
   const text = JSON.stringify(value, null, 2) ?? 'null'
   return html`<pre class="json">${text.length > longestValue ? `${text.slice(0, longestValue)}\n…` : text}</pre>`
@@ -82,7 +82,7 @@ interface Pages {
   readonly Next: number | null
 }
 
-/** Which rows these are, and the way to the ones before and behind. */
+/** The range of the shown rows, with links to the previous and next ones. */
 export function pager(view: View, { Offset, Limit, Prev, Next }: Pages, count: number, total?: number): Html {
   if (count === 0 && Offset === 0) return nothing
   const range = { first: view.number(Offset + 1), last: view.number(Offset + count) }
@@ -98,14 +98,14 @@ export function pager(view: View, { Offset, Limit, Prev, Next }: Pages, count: n
 export interface FilterField {
   readonly name: string
   readonly label: string
-  /** What may be chosen; without it a text may be typed. */
+  /** The choices; without them the field is free text. */
   readonly choices?: readonly (readonly [value: string, label: string])[]
   readonly placeholder?: string
-  /** What it means that nothing is chosen. */
+  /** The label of the empty choice. */
   readonly blank?: string
 }
 
-/** A form that narrows what the page shows. */
+/** A form that filters the rows of the page. */
 export function filter(view: View, path: string, fields: readonly FilterField[]): Html {
   const shownFields = fields.map(({ name, label, choices, placeholder = '', blank = view.text('any') }) => {
     const value = view.asked(name)

@@ -1,4 +1,4 @@
-/** What the console says, in English; `{name}` stands for a value. */
+/** The texts of the console, in English; `{name}` is replaced by a value. */
 export const english = {
   console: 'Inspection console',
   skip: 'To the content',

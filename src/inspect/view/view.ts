@@ -4,30 +4,30 @@ import type { FormTokens } from '../forms.ts'
 import type { ConsoleLanguage } from './language.ts'
 import type { TextName } from './texts.en.ts'
 
-/** One page on its way to one reader. */
+/** One page for one reader. */
 export interface View extends ConsoleLanguage {
-  /** An address of the console: `link('objects/12/')`; what has no value is left out of the query. */
+  /** An address of the console: `link('objects/12/')`; empty parameters are left out. */
   link(path: string, query?: Readonly<Record<string, string | number | boolean | null | undefined>>): string
   /** The address of this page with other parameters. */
   here(query: Readonly<Record<string, string | number | boolean | null | undefined>>): string
   /** A parameter as it was sent. */
   asked(name: string): string
-  /** A button that does something; nothing where the reader may only look. */
+  /** A button for an action; empty where the reader may not run actions. */
   button(action: string, label: string, fields?: Readonly<Record<string, string>>, kind?: 'plain' | 'danger'): Html
-  /** A time, with what programs read of it. */
+  /** A time, with a machine-readable value. */
   when(value: Date | string | null | undefined): Html
-  /** Buttons are shown. */
+  /** Whether buttons are shown. */
   readonly acts: boolean
 }
 
 export interface ViewOptions {
   readonly language: ConsoleLanguage
-  /** Where the console stands: `/inspect/`. */
+  /** The base path of the console: `/inspect/`. */
   readonly base: string
   /** Path of the page below it. */
   readonly path: string
   readonly query: ReadonlyMap<string, string>
-  /** Null: the reader may only look. */
+  /** Null: the reader may not run actions. */
   readonly tokens: FormTokens | null
 }
 
@@ -60,7 +60,7 @@ export function createView({ language, base, path, query, tokens }: ViewOptions)
   }
 }
 
-/** The word for a state that code has: `state.done`. */
+/** The word for a state with the code name `state.done`. */
 export function stateText(view: Pick<View, 'text'>, state: string): string {
   const name = `state.${state}`
   return isTextName(name) ? view.text(name) : state

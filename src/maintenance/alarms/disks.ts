@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises'
 
-/** A disk on which less is free than is to be. */
+/** A disk with too little free space. */
 export interface FullDisk {
   /** A folder on it. */
   readonly folder: string
@@ -9,7 +9,7 @@ export interface FullDisk {
   readonly size: number
 }
 
-/** Those of the disks of the folders that have fewer free bytes, each once; a folder that is not there has none. */
+/** The disks of the folders with fewer free bytes than `least`, each once; a missing folder has no disk. */
 export async function fullDisks(folders: readonly string[], least: number): Promise<FullDisk[]> {
   const seen = new Set<number>()
   const found: FullDisk[] = []
@@ -18,7 +18,7 @@ export async function fullDisks(folders: readonly string[], least: number): Prom
     if (!place || !disk || seen.has(place.dev)) continue
     seen.add(place.dev)
     const [free, size] = [disk.bavail * disk.bsize, disk.blocks * disk.bsize]
-    // A file system without a size of its own is no disk.
+    // A file system of size 0 is no disk.
     if (size > 0 && free < least) found.push({ folder, free, size })
   }
   return found

@@ -1,7 +1,7 @@
 /**
- * Alarms: what lasts until somebody does something about it, told to administrators by mail. Disks on which little is free
- * (each process looks at those of its own machine), and certificates that end. An alarm is told once a day at most, whichever
- * process finds it.
+ * Alarms: conditions that last until an administrator acts, reported by mail. These are disks with little free space (each process
+ * checks those of its own machine), and certificates that expire. An alarm is reported once a day at most, whichever process finds
+ * it.
  */
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
@@ -10,7 +10,7 @@ import { createPeriodic, type Periodic } from '../../platform/process/periodic.t
 import { type FullDisk, fullDisks } from './disks.ts'
 
 export interface Certificate {
-  /** Where it is configured. */
+  /** The place of its configuration. */
   readonly of: string
   readonly subject: string
   readonly validTo: string
@@ -21,27 +21,27 @@ export interface AlarmDeps {
   readonly log: Pick<Logger, 'warn'>
   /** Queues a mail to administrators. */
   readonly mail: (tx: Tx, subject: string, text: string) => Promise<void>
-  /** Folders whose disks are looked at. */
+  /** Folders whose disks are checked. */
   readonly folders: () => Promise<readonly string[]>
-  /** An alarm is told when a disk has fewer free bytes; 0: disks are not looked at. */
+  /** An alarm is raised when a disk has fewer free bytes; 0: disks are not checked. */
   readonly leastFree: number
   readonly certificates: () => Promise<readonly Certificate[]>
   readonly paused: () => boolean
 }
 
-/** Something to be told. */
+/** A condition to report. */
 interface Alarm {
   readonly subject: string
-  /** What it is about: told again after so many days. */
+  /** Identifies the condition: it is reported again after `days` days. */
   readonly name: string
   readonly days: number
   readonly line: string
 }
 
 const tenMinutes = 600_000
-/** Milliseconds before its end in which a certificate is told of. */
+/** Milliseconds before its end from which a certificate is reported. */
 const month = 30 * 86_400_000
-/** Days for which it is remembered what was told. */
+/** Days for which reported alarms are remembered. */
 const remembered = 30
 
 const subjects = {
@@ -72,7 +72,7 @@ export function createAlarms({ db, log, mail, folders, leastFree, certificates, 
   })
 }
 
-/** Those that were not told lately; from now on they were. */
+/** The alarms that were not reported lately; marks them as reported. */
 async function takeDue(tx: Tx, found: readonly Alarm[], now: Date): Promise<Alarm[]> {
   await tx.query(`delete from alarm where told_at < $1::timestamptz - $2 * interval '1 day'`, [now, remembered])
   if (found.length === 0) return []
@@ -111,7 +111,7 @@ function certificateAlarms(certificates: readonly Certificate[], now: Date): Ala
       {
         subject: ended ? subjects.ended : subjects.ending,
         name: `certificate ${ended ? 'ended' : 'ending'} ${of} ${subject} ${validTo}`,
-        // There is a month to change one that ends.
+        // There is a month to replace a certificate that expires.
         days: ended ? 1 : 7,
         line: `${of}: ${subject}, valid to ${validTo}.`,
       },

@@ -5,28 +5,28 @@ import type { SequenceState, TableContent } from './tables.ts'
 /**
  * A backup is one file: a tar archive compressed with zstd. Its entries, in this order:
  *
- *   manifest.json              what it is, of which release, with which tables and sequences
+ *   manifest.json              format and release, with the tables and sequences of the backup
  *   tables/<schema>.<name>/<n> the rows of a table in PostgreSQL's text format of COPY, cut into pieces anywhere
  *   contents/<location>/<sha256>/<n>
  *                              contents of files, by location and hash, each in pieces of `contentPiece` bytes
- *   end.json                   how much each table and location must have; a backup without it was cut off
+ *   end.json                   sums of each table and location; a backup without it is incomplete
  */
 export const manifestEntry = 'manifest.json'
 export const endEntry = 'end.json'
 export const format = 2
 
-/** Bytes of a content in one entry; they are not held in memory. */
+/** Maximum bytes of a content in one entry; they are not held in memory. */
 export const contentPiece = 64 * 1024 * 1024
 
 export interface Manifest {
   readonly format: number
-  /** Locations whose contents of files are in it, by id; format 1 had none. */
+  /** Locations whose file contents are included, by id; format 1 had none. */
   readonly contents?: readonly number[]
   /** Release that made the backup. */
   readonly release: string
-  /** When the snapshot was taken; ISO 8601, UTC. */
+  /** The time of the snapshot; ISO 8601, UTC. */
   readonly taken: string
-  /** Migrations that the database had, by name; and those of the job queue, by number. */
+  /** Migrations of the database, by name; and those of the job queue, by number. */
   readonly migrations: readonly string[]
   readonly queueMigrations: readonly number[]
   readonly databaseName: string
@@ -34,7 +34,7 @@ export interface Manifest {
   readonly sequences: readonly SequenceState[]
 }
 
-/** What must have arrived of a table. */
+/** The expected data of a table. */
 export interface TableSum {
   readonly rows: number
   readonly sha256: string
@@ -62,7 +62,7 @@ const ManifestShape = Type.Object({
     }),
   ),
 })
-/** What every format says. */
+/** The members that every format has. */
 const OtherFormat = Type.Object({ format: Type.Integer(), release: Type.String({ maxLength: 100 }) })
 const EndShape = Type.Record(
   Type.String(),
@@ -102,7 +102,7 @@ function parseJson(text: string): unknown {
 
 export const tableFolder = ({ schema, name }: { schema: string; name: string }): string => `tables/${schema}.${name}/`
 
-/** Stands for the contents of a location in the end. */
+/** The key of a location's contents in `end.json`. */
 export const locationKey = (location: number): string => `contents/${location}`
 
 /** Names of a content's entries without their numbers. */
@@ -110,7 +110,7 @@ export const contentFolder = (location: number, sha256: string): string => `${lo
 
 export const pieceName = (number: number): string => String(number).padStart(4, '0')
 
-/** How many bytes each entry of a content has. An empty one has an entry, too. */
+/** The sizes in bytes of the entries of a content. An empty content has an entry, too. */
 export function pieceSizes(size: number): number[] {
   const whole = Math.max(0, Math.ceil(size / contentPiece) - 1)
   return [...Array<number>(whole).fill(contentPiece), size - whole * contentPiece]

@@ -14,7 +14,7 @@ export interface CheckedBackup {
   readonly harmed: readonly string[]
 }
 
-/** A sum that grows while entries come. */
+/** A sum that is updated with each entry. */
 interface Sum {
   readonly hash: Hash
   rows: number
@@ -22,7 +22,7 @@ interface Sum {
 
 /**
  * Reads a whole backup as a restore would, and restores nothing.
- * @throws {Error} with one line that says why it cannot be restored by this release into this instance.
+ * @throws {Error} with the reason, in one line, why it cannot be restored by this release into this instance.
  */
 export async function checkBackup(options: {
   readonly file: string

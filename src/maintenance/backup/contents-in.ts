@@ -25,17 +25,17 @@ interface Sum {
 }
 
 export interface ContentsIn {
-  /** @throws {Error} when it is no entry that the rows of the backup speak of, or not the next. */
+  /** @throws {Error} when the rows of the backup have no such content, or it is not the next one. */
   take(name: string, size: number, chunks: AsyncIterable<Buffer>): Promise<void>
-  /** What has arrived of each location. @throws {Error} when the last content has not come whole. */
+  /** The sums of the received contents by location. @throws {Error} when the last content is incomplete. */
   end(): ReadonlyMap<string, TableSum>
-  /** Takes away again what was put into folders. */
+  /** Removes the files that were put into folders. */
   undo(): Promise<void>
 }
 
 /**
- * Takes the contents of a backup into the folders of its locations, as far as these have none; the others are read and not
- * kept. Its rows must have been put in: they say which contents there can be, in which order, and how large.
+ * Writes the contents of a backup into the folders of its locations, if these are empty; other contents are read but not kept. The
+ * rows must be restored first: they determine the expected contents, their order and their sizes.
  */
 export async function openContents(
   client: PoolClient,
@@ -52,7 +52,7 @@ export async function openContents(
   const sums = new Map<string, Sum>()
   let open: ReturnType<typeof arriving> | null = null
 
-  /** Those before it in the rows are not in the backup: they were missing when it was made. */
+  /** Contents before it in the rows are not in the backup: they were missing when it was made. */
   async function find(name: string): Promise<Awaited> {
     for (let next = await expected.next(); !next.done; next = await expected.next()) {
       const { location, sha256 } = next.value
@@ -109,7 +109,7 @@ async function placesOf(client: PoolClient, ids: readonly number[], config: Fold
   })
 }
 
-/** Folders without contents, and those that a restore which was cut off has begun to fill. */
+/** Folders without contents, and folders that an interrupted restore has begun to fill. */
 async function freeFolders(places: readonly BackupLocation[], mark: RestoreMark): Promise<ReadonlySet<string>> {
   const begun = await mark.folders()
   const free = new Set<string>()
@@ -121,13 +121,13 @@ async function freeFolders(places: readonly BackupLocation[], mark: RestoreMark)
   return free
 }
 
-/** A content that comes in pieces; it is kept when it is what its name says. */
+/** A content that arrives in pieces; it is kept when its hash matches its name. */
 function arriving(content: Awaited, store: NonNullable<BackupLocation['folder']>['store'] | null) {
   const sizes = pieceSizes(content.size)
   const hash = createHash('sha256')
   const pipe = new PassThrough()
   const received = store?.receive(pipe) ?? null
-  // Their failure is told when it is awaited.
+  // A failure is reported when the promise is awaited.
   received?.catch(() => {})
   pipe.on('error', () => {})
   let pieces = 0
@@ -140,12 +140,12 @@ function arriving(content: Awaited, store: NonNullable<BackupLocation['folder']>
         hash.update(chunk)
         if (!received || pipe.write(chunk)) continue
         const drained = new Promise((resolve) => pipe.once('drain', resolve))
-        // A full disk ends the writing: nobody would take what comes.
+        // On a full disk the writer ends, and would never read the piece.
         await Promise.race([drained, received])
       }
       pieces++
     },
-    /** The hash of what came. */
+    /** The hash of the received bytes. */
     async end(): Promise<string> {
       pipe.end()
       const found = hash.digest('hex')

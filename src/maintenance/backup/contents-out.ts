@@ -7,19 +7,19 @@ import { type BackupContent, type BackupLocation, backupContents } from '../../f
 import type { Progress } from '../../platform/process/progress.ts'
 import { contentFolder, contentPiece, pieceName, pieceSizes, type TableSum } from './archive.ts'
 
-/** What came of the contents of a location. */
+/** The result of copying the contents of a location. */
 export interface CopiedContents {
   readonly place: BackupLocation
   copied: number
   bytes: number
-  /** Hashes of some contents that are not there, or not what they were. */
+  /** Hashes of some contents that are missing or damaged. */
   readonly harmed: string[]
   harmedCount: number
 }
 
 export type BackupFolder = BackupLocation & { readonly folder: NonNullable<BackupLocation['folder']> }
 
-/** Adds an entry of which the bytes come bit by bit; resolves when it is through. */
+/** Adds an entry whose bytes are streamed; resolves when it is complete. */
 export type AddStream = (name: string, size: number, content: AsyncIterable<Buffer>) => Promise<void>
 
 export function streamInto(archive: Pack): AddStream {
@@ -29,10 +29,10 @@ export function streamInto(archive: Pack): AddStream {
   }
 }
 
-/** Harmed contents that are named; all are counted. */
+/** Maximum number of damaged contents that are listed; all are counted. */
 const mostNamed = 20
 
-/** Copies the contents that the snapshot has in a folder; what is missing or damaged there is told, and the rest copied. */
+/** Copies the contents of the snapshot that are in a folder; missing or damaged ones are reported, and the others copied. */
 export async function copyContents(
   add: AddStream,
   client: PoolClient,
@@ -60,7 +60,7 @@ export async function copyContents(
   return { copied, sum: { rows, sha256: hash.digest('hex') } }
 }
 
-/** The hash of what was copied; null when nothing of that size is there. */
+/** The hash of the copied bytes; null when there is no file of that size. */
 async function copyContent(
   add: AddStream,
   place: BackupFolder,
@@ -77,7 +77,9 @@ async function copyContent(
   return hash.digest('hex')
 }
 
-/** As many bytes as were announced: what cannot be read is filled with zeros, and its hash tells so. */
+/**
+ * Yields exactly the announced number of bytes: parts that cannot be read are filled with zeros, and then the hash does not match.
+ */
 async function* exactly(size: number, source: AsyncIterable<Buffer> | null, hash: Hash): AsyncGenerator<Buffer> {
   let rest = size
   try {
@@ -98,7 +100,7 @@ async function* exactly(size: number, source: AsyncIterable<Buffer> | null, hash
   }
 }
 
-/** How many contents the snapshot has in each location. */
+/** The number of contents of the snapshot in each location. */
 export async function countContents(client: PoolClient): Promise<ReadonlyMap<number, { count: number; size: number }>> {
   const { rows } = await client.query<{ id: number; count: number; size: number }>(
     `select location_id as id, count(*)::int8 as count, sum(size)::float8 as size from file_blob group by 1`,

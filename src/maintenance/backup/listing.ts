@@ -5,11 +5,11 @@ import type { Readable } from 'node:stream'
 import { type Manifest, manifestEntry, parseManifest } from './archive.ts'
 import { entriesFrom } from './read.ts'
 
-/** A backup as a list shows it. */
+/** A backup in a list. */
 export interface ListedBackup {
   /** In addresses: the id of a stored one, the file of an archive without its folder. */
   readonly name: string
-  /** `stored`: made over the interface; `archive`: of the command. */
+  /** `stored`: made over the interface; `archive`: made by the command. */
   readonly kind: 'stored' | 'archive'
   readonly format: string
   /** Bytes of the archive; null: there is none. */
@@ -18,7 +18,7 @@ export interface ListedBackup {
   readonly status: 'running' | 'done' | 'error' | 'unreadable'
 }
 
-/** What is in one: of each table and location, without anything of the rows. */
+/** An entry of a backup: a table, sequence or location, without data of the rows. */
 export interface BackupEntry {
   readonly path: string
   readonly kind: 'table' | 'sequence' | 'contents'
@@ -41,13 +41,13 @@ export interface BackupContents {
   readonly files: readonly BackupEntry[]
 }
 
-/** Names of archives that somebody may ask for: none that leads out of the folder. */
+/** Valid names of archives: none that leads out of the folder. */
 const archiveName = /^[\w][\w.-]{0,199}\.tar\.zst$/
 
-/** Files that are looked at: a folder of backups has tens. */
+/** Maximum number of files that are looked at: a folder of backups has tens. */
 const mostListed = 1000
 
-/** The archives of `strongroom backup` in a folder; a folder that is not there has none. */
+/** The archives of `strongroom backup` in a folder; a missing folder has none. */
 export async function listArchives(folder: string): Promise<ListedBackup[]> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => archiveName.test(name)).slice(0, mostListed)
   const found = await Promise.all(names.map((name) => listed(folder, name)))
@@ -68,14 +68,14 @@ async function listed(folder: string, name: string): Promise<ListedBackup | null
   }
 }
 
-/** What an archive says of itself; null: there is no such. */
+/** The description of an archive; null: there is no such archive. */
 export async function readArchive(folder: string, name: string): Promise<BackupContents | null> {
   if (!archiveName.test(name)) return null
   const backup = await listed(folder, name)
   return backup && contentsOf(backup, async () => createReadStream(join(folder, name)))
 }
 
-/** What an archive says of itself, read from its beginning; one that cannot be read says nothing. */
+/** The description of an archive, read from its beginning; an unreadable archive has none. */
 export async function contentsOf(
   backup: ListedBackup,
   open: () => Promise<Readable>,

@@ -4,8 +4,8 @@ const block = 512
 const notOurs = 'the file is no backup'
 
 /**
- * Lets a tar archive through as far as it has nothing but plain files, of no more than a backup writes at once: no links, no folders,
- * none of the extended headers, which the reader behind would collect in memory, however long they say that they are.
+ * Passes a tar archive through only as long as it consists of plain files, not larger than the largest entry of a backup: no links,
+ * no folders, and no extended headers, which the reader behind it would collect in memory, whatever their length.
  */
 export function plainTar(largestEntry: number): Transform {
   let header = Buffer.alloc(0)
@@ -42,9 +42,11 @@ export function plainTar(largestEntry: number): Transform {
   })
 }
 
-/** Bytes of an entry with what fills up its last block. @see https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html */
+/**
+ * Bytes of an entry with the padding of its last block. @see https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html
+ */
 function paddedSize(header: Buffer, largest: number): number {
-  // Two of these are the end.
+  // Two such blocks are the end.
   if (header.every((byte) => byte === 0)) return 0
   const [kind, digits] = [header.toString('latin1', 156, 157), header.toString('latin1', 124, 136)]
   if (kind !== '0' && kind !== '\0') throw new Error(`${notOurs}: it has an entry that is no plain file`)

@@ -6,7 +6,7 @@ import { extract as tarExtract } from 'tar-stream'
 import { type Manifest, manifestEntry, parseManifest } from './archive.ts'
 import { plainTar } from './plain-tar.ts'
 
-/** A manifest names every table and sequence once; more is no manifest. */
+/** A manifest names every table and sequence once; a longer text is no manifest. */
 const longestText = 64 * 1024 * 1024
 
 interface Part {
@@ -15,7 +15,7 @@ interface Part {
   readonly text: () => Promise<string>
 }
 
-/** The entries of a backup in their order; each must be taken before the next comes. `read`: all of the file was looked at. */
+/** The entries of a backup in their order; each must be read before the next one. `read` resolves when the whole file was read. */
 export function openArchive(file: string): {
   source: ReadStream
   entries: AsyncGenerator<Part>
@@ -25,18 +25,18 @@ export function openArchive(file: string): {
   return { source, ...entriesFrom(source) }
 }
 
-/** The same of an archive that does not lie in a file. Ends when the source is destroyed. */
+/** The same for an archive that is not in a file. Ends when the source is destroyed. */
 export function entriesFrom(source: Readable): { entries: AsyncGenerator<Part>; read: Promise<void> } {
   const archive = tarExtract()
   const read = pipeline(source, createZstdDecompress(), plainTar(longestText), archive).catch((error: unknown) => {
     throw meaningOf(error)
   })
-  // Its failure is told by the loop over the entries, which waits for it.
+  // The loop over the entries, which waits for it, reports its failure.
   read.catch(() => {})
   return { entries: entriesOf(archive), read }
 }
 
-/** What unpacks says what it has stumbled over; the person at the terminal is told what that means. */
+/** The errors of the decompressor name technical causes; this returns their meaning for the person at the terminal. */
 function meaningOf(cause: unknown): unknown {
   const { code = '', message } = cause as NodeJS.ErrnoException
   const unreadable =
@@ -64,7 +64,7 @@ async function* partsOf(archive: ReturnType<typeof tarExtract>): AsyncGenerator<
   }
 }
 
-/** Whoever reads an entry may be the first to hear that the archive breaks off. */
+/** The reader of an entry may be the first to find that the archive is truncated. */
 async function* chunksOf(entry: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of entry) yield chunk as Buffer
@@ -74,7 +74,7 @@ async function* chunksOf(entry: AsyncIterable<unknown>): AsyncGenerator<Buffer> 
 }
 
 /**
- * The manifest of a backup, read before anything is done with it.
+ * The manifest of a backup, read before any change.
  * @throws {Error} with one line when it is none, or none for this instance and release.
  */
 export async function readManifest(

@@ -14,25 +14,25 @@ import { assertSameSchema, manifestOf, openArchive, otherSchema } from './read.t
 import { columnList, contentTables, nameOf, quoted, sequenceStates, type TableContent } from './tables.ts'
 
 export interface RestoreOptions {
-  /** A migrated database in which nobody has worked yet. */
+  /** A migrated database without any data of users. */
   db: Db
   file: string
-  /** `databaseName` is that of the backup, or its global object ids would change. */
+  /** `databaseName` must be that of the backup, or its global object ids would change. */
   config: FolderConfig & Pick<Config, 'databaseName'>
   progress: Progress
-  /** Set once it is sure that there is nothing to be lost. */
+  /** Set once it is certain that no data can be lost. */
   mark: RestoreMark
 }
 
 export interface RestoreSummary {
   readonly taken: string
   readonly rows: number
-  /** Locations whose contents are in the backup; null in a backup of a release that had none in it. */
+  /** Locations whose contents are in the backup; null in a backup of a release that included none. */
   readonly contents: readonly number[] | null
 }
 
 /**
- * Puts the data of a backup into an empty database, all of them or none, and queues all objects for the index.
+ * Restores the data of a backup into an empty database, all or nothing, and queues all objects for the index.
  * @throws {Error} with one line for the person at the terminal; then the database is as it was.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreSummary> {
@@ -47,10 +47,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreSum
     await mark.set(await mark.folders())
     progress.start('Restore', size)
     const summary = await load(client, options, contents)
-    // When the answer to this is lost, the rows may be there: then their files must be, too.
+    // If the answer to the commit is lost, the rows may be stored: then their files must be, too.
     contents.open = null
     await client.query('commit')
-    // Without statistics searches are slow until PostgreSQL takes them by itself.
+    // Without statistics searches are slow until PostgreSQL collects them by itself.
     await client.query('analyze').catch(() => {})
     return summary
   } catch (error) {
@@ -109,12 +109,12 @@ const strange = (name: string): Error => new Error(`the backup has an entry ${na
 interface RowsIn {
   readonly sums: ReadonlyMap<string, TableSum>
   take(name: string, chunks: AsyncIterable<Buffer>): Promise<void>
-  /** Ends the table that is just being filled. */
+  /** Finishes the table that is being filled. */
   finish(): Promise<void>
   putBack(): Promise<void>
 }
 
-/** Makes the tables ready for the rows of a backup. @throws {Error} unless they are those of this database. */
+/** Prepares the tables for the rows of a backup. @throws {Error} unless they are those of this database. */
 async function openRows(client: PoolClient, manifest: Manifest): Promise<RowsIn> {
   await assertFits(client, manifest)
   await empty(client, manifest.tables)
@@ -169,7 +169,7 @@ function startTable(client: PoolClient, table: TableContent): Target {
   }
 }
 
-/** @throws {Error} unless every table has arrived whole. Answers the number of rows. */
+/** @throws {Error} unless every table is complete. Returns the number of rows. */
 export function compare(
   end: Readonly<Record<string, TableSum>>,
   sums: ReadonlyMap<string, TableSum>,
@@ -189,7 +189,7 @@ export function compare(
   return rows
 }
 
-/** @throws {Error} unless the contents are those that were copied when the backup was made. */
+/** @throws {Error} unless the contents are the same that were copied when the backup was made. */
 export function compareContents(end: End, sums: ReadonlyMap<string, TableSum>, locations: readonly number[]): void {
   for (const key of locations.map(locationKey)) {
     const found = sums.get(key) ?? { rows: 0, sha256: createHash('sha256').digest('hex') }
@@ -198,7 +198,7 @@ export function compareContents(end: End, sums: ReadonlyMap<string, TableSum>, l
   }
 }
 
-/** @throws {Error} when somebody has worked in the database. */
+/** @throws {Error} when the database already has data of users. */
 async function assertEmpty(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ used: boolean }>(
     `select exists (select from object) or exists (select from datamodel_version)
@@ -207,7 +207,7 @@ async function assertEmpty(client: ClientBase): Promise<void> {
   if (rows[0]?.used) throw new Error('the database has data already: restore into an empty data folder or database')
 }
 
-/** @throws {Error} unless the backup has exactly what a backup of this database would have. */
+/** @throws {Error} unless the backup has exactly the parts of a backup of this database. */
 async function assertFits(client: ClientBase, manifest: Manifest): Promise<void> {
   const { rows: migrations } = await client.query<{ name: string }>('select name from migration order by name')
   assertSameSchema(
@@ -229,7 +229,7 @@ async function assertFits(client: ClientBase, manifest: Manifest): Promise<void>
   await assertKnownSequences(client, manifest)
 }
 
-/** Object types have sequences of their own, which no migration makes; nothing else may come into being. */
+/** Each object type has a sequence, which no migration creates; a backup may create no other sequences. */
 async function assertKnownSequences(client: ClientBase, { sequences }: Manifest): Promise<void> {
   const known = new Map((await sequenceStates(client)).map((one) => [nameOf(one), one.type]))
   for (const one of sequences) {
@@ -242,14 +242,14 @@ async function assertKnownSequences(client: ClientBase, { sequences }: Manifest)
   if (missing !== undefined) throw new Error(`the backup lacks the sequence ${missing}`)
 }
 
-/** The migrations put some rows in; the backup has those too. */
+/** The migrations insert some rows; the backup contains these rows, too. */
 async function empty(client: ClientBase, tables: readonly TableContent[]): Promise<void> {
   if (tables.length > 0) await client.query(`truncate ${tables.map(nameOf).join(', ')}`)
 }
 
 /**
- * Takes foreign keys and secondary indexes off the tables, so that rows may come in any order and indexes are built
- * once; answers what puts them back, which also checks every reference.
+ * Drops foreign keys and secondary indexes of the tables, so that rows may be inserted in any order and indexes are built once.
+ * Returns the function that creates them again, which also checks every reference.
  */
 async function putAside(client: ClientBase, tables: readonly TableContent[]): Promise<() => Promise<void>> {
   const names = tables.map(nameOf)
@@ -272,7 +272,7 @@ async function putAside(client: ClientBase, tables: readonly TableContent[]): Pr
     ...indexes.map(({ definition }) => definition),
     ...keys.map(({ target, name, definition }) => `alter table ${target} add constraint ${quoted(name)} ${definition}`),
   ]
-  // What these write of users is in the backup itself.
+  // The rows that this trigger writes for users are in the backup itself.
   const whole = names.includes(nameOf({ schema: 'public', name: 'user' }))
   if (whole) off.push('alter table "user" disable trigger user')
   if (whole) on.push('alter table "user" enable trigger user')

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 
-/** A table as a backup holds it: `schema.name`, and its columns in the order of the copied rows. */
+/** A table in a backup: `schema.name`, and its columns in the order of the copied rows. */
 export interface TableContent {
   readonly schema: string
   readonly name: string
@@ -11,23 +11,22 @@ export interface SequenceState {
   readonly schema: string
   readonly name: string
   readonly type: string
-  /** As text: it may pass 2^53. */
+  /** As text: it may exceed 2^53. */
   readonly value: string
-  /** Whether `value` has been given out already. */
+  /** Whether `value` was already drawn. */
   readonly called: boolean
 }
 
-/** Ours, and that of the job queue: mails and webhooks that wait are part of what was promised. */
+/** Our schema, and that of the job queue: waiting mails and webhooks must not be lost. */
 const schemas = ['public', 'graphile_worker']
 
 /**
- * Made from the objects anew after a restore: the search index, what waits for it, counted files, and locks. Messages between
- * processes are of the moment.
- * The table of migrations says what the schema is; a restore brings it about by migrating.
+ * Tables that are rebuilt from the objects after a restore: the search index, its queue, counted files, and locks. Messages between
+ * processes are only temporary. The table of migrations describes the schema; a restore creates it by migrating.
  */
 const leftOut = ['search\\_%', 'index\\_queue', 'bus\\_message%', 'file\\_count%', 'migration', 'migrations']
 
-/** All tables whose rows a backup holds, by name. */
+/** All tables whose rows are part of a backup, by name. */
 export async function contentTables(client: ClientBase): Promise<TableContent[]> {
   const { rows } = await client.query<TableContent>(
     `select n.nspname as schema, c.relname as name,
@@ -42,14 +41,14 @@ export async function contentTables(client: ClientBase): Promise<TableContent[]>
   return rows
 }
 
-/** How many rows each of the tables has. */
+/** Number of rows of each table. */
 export async function countRows(client: ClientBase, tables: readonly TableContent[]): Promise<number[]> {
   const counts = tables.map((table, index) => `select ${index} as index, count(*)::int8 as rows from ${nameOf(table)}`)
   const { rows } = await client.query<{ index: number; rows: number }>(`${counts.join(' union all ')} order by index`)
   return rows.map((row) => row.rows)
 }
 
-/** All sequences and where they are; of an open snapshot those that it can have used are below. */
+/** All sequences with their positions. Read after a snapshot is taken, the positions are at least as high as the ids in it. */
 export async function sequenceStates(client: ClientBase): Promise<SequenceState[]> {
   const { rows } = await client.query<Omit<SequenceState, 'value' | 'called'>>(
     `select n.nspname as schema, c.relname as name, format_type(s.seqtypid, null) as type
@@ -58,7 +57,7 @@ export async function sequenceStates(client: ClientBase): Promise<SequenceState[
     [schemas, leftOut],
   )
   if (rows.length === 0) return []
-  // One statement however many there are: each object type has a sequence of its own.
+  // One statement for all of them: each object type has a sequence.
   const parts = rows.map(
     (row, index) => `select ${index} as index, last_value::text as value, is_called as called from ${nameOf(row)}`,
   )

@@ -7,7 +7,7 @@ import type { BackupSummary } from './write.ts'
 
 const contents = (count: number, bytes: number): string => `${count} contents of files (${(bytes / 1e6).toFixed(1)} MB)`
 
-/** What is in a finished backup, and what is not. */
+/** The text about a finished backup: its contents, and the parts that are left out. */
 export function backupText(file: string, { tables, rows, bytes, copied, left }: BackupSummary): string {
   const lines = [
     `${rows} rows of ${tables} tables in ${file} (${(bytes / 1e6).toFixed(1)} MB)`,
@@ -31,7 +31,7 @@ function copiedLines({ place, copied, bytes, harmed, harmedCount }: CopiedConten
   ]
 }
 
-/** What of the contents is back after a restore, and what has to be put where. */
+/** The text after a restore: the contents that are restored, and those that must be copied to a location by hand. */
 export async function* contentLines(
   db: Db,
   config: FolderConfig,

@@ -32,21 +32,21 @@ import {
 } from './contents-out.ts'
 import { columnList, contentTables, countRows, nameOf, sequenceStates, type TableContent } from './tables.ts'
 
-/** Bytes of rows in one entry of the archive; as much is held in memory. */
+/** Bytes of rows in one entry of the archive; this amount is held in memory. */
 const pieceSize = 1024 * 1024
 
 export interface BackupOptions {
   db: Db
   config: Pick<Config, 'databaseName' | 'dataDir' | 'fileFolders'>
   file: string
-  /** Contents of files in folders are copied, too. */
+  /** Whether contents of files in folders are copied, too. */
   withFiles: boolean
   /** Tables whose rows are left out. */
   without?: readonly string[]
   progress: Progress
 }
 
-/** A location of which nothing was copied. */
+/** A location whose contents were not copied. */
 export interface LeftContents {
   readonly place: BackupLocation
   readonly count: number
@@ -63,13 +63,13 @@ export interface BackupSummary {
 }
 
 /**
- * Writes all data as they are at one moment into a file, while the service goes on saving. The file appears under its
- * name when it is complete and on disk.
+ * Writes a snapshot of all data into a file, while the service continues to save. The file appears under its name when it is
+ * complete and on disk.
  * @throws {Error} when the file exists, or anything fails; then no file is left.
  */
 export async function writeBackup({ file, ...options }: BackupOptions): Promise<BackupSummary> {
   const partial = `${file}.partial`
-  // Whoever reads it can sign in as anybody who chose a weak password: for its owner's eyes only.
+  // A reader of the file can find out weak passwords and sign in with them: only its owner may read it.
   const target = await open(partial, 'wx', 0o600)
   try {
     const existing = await open(file, 'r').catch(() => null)
@@ -81,7 +81,7 @@ export async function writeBackup({ file, ...options }: BackupOptions): Promise<
       createZstdCompress(),
       createWriteStream(partial, { fd: target.fd, autoClose: false }),
     )
-    // A full disk ends the reading: nobody would take what it has read.
+    // On a full disk the writer ends, and would never take the data.
     const add: AddEntry = (name, content) => Promise.race([addEntry(archive, name, content), never(written)])
     const stream = streamInto(archive)
     const addStream: AddStream = (...entry) => Promise.race([stream(...entry), never(written)])
@@ -114,7 +114,7 @@ function addEntry(archive: Pack, name: string, content: Buffer): Promise<void> {
   return promise
 }
 
-/** Rejects like the other, and stays open when that resolves. */
+/** Rejects like the other promise, but never resolves. */
 function never(other: Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => other.catch(reject))
 }
@@ -128,7 +128,7 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
     await client.query('begin isolation level repeatable read read only')
     const tables = await contentTables(client)
     const counts = await countRows(client, tables)
-    // After the snapshot is taken, so no id in it lies ahead of its sequence.
+    // After the snapshot is taken, so that no id in it is ahead of its sequence.
     const sequences = await sequenceStates(client)
     const places = await backupLocations(client, { dataDir: config.dataDir, folders: config.fileFolders })
     const folders = withFiles ? places.filter(isFolder) : []
@@ -165,7 +165,7 @@ async function fill(add: AddEntry, addStream: AddStream, options: Omit<BackupOpt
       .flatMap((place) => ({ place, count: 0, size: 0, ...counted.get(place.id) }))
     return { tables: tables.length, rows, copied, left: left.filter(({ count }) => count > 0) }
   } finally {
-    // A connection in the middle of a COPY is of no use to anybody.
+    // A connection in the middle of a COPY cannot be reused.
     client.release(true)
     progress.stop()
   }

@@ -2,23 +2,23 @@ import type { ClientBase } from 'pg'
 import { type Definition, inOrderOfNeed } from './order.ts'
 
 /**
- * What the catalogue of PostgreSQL has of our schemas, as statements that make it anew. They are asked for with nothing on the
- * search path, so that all names in them are whole.
+ * The definitions of our schemas in the catalogue of PostgreSQL, as statements that create them again. They are read with an empty
+ * search path, so that all names in them are qualified.
  */
 
-/** Ours, and that of the job queue. */
+/** Our schema, and that of the job queue. */
 const schemas = ['public', 'graphile_worker']
 
 export interface Catalogue {
-  /** In an order in which they can be made. */
+  /** In an order in which they can be created. */
   readonly definitions: readonly Definition[]
-  /** What is made when everything above is there, still without rows. */
+  /** Statements to run after all definitions above, before there are rows. */
   readonly triggers: readonly string[]
-  /** What is made when the rows are there. */
+  /** Statements to run after the rows are inserted. */
   readonly behind: readonly string[]
 }
 
-/** @throws {Error} when there is something of a kind that is not known here: a script without it would not be whole. */
+/** @throws {Error} when there is an object of an unknown kind: a script without it would be incomplete. */
 export async function readCatalogue(client: ClientBase): Promise<Catalogue> {
   const list = async (text: string): Promise<string[]> =>
     (await client.query<{ text: string }>(text, [schemas])).rows.map((row) => row.text)
@@ -40,7 +40,7 @@ export async function readCatalogue(client: ClientBase): Promise<Catalogue> {
   }
 }
 
-/** What belongs to an extension is made with it. */
+/** Objects of an extension are created together with it. */
 const own = (catalogue: string, oid: string): string =>
   `not exists (select from pg_depend e where e.classid = 'pg_catalog.${catalogue}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
 
@@ -70,7 +70,7 @@ const columns = `select string_agg(
   from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped`
 
-/** Keys, checks and exclusions. What refers to other tables is made when all rows are there. */
+/** Keys, checks and exclusions. Foreign keys are created after all rows are inserted. */
 const keys = `select string_agg(format(E',\\n  constraint %I %s', k.conname, pg_get_constraintdef(k.oid)), ''
     order by k.contype = 'p' desc, k.conname)
   from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'c', 'x')`
@@ -93,7 +93,7 @@ const tables = `select 'relation ' || c.oid as key, c.oid::int8 as oid,
   from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_class toast on toast.oid = c.reltoastrelid
   where n.nspname = any($1) and c.relkind = 'r' and ${own('pg_class', 'c.oid')}`
 
-/** Those of identity columns are made with them. */
+/** The sequences of identity columns are created together with the columns. */
 const sequences = `select 'relation ' || c.oid, c.oid::int8,
     format(E'create sequence %I.%I as %s %s;\\n', n.nspname, c.relname, format_type(s.seqtypid, null), ${sequenceOptions})
   from pg_sequence s join pg_class c on c.oid = s.seqrelid join pg_namespace n on n.oid = c.relnamespace
@@ -119,7 +119,7 @@ const functions = `select 'function ' || p.oid, p.oid::int8, pg_get_functiondef(
 
 const definitions = [tables, sequences, views, composites, functions].join('\n  union all\n')
 
-/** What a definition needs, by its own key: defaults, rules of views and checks are parts of one. */
+/** The dependencies of each definition, by its key: defaults, rules of views and checks are parts of a definition. */
 const dependencies = `with part (class, oid, key) as (
     select 'pg_catalog.pg_class'::regclass, oid, 'relation ' || oid from pg_class
     union all select 'pg_catalog.pg_proc'::regclass, oid, 'function ' || oid from pg_proc
@@ -136,7 +136,7 @@ const triggers = `select pg_get_triggerdef(t.oid) || ';' as text
   from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = any($1) and not t.tgisinternal order by n.nspname, c.relname, t.tgname`
 
-/** Sequences that go with the column that counts by them. */
+/** Ownership of sequences by the columns that use them. */
 const owners = `select format('alter sequence %I.%I owned by %I.%I.%I;', n.nspname, c.relname, tn.nspname, tc.relname, a.attname) as text
   from pg_depend d join pg_class c on c.oid = d.objid and c.relkind = 'S' join pg_namespace n on n.oid = c.relnamespace
     join pg_class tc on tc.oid = d.refobjid join pg_namespace tn on tn.oid = tc.relnamespace
@@ -160,7 +160,7 @@ const comments = `select format('comment on %s is %L;',
     left join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid and d.objsubid > 0
   where n.nspname = any($1) and d.classoid = 'pg_catalog.pg_class'::regclass order by n.nspname, c.relname, d.objsubid`
 
-/** Kinds of things that nothing above makes. */
+/** Kinds of objects that no statement above creates. */
 const unknown = `select format('%I.%I', n.nspname, c.relname) as text from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any($1) and c.relkind not in ('r', 'i', 'S', 'v', 'c') and ${own('pg_class', 'c.oid')}
   union all select 'type ' || t.oid::regtype from pg_type t join pg_namespace n on n.oid = t.typnamespace
@@ -176,7 +176,7 @@ const unknown = `select format('%I.%I', n.nspname, c.relname) as text from pg_cl
   union all select 'rule ' || r.rulename from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = any($1) and r.rulename <> '_RETURN'`
 
-/** Extensions with the schemas that they are in. */
+/** Extensions with their schemas. */
 export async function readExtensions(client: ClientBase): Promise<{ name: string; schema: string }[]> {
   const { rows } = await client.query<{ name: string; schema: string }>(
     `select e.extname as name, n.nspname as schema from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace

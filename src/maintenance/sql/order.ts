@@ -1,4 +1,4 @@
-/** Something that others may need before they can be made. */
+/** An object that others may need before they can be created. */
 export interface Definition {
   /** Its catalogue, and its number there. */
   readonly key: string
@@ -6,7 +6,7 @@ export interface Definition {
   readonly text: string
 }
 
-/** Each behind all that it needs; else in the order in which they are given. @throws {Error} when some need each other. */
+/** Puts each definition after all that it needs; otherwise keeps the given order. @throws {Error} for circular dependencies. */
 export function inOrderOfNeed(
   definitions: readonly Definition[],
   needs: readonly { readonly from: string; readonly to: string }[],
@@ -17,7 +17,7 @@ export function inOrderOfNeed(
   const state = new Map<string, 'begun' | 'placed'>()
 
   for (const first of definitions) {
-    // Depth first without recursion: a chain of needs may be long.
+    // Depth first without recursion: a chain of dependencies may be long.
     const path = [first]
     for (let top = path.at(-1); top; top = path.at(-1)) {
       if (state.get(top.key) === 'placed') {

@@ -30,14 +30,14 @@ export interface ScriptOptions {
 }
 
 /**
- * Writes the database as it is at one moment as a script for `psql`, gzipped: it makes everything in an empty database, or
- * nothing. Like the archive it leaves out what is made from the objects anew.
+ * Writes a snapshot of the database as a script for `psql`, gzipped: it creates everything in an empty database, or nothing. Like
+ * the archive it leaves out tables that are rebuilt from the objects.
  */
 export async function writeScript({
   file,
   ...options
 }: ScriptOptions): Promise<{ tables: number; rows: number; bytes: number }> {
-  // Whoever reads it can sign in as anybody who chose a weak password: for its owner's eyes only.
+  // A reader of the file can find out weak passwords and sign in with them: only its owner may read it.
   const target = await open(file, 'wx', 0o600)
   const client = await options.db.connect()
   try {
@@ -51,14 +51,14 @@ export async function writeScript({
     const { size } = await target.stat()
     return { ...counted, bytes: size }
   } finally {
-    // A connection in the middle of a COPY is of no use to anybody.
+    // A connection in the middle of a COPY cannot be reused.
     client.release(true)
     options.progress.stop()
     await target.close()
   }
 }
 
-/** Rows that a new database has, of tables whose rows are left out. */
+/** First rows of tables whose rows are left out, as in a new database. */
 const firstRows = ['search_check', 'search_state']
 
 async function* scriptOf(
@@ -69,7 +69,7 @@ async function* scriptOf(
   await client.query('set lock_timeout = 0')
   await client.query('begin isolation level repeatable read read only')
   const tables = [...(await contentTables(client)), ...migrationTables]
-  // After the snapshot is taken, so no id in it lies ahead of its sequence.
+  // After the snapshot is taken, so that no id in it is ahead of its sequence.
   const sequences = await sequenceStates(client)
   const counts = await countRows(client, tables)
   const { definitions, triggers, behind } = await readCatalogue(client)
@@ -93,7 +93,7 @@ async function* scriptOf(
     ),
     ...definitions.map(({ text }) => text),
     ...triggers,
-    // What these write of users is in the rows themselves.
+    // The rows that this trigger writes for users are part of the script.
     'alter table public."user" disable trigger user;',
     ...firstRows.map((name) => `insert into public.${quoted(name)} default values;`),
   ])
@@ -113,7 +113,7 @@ async function* scriptOf(
   await client.query('commit')
 }
 
-/** They say which migrations the tables have seen: none is to be applied once more. */
+/** The lists of applied migrations: none may be applied once more. */
 const migrationTables: readonly TableContent[] = [
   { schema: 'public', name: 'migration', columns: ['name', 'timestamp'] },
   { schema: 'graphile_worker', name: 'migrations', columns: ['id', 'ts', 'breaking'] },

@@ -4,7 +4,7 @@ import { type Html, html, joined, nothing } from '../../platform/values/html.ts'
 import { button, checkbox, field, type PasswordMethod, type ProviderOffer, type Visit } from '../../signin/service.ts'
 import type { AuthorizeRequest } from './request.ts'
 
-/** Pages for those who cannot sign in yet. */
+/** Pages for people who cannot sign in yet. */
 export interface LoginOffers {
   readonly forgotPassword: boolean
   readonly register: boolean
@@ -14,24 +14,24 @@ export interface LoginPage {
   readonly offers: LoginOffers
   /** Whether passkeys sign in. */
   readonly passkeys: boolean
-  /** Other servers that say who somebody is. */
+  /** Other servers that can identify the user. */
   readonly providers: readonly ProviderOffer[]
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   readonly basePath: string
   readonly asked: AuthorizeRequest
-  /** Who is asked for the password. */
+  /** The methods to check the password. */
   readonly methods: readonly PasswordMethod[]
   readonly config: BaseConfig
-  /** What was typed: the login, never the password. */
+  /** The typed login, never the password. */
   readonly login?: string | undefined
   readonly keep?: boolean
   readonly problem?: string | null
-  /** The problem is one of what was typed. */
+  /** The problem is in a typed value. */
   readonly invalid?: boolean
   readonly status?: number
 }
 
-/** The form with the methods that are on. Its hidden fields are the request of the client, which comes back with it. */
+/** The form with the methods that are on. Its hidden fields contain the request of the client, which is sent back with it. */
 export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   const { asked, config, login = '', keep = false, problem = null, invalid = false, status = 200 } = page
   const { text, localized } = visit
@@ -68,10 +68,10 @@ export function sendLoginPage(visit: Visit, page: LoginPage): FastifyReply {
   return visit.send({ title: text('login.title'), content, problem, status, formTargets: [asked.destination.uri] })
 }
 
-/** The provider that the section `saml` itself describes. */
+/** The provider in the section `saml` itself. */
 const isFirst = ({ kind, name }: ProviderOffer): boolean => kind === 'saml' && name === 'saml'
 
-/** Links, since the policy of the page lets no form lead to another server. */
+/** Links and not forms, since the policy of the page lets no form lead to another server. */
 function providerLinks(
   { localized }: Visit,
   { asked, providers, basePath }: LoginPage,
@@ -84,7 +84,7 @@ function providerLinks(
   })
 }
 
-/** Ways in that ask for no password. */
+/** Methods that need no password. */
 function otherWays(visit: Visit, page: LoginPage): Html {
   const { text, form } = visit
   const { asked, config, passkeys } = page
@@ -114,7 +114,7 @@ function keepBox({ text }: Visit, { config }: LoginPage, checked: boolean): Html
   return checkbox('keep_login', text('login.keep', { days: Number.parseInt(span, 10) }), { checked })
 }
 
-/** The parameters of the client, as its request had them. */
+/** The parameters of the client's request. */
 function requestFields({ client, destination, state, scopes, codeChallenge, managed }: AuthorizeRequest) {
   return {
     client_id: client.id,

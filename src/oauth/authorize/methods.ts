@@ -16,11 +16,11 @@ const known = [
 ] as const
 export type Method = (typeof known)[number]
 
-/** Those that an administrator may switch off. */
+/** The methods that an administrator may switch off. */
 export interface Switches {
   readonly guests: boolean
   readonly passkeys: boolean
-  /** A directory is asked for passwords. */
+  /** Whether a directory checks passwords. */
   readonly ldap: boolean
   /** A provider of OpenID Connect is configured. */
   readonly openid: boolean
@@ -28,8 +28,8 @@ export interface Switches {
 }
 
 /**
- * The methods to try, in order. One that there is not yet, or that is off, is passed over in a list, since clients name
- * all they know; where none is left, the request is refused.
+ * The methods to try, in order. A method that does not exist yet, or that is off, is skipped in a list, since clients name all
+ * methods that they know; if none is left, the request is refused.
  * @throws {OAuthError} `invalid_request` that names them.
  */
 export function methodsToTry(asked: readonly string[], switches: Switches): readonly Method[] {
@@ -52,7 +52,7 @@ export function methodsToTry(asked: readonly string[], switches: Switches): read
   throw new OAuthError('invalid_request', `The auth_method ${named.join(',')} is not available on this instance.`)
 }
 
-/** Who is asked for a password, in the order in which they are named, and all of them where none is (`auto`). */
+/** The methods to check a password, in the order in which they are named; all of them when none is named (`auto`). */
 export function passwordMethodsOf(methods: readonly Method[]): readonly PasswordMethod[] {
   const named = methods.flatMap((method) =>
     method === 'auto' ? passwordMethods : passwordMethods.filter((one) => one === method),

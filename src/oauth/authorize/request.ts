@@ -6,16 +6,16 @@ import { challengeOf } from '../pkce.ts'
 import type { Destination, Redirects } from '../redirects.ts'
 import { requestedScopes } from '../scopes.ts'
 
-/** An authorization request whose client and redirect URI are known to be good. */
+/** An authorization request whose client and redirect URI are already checked. */
 export interface AuthorizeRequest {
   readonly client: OAuthClient
   readonly destination: Destination
   readonly state: string
   readonly scopes: readonly string[]
   readonly codeChallenge: string | null
-  /** `auth_method`, in the order in which they are to be tried. */
+  /** `auth_method`, in the order in which the methods are tried. */
   readonly methods: readonly string[]
-  /** The user is to deal with the own second factors before going on. */
+  /** The user manages their own second factors before continuing. */
   readonly managed: boolean
 }
 
@@ -23,8 +23,8 @@ export interface AuthorizeRequest {
 const [shortestState, longestState] = [8, 4000]
 
 /**
- * Reads an authorization request (RFC 6749, 4.1.1). Whatever is wrong is told here, by a 400 (OAUTH-011): nobody is sent
- * to an address with an error of a request that may not be the client's own.
+ * Reads an authorization request (RFC 6749, 4.1.1). Errors are answered here, by a 400 (OAUTH-011): no browser is redirected with
+ * an error, since the request may not be the client's own.
  * @throws {OAuthError}
  */
 export function readAuthorizeRequest(

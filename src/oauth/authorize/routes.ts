@@ -51,7 +51,7 @@ const answers = {
   303: Type.Unsafe<undefined>({ description: 'Back to the client, with the code, or to a page that comes before.' }),
 }
 
-/** The sign-in page. What is wrong with a request is told here, as a page or as RFC 6749 has it. */
+/** The sign-in page. Errors of a request are answered here, as a page or in the form of RFC 6749. */
 export async function registerAuthorizeRoutes(
   app: HttpApp,
   { authorize, pages }: { authorize: Authorize; pages: Pages },
@@ -59,7 +59,7 @@ export async function registerAuthorizeRoutes(
   const surface = { ...forPeople(pages, oauthSurface(app.surface)), name: 'sign-in' }
   await onSurface(app, surface, (scope) => {
     const tags = ['oauth2']
-    // A failed sign-in counts, whether its client waits for the answer or not.
+    // A failed sign-in counts, even if the client disconnects.
     const config = { access: 'public', writes: false, body: 'none', outlivesClient: true } as const
     const text =
       'RFC 6749, authorization code grant: answers the sign-in page until somebody has signed in; then redirects to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), or with 303 to a page that has to be passed before (`/api/page/…`). A request that is wrong is answered 400 and leads nowhere.'

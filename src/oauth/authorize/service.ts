@@ -1,6 +1,6 @@
 /**
- * Signing in on the page (`/oauth2/auth`): from the request of a client to the code for it. In between stand the
- * credentials and the steps that the user must pass; the sign-in is stored only as long as there are such.
+ * Signing in on the page (`/oauth2/auth`): from the request of a client to the code for it. In between are the credentials and the
+ * steps that the user must pass; the sign-in is stored only while there are such steps.
  */
 
 import type { FastifyReply } from 'fastify'
@@ -51,18 +51,18 @@ export interface AuthorizeDependencies {
   signIn: SignIn
   codes: Codes
   flows: LoginFlows
-  /** Whether a directory is asked for passwords, too. */
+  /** Whether a directory checks passwords, too. */
   asksDirectory: () => boolean
   singleSignOn: Pick<SingleSignOn, 'active' | 'begin' | 'chosen' | 'first' | 'hinted' | 'offers' | 'sessionOf'>
-  /** What comes between credentials and code. */
+  /** The steps between credentials and code. */
   steps: () => readonly LoginStep[]
   /** Whether passkeys sign in. */
   passkeys: () => boolean
-  /** What the sign-in page leads to besides. */
+  /** Further links on the sign-in page. */
   offers: () => LoginOffers
   /** Name of this server in the answers (RFC 9207). */
   issuer: string
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   basePath: string
   aliases: readonly string[]
   keepLogins: KeepLogins
@@ -73,7 +73,7 @@ export interface AuthorizeDependencies {
 
 export type Authorize = ReturnType<typeof createAuthorize>
 
-/** Somebody who has proved to be a user, with what is to happen in the transaction that keeps it. */
+/** A proof that a person is a user, with the work for the transaction that stores it. */
 interface Proof {
   readonly userId: number
   readonly method: string
@@ -83,14 +83,14 @@ interface Proof {
 
 const longestLogin = 500
 const longestPassword = 1000
-/** Methods of a form that can ask to stay signed in. */
+/** Methods of forms that can request a kept sign-in. */
 const keepable: readonly string[] = passwordMethods.filter((method) => method !== 'collection')
 
 export function createAuthorize(given: AuthorizeDependencies) {
   const { db, baseConfig, redirects, signIn, codes, flows, steps, issuer, basePath, aliases, keepLogins, clock } = given
   const { singleSignOn, strangers } = given
 
-  /** @throws {OAuthError} for a request that is wrong in itself: a 400, and nobody is sent anywhere. */
+  /** @throws {OAuthError} for an invalid request: a 400 without a redirect. */
   return async function authorize(visit: Visit, form: Form): Promise<FastifyReply> {
     const asked = readAuthorizeRequest(form, visit.request, given)
     const guests = baseConfig.get().login.guest
@@ -101,7 +101,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       const provider = singleSignOn.hinted(visit)
       if (provider !== null) return withProvider(visit, form, asked, provider)
     }
-    // Credentials are for a method that takes them; one that takes none is not skipped for them (CLIENT-026).
+    // Credentials are for a method that uses them; a method without credentials is not skipped because of them (CLIENT-026).
     const forPassword = typed && methods.some((one) => one === 'auto' || passwordMethods.some((name) => name === one))
     for (const method of methods) {
       if (method === 'passkey' && !forPassword) return withPasskey(visit, form, asked)
@@ -112,7 +112,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
       if (method === 'action_code' && form.has('action_code')) return comeBack(visit, form, asked)
       if (method === 'auto' || passwordMethods.some((one) => one === method)) {
         if (typed) break
-        // Who is about to change what proves them proves it anew.
+        // A user who is about to change passwords or factors must sign in again.
         const kept = form.has('again') || asked.managed ? null : await keepLogins.use(visit.request, visit.reply)
         if (kept !== null && (await mayEnter(kept, visit.request.ip))) {
           return proved(visit, form, asked, { userId: kept, method: 'keep_login', login: null })
@@ -122,7 +122,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
         const provider = singleSignOn.first()
         if (provider !== null) return withProvider(visit, form, asked, provider)
       }
-      // Guests come in without a form; who wants to sign in all the same says so by another method (CLIENT-028).
+      // Guests enter without a form; a guest who wants to sign in chooses another method (CLIENT-028).
       if (!asked.managed && (method === 'anonymous' || (method === 'auto' && guests && !typed))) {
         await strangers.admit(visit.request.ip)
         return proved(visit, form, asked, { userId: await guestUserId(db), method: 'anonymous', login: null })
@@ -131,7 +131,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return withPassword(visit, form, asked, passwordMethodsOf(methods))
   }
 
-  /** Whom a browser has kept: as long as nothing stands against it here, nor where the account is. */
+  /** The user of a kept sign-in may enter, unless the account is blocked here or at its directory. */
   async function mayEnter(userId: number, remoteAddr: string): Promise<boolean> {
     const [user] = await findAccess(db, [userId])
     if (!user || signInObstacle(user, clock()) !== null) return false
@@ -150,7 +150,8 @@ export function createAuthorize(given: AuthorizeDependencies) {
     if (login === undefined && password === undefined) {
       return sendLoginPage(visit, { ...page, problem: form.has('again') ? text('login.startOver') : null })
     }
-    // A form without proof may be one of another site, which may sign in with it (SESS-009); one with a wrong one is ours, or was.
+    // A form without a token may come from another site, which may use it to sign in (SESS-009); a form with a wrong token is an
+    // outdated form of ours.
     if (form.has('csrf') && !visit.isOwnForm(form.get('csrf'))) {
       return sendLoginPage(visit, { ...page, problem: text('error.formExpired') })
     }
@@ -195,7 +196,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return proved(visit, form, asked, { userId, method, login: logged, remember })
   }
 
-  /** The user is known; what is left are steps, or nothing. */
+  /** The user is known; continues with the remaining steps, if any. */
   async function proved(visit: Visit, form: Form, asked: AuthorizeRequest, proof: Proof): Promise<FastifyReply> {
     const login: Login = {
       ...newLogin(visit, form, asked, proof),
@@ -213,7 +214,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return toPage(visit, page, begun)
   }
 
-  /** A passkey is to say who it is: that takes a page of its own. */
+  /** A passkey identifies the user: this needs a separate page. */
   async function withPasskey(visit: Visit, form: Form, asked: AuthorizeRequest): Promise<FastifyReply> {
     const begun = await flows.begin(db, {
       ...newLogin(visit, form, asked, null),
@@ -223,7 +224,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return page === null ? finish(visit, begun) : toPage(visit, page, begun)
   }
 
-  /** Somebody else says who it is: the browser goes there, and comes back to `singleSignOn`. */
+  /** Another server identifies the user: the browser is redirected there, and comes back to `singleSignOn`. */
   async function withProvider(visit: Visit, form: Form, asked: AuthorizeRequest, provider: ProviderName) {
     const { reply, request, text } = visit
     try {
@@ -250,11 +251,11 @@ export function createAuthorize(given: AuthorizeDependencies) {
     }
   }
 
-  /** @param proof null: nobody has proved anything yet. */
+  /** @param proof null: nothing was proved yet. */
   function newLogin(visit: Visit, form: Form, asked: AuthorizeRequest, proof: Proof | null): NewLogin {
     const { request, reply } = visit
     const { client, destination, state, scopes, codeChallenge } = asked
-    // Bound where the code is used in this browser; what is used elsewhere cannot send the cookie (SESS-001, -008, -009).
+    // Bound to the browser when the code is used in it; a program elsewhere cannot send the cookie (SESS-001, -008, -009).
     const bound = destination.sameOrigin && !isCrossSite(visit)
     return {
       clientId: client.id,
@@ -323,7 +324,7 @@ export function createAuthorize(given: AuthorizeDependencies) {
     return reply.header('Cache-Control', 'no-store').redirect(address, request.method === 'GET' ? 302 : 303)
   }
 
-  /** Another site made the browser send this. Programs that are no browsers say nothing of it. */
+  /** Whether another site made the browser send this. Programs other than browsers do not send these headers. */
   function isCrossSite({ request }: Visit): boolean {
     const { origin, 'sec-fetch-site': site } = request.headers
     if (site !== undefined) return site === 'cross-site' || site === 'same-site'

@@ -14,8 +14,8 @@ export interface ClientCredentialsOptions {
 }
 
 /**
- * A token of the anonymous user, where guests are allowed. There is no refresh token: who has the credentials may ask
- * again.
+ * A token of the anonymous user, where guests are allowed. There is no refresh token: the client can ask again with its
+ * credentials.
  * @see RFC 6749 section 4.4
  */
 export function clientCredentialsGrant({ db, baseConfig, sessions, strangers }: ClientCredentialsOptions): Grant {

@@ -7,15 +7,15 @@ export interface GrantRequest {
   readonly client: OAuthClient
   readonly form: Form
   readonly remoteAddr: string
-  /** What the browser keeps from an earlier sign-in. */
+  /** The device token of the browser from an earlier sign-in. */
   readonly device: string | null
-  /** Of the browser ids that came with it. */
+  /** Hashes of the browser ids in the request. */
   readonly browserHashes: readonly Buffer[]
   readonly userAgent: string | null
 }
 
 export interface Granted extends IssuedTokens {
-  /** What the browser is to keep from this sign-in. */
+  /** The device token for the browser to keep from this sign-in. */
   readonly device?: string
 }
 

@@ -34,7 +34,7 @@ export function passwordGrant({ signIn, sessions, baseConfig }: PasswordGrantDep
     if (!signedIn || 'refused' in signedIn) throw wrong()
     const { clientId } = credentials
     const { userId, method, login } = signedIn
-    // Bound to the browser that sends it, if it is one that has signed in on our page (SESS-007).
+    // Bound to the browser that sends it, if that browser has signed in on our page (SESS-007).
     const browserHash = browserHashes[0] ?? null
     const session = { userId, method, login: login ?? undefined, clientId, scopes, remoteAddr, userAgent, browserHash }
     const issued = await sessions.open(session, signedIn.remember)
@@ -42,7 +42,7 @@ export function passwordGrant({ signIn, sessions, baseConfig }: PasswordGrantDep
   }
 }
 
-/** One answer for everything that is wrong with credentials or user: it must not tell which logins exist. */
+/** One answer for everything that is wrong with credentials or user: it must not reveal which logins exist. */
 function wrong(more?: { status: number; headers: Record<string, string> }): OAuthError {
   return new OAuthError('invalid_grant', 'The user name or the password is wrong, or too many were wrong before.', more)
 }

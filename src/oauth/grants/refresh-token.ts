@@ -12,8 +12,8 @@ const stopped: Readonly<Record<Stopped, string>> = {
 }
 
 /**
- * The refresh token is used up and replaced. Fewer scopes than before may be asked for; without `offline` among them
- * the session gets no further refresh token.
+ * The refresh token is used up and replaced. Fewer scopes than before may be requested; without `offline` among them the session
+ * gets no further refresh token.
  * @see RFC 6749 section 6
  */
 export function refreshTokenGrant({ refreshes }: { refreshes: Refreshes }): Grant {

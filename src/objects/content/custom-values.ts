@@ -15,7 +15,7 @@ export function holdsCustomData(table: Table, types: CustomTypes): boolean {
   return own || table.nested.some((nested) => holdsCustomData(nested, types))
 }
 
-/** The content with each value as `map` gives it back; the same one where nothing is another. */
+/** The content with each value replaced by the result of `map`. Returns the same content when no value has changed. */
 export function mapCustomData<C extends Content>(
   table: Table,
   content: C,
@@ -40,12 +40,12 @@ export function mapCustomData<C extends Content>(
 
 const longestUuid = 200
 
-/** The identifier that a value has. */
+/** The uuid of a value, if it has one. */
 export function uuidOf({ _uuid: uuid }: CustomData): string | null {
   return typeof uuid === 'string' && uuid !== '' && uuid.length <= longestUuid ? uuid : null
 }
 
-/** The value with an identifier: one that has none gets the one that all have that say the same. */
+/** The value with a uuid. A value without one gets a uuid that depends on its data alone, so equal values get the same uuid. */
 export function identified(data: CustomData): CustomData {
   if (uuidOf(data) !== null) return data
   const { _uuid: _unusable, ...rest } = data
@@ -62,7 +62,7 @@ export function identified(data: CustomData): CustomData {
   return keepExact({ ...(readExact(data) as CustomData), _uuid: parts.join('-') })
 }
 
-/** Values that say the same in another order are the same. */
+/** Values that differ only in the order of members are equal. */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
   if (!isRecord(value)) return value
@@ -76,7 +76,7 @@ function inOrder(value: unknown): unknown {
 /** In milliseconds since 1970: the year 2300. */
 const latest = 10_413_792_000_000
 
-/** When the plugin wants to be asked for it again; null: it does not say. */
+/** The time at which the plugin wants to be asked for it again; null: none. */
 export function expiryOf({ _expires_at: at }: CustomData): Date | null {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
   return Number.isNaN(time) || Math.abs(time) > latest ? null : new Date(time)

@@ -1,13 +1,13 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import { type Content, rowsOf } from '../stored/content.ts'
 
-/** A file in a column of an object; what belongs to the place, not to the file. */
+/** A file in a column of an object, with the members that belong to this column and not to the file. */
 export interface FileEntry {
   _id: number
   preferred: boolean
   name?: string
   frontend_prefs?: Record<string, unknown>
-  /** Named by its reference until the save has found it. */
+  /** A file that is named by a reference has only this until the save has found it. */
   _reference?: string
 }
 
@@ -18,7 +18,7 @@ interface FilePlan {
 
 const plans = new WeakMap<Table, FilePlan>()
 
-/** Where a table can hold files, so that contents without any are not walked. */
+/** The columns of a table that can hold files, so that contents without any are not walked. */
 function planOf(table: Table): FilePlan {
   let plan = plans.get(table)
   if (!plan) {

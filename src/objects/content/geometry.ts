@@ -2,9 +2,9 @@
 const maxVertices = 500
 
 /**
- * The geometry as it stands in `_standard`: unchanged while it is small, else thinned out evenly. First and last
- * vertex of each line stay, so rings stay closed. What is still large (very many small parts) becomes its bounding
- * box. The field itself always keeps every vertex.
+ * The geometry for `_standard`: unchanged while it is small, else thinned out evenly. The first and last vertex of each line stay,
+ * so rings stay closed. A geometry that is still too large (very many small parts) is replaced by its bounding box. The field
+ * itself always keeps every vertex.
  */
 export function simplifyGeometry(geometry: unknown): unknown {
   const vertices = countVertices(geometry)

@@ -2,13 +2,14 @@ import type { Column, Table } from '../../datamodel/model.ts'
 import { invalidValue, isRecord, isUuid } from './values.ts'
 
 /**
- * A link as a payload writes it: how the target is named, not yet which object it is. `database` is that of a
- * `_global_object_id`; an object of another one is not here. `deferred`: the client would promise the target for later.
+ * A link as a payload writes it: the form of the reference to its target, which is not resolved yet. `database` is the part of a
+ * `_global_object_id`; an object of another database does not exist here. `deferred`: the client promises to create the target
+ * later.
  */
 export type LinkRef = { readonly table: Table; readonly place: string; readonly deferred?: boolean } & (
   | { readonly by: 'system'; readonly id: number; readonly database?: string }
   | { readonly by: 'id'; readonly id: number }
-  /** `made`: the object itself, which is to be made where it is not stored yet. */
+  /** `made`: the object itself, which is created if it is not stored yet. */
   | { readonly by: 'uuid'; readonly uuid: string; readonly made?: Record<string, unknown> }
   | { readonly by: 'lookup'; readonly column: Column; readonly value: unknown }
 )
@@ -61,7 +62,7 @@ export function parseLookup(table: Table, value: unknown, place: string): LinkRe
   return { by: 'lookup', table, column, value: found, place, ...deferred }
 }
 
-/** A target that is there is linked to whether or not it might have come later; see `lookupNotFound` of saves. */
+/** `_allow_defer` changes nothing for a target that already exists: the link is set at once; see `lookupNotFound` of saves. */
 function deferral({ _allow_defer: said }: Record<string, unknown>, place: string): { readonly deferred?: true } {
   if (said === undefined || said === null || said === false) return {}
   if (said === true) return { deferred: true }

@@ -1,7 +1,7 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import { type Content, type ContentRow, rowsOf } from '../stored/content.ts'
 
-/** A link of a content: through which column to which object. */
+/** A link of a content: its column and its target. */
 export interface LinkTriple {
   readonly from: number
   readonly column: number
@@ -15,7 +15,7 @@ interface LinkPlan {
 
 const plans = new WeakMap<Table, LinkPlan>()
 
-/** Where a table can hold links, so that contents without any are not walked. */
+/** The columns of a table that can hold links, so that contents without any are not walked. */
 function planOf(table: Table): LinkPlan {
   let plan = plans.get(table)
   if (!plan) {
@@ -31,8 +31,8 @@ function planOf(table: Table): LinkPlan {
 }
 
 /**
- * Calls `visit` for each link of a content. `row` is the uuid of the row that it stands in, or empty: with the column what
- * the rule about newly introduced targets calls a location (OBJ-017).
+ * Calls `visit` for each link of a content. `row` is the uuid of the nested row with the link, or empty. Column and row together
+ * are a location in the sense of the rule about newly introduced targets (OBJ-017).
  */
 export function forEachLink(
   table: Table,
@@ -57,7 +57,7 @@ function walk(
   }
 }
 
-/** The distinct links of a content as they stand in `object_link`. */
+/** The distinct links of a content, as rows of `object_link`. */
 export function linkTriples(table: Table, content: Content, from: number): LinkTriple[] {
   const seen = new Set<string>()
   const triples: LinkTriple[] = []
@@ -71,8 +71,8 @@ export function linkTriples(table: Table, content: Content, from: number): LinkT
 }
 
 /**
- * Numbers in columns that the datamodel does not have any more: what of them is a link, `object_link` says, which still has it.
- * Contents keep such values, since the column may come back.
+ * Links in columns that were removed from the datamodel. Contents keep such values, since the column may come back. `object_link`,
+ * which still has these links, tells which of the numbers are links.
  */
 export function formerLinks(table: Table, content: Content, from: number): LinkTriple[] {
   const triples: LinkTriple[] = []
@@ -92,14 +92,14 @@ function visitFormer(table: Table | null, content: Content, visit: (column: numb
 const isColumnKey = (key: string): boolean => /^\d+$/.test(key)
 const isTableKey = (key: string): boolean => /^n\d+$/.test(key)
 
-/** Null: the datamodel does not have it any more. */
+/** `null`: the nested table was removed from the datamodel. */
 function nestedOf(table: Table | null, key: string): Table | null {
   return table?.nested.find((nested) => nested.key === key) ?? null
 }
 
 /**
- * A copy of the content without the links that `drop` names by the ids of column and target, those in columns that the datamodel
- * does not have any more included. A nested row that held nothing but dropped links goes with them.
+ * A copy of the content without the links that `drop` lists by the ids of column and target; columns that were removed from the
+ * datamodel are included. A nested row that held only dropped links is removed, too.
  */
 export function withoutLinks(
   table: Table | null,

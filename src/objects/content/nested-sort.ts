@@ -2,7 +2,7 @@ import type { Column, NestedField } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import type { ContentRow } from '../stored/content.ts'
 
-/** What a link is called, for rows that are sorted by a linked object. */
+/** The title of a linked object, for rows that are sorted by it. */
 export type LinkText = (systemObjectId: number) => string | undefined
 
 const collator = new Intl.Collator('und', { numeric: true })

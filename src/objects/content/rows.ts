@@ -14,8 +14,8 @@ export interface ContentRowOf {
 }
 
 /**
- * Walks through the contents of object types in chunks, lowest system object id first: the latest versions without
- * the trash, or with it (`trash`), or (`allVersions`) everything ever written. Memory holds one chunk.
+ * Walks through the contents of object types in chunks, lowest system object id first: the latest versions without the trash, or
+ * with it (`trash`), or (`allVersions`) all versions ever written. Memory holds one chunk.
  */
 export async function* walkContents(
   tx: Queryable,

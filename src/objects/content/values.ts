@@ -9,13 +9,13 @@ import type { FileEntry } from './file-links.ts'
 const maxDepth = 60
 
 /**
- * Wire value of a field to its stored form; `undefined` means that the field has no value (null, empty text, empty
- * map and empty list all do). Links are not values: see payload.ts.
+ * Wire value of a field to its stored form; `undefined` means that the field has no value (null, empty text, empty map and empty
+ * list all do). Links are not values: see link-ref.ts.
  * @throws {AppError} `InvalidValue` naming `place` when the value does not fit the column's type.
  */
 export function storedValue(column: Column, value: unknown, place: string): unknown {
   if (value === null || value === undefined) return undefined
-  // Doubles are what all other types are made of.
+  // Numbers of all other types are doubles.
   const given = column.type === 'custom' ? value : asDoubles(value)
   return converters[column.type](given, { column, place })
 }
@@ -179,8 +179,8 @@ function assertCoordinates(value: unknown, depth: number, context: Context): voi
 }
 
 /**
- * References to stored files: `[{"_id": 5, "preferred": true, "name": "front"}]`, or by `lookup:_id`; at most one is
- * preferred, else the first one is. What a file itself says may stand there, too: it comes back as it was answered.
+ * References to stored files: `[{"_id": 5, "preferred": true, "name": "front"}]`, or by `lookup:_id`; at most one is preferred,
+ * else the first one is. Other members of a file are allowed and ignored, so a client can send back a file as it was answered.
  */
 function files(value: unknown, context: Context): FileEntry[] | undefined {
   if (!Array.isArray(value)) return fail(context, value, 'a list of files')
@@ -252,7 +252,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
-/** A value as it may stand in an error: short, printable, never a whole payload. */
+/** A value for an error message: short, printable, never a whole payload. */
 export function printable(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   const clean = text.toWellFormed().replaceAll('\0', '\\0')
@@ -277,7 +277,7 @@ export function invalidValue(place: string, value: unknown, expected: string): A
   )
 }
 
-/** A `_uuid` as clients may choose it. */
+/** A `_uuid` in a form that clients may choose. */
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)
 }

@@ -33,7 +33,7 @@ export type DeletePolicy = (typeof deletePolicies)[number]
 export interface DeleteOptions {
   readonly policy: DeletePolicy | undefined
   readonly confirmTransition: string | undefined
-  /** Everything is rolled back at the end: nothing that cannot be is drawn or sent. */
+  /** Everything is rolled back at the end, and steps that cannot be rolled back (ids, outgoing messages) are left out. */
   readonly dryRun: boolean
 }
 
@@ -56,7 +56,7 @@ interface Triple {
   readonly comment: string | null
 }
 
-/** A deletion as it was asked for. */
+/** A deletion as it was requested. */
 export interface DeleteRequest {
   readonly actor: Actor
   readonly objecttype: Table
@@ -64,7 +64,7 @@ export interface DeleteRequest {
   readonly options: DeleteOptions
 }
 
-/** What callbacks say to a deletion, if it is one: without a policy nothing would be done. */
+/** Runs the callbacks for a deletion. Without a policy nothing is deleted, so none runs. */
 export async function runDeleteCallbacks(
   deps: ObjectDeps,
   { actor, objecttype, body, options }: DeleteRequest,
@@ -84,8 +84,8 @@ export async function runDeleteCallbacks(
 }
 
 /**
- * Moves objects to the trash, takes them out of it, or purges them: all or nothing. Without a policy nothing is
- * done and the answer is the choice (decisions.md, 7).
+ * Moves objects to the trash, takes them out of it, or purges them: all or nothing. Without a policy nothing is changed, and the
+ * answer lists the policies to choose from (decisions.md, 7).
  */
 export async function deleteObjects(
   deps: ObjectDeps,
@@ -129,13 +129,16 @@ export async function deleteObjects(
   return tasks.length > 0 ? { kind: 'confirm', tasks } : done(policy, prepared)
 }
 
-/** The objects of a request, and what is said about each. */
+/** The objects of a request, with the comment on each. */
 interface Named {
   readonly objects: readonly StoredObject[]
   readonly comments: ReadonlyMap<number, string | null>
 }
 
-/** What comes before the callbacks: all that goes, comes back or loses a link, and whether the caller may do that. */
+/**
+ * The steps before the callbacks: finds all objects that are deleted, restored or lose a link, and checks the rights of the caller
+ * on them.
+ */
 async function prepare(
   context: SaveContext,
   { objects, comments }: Named,
@@ -188,7 +191,7 @@ async function findNamed(
   const seen = new Set<number>()
   for (const ref of refs) {
     if (context.yielder.due()) await context.yielder.yield()
-    // Before anything is locked or said of it: one that the caller may not know of is not there.
+    // Done before anything is locked or reported: for the caller, an object that it may not see does not exist.
     const found = resolver.stored(ref)
     if (!found || !exists(context.rights, found, 'delete')) throw missing(table, ref)
     if (seen.has(ref.id)) throw invalidValue(`${ref.place}.0`, ref.id, 'each object once')
@@ -202,8 +205,8 @@ async function findNamed(
     if (!object) throw missing(table, triple)
     if (trashed && !object.deletedAt) throw new AppError('NotInTrash', { name: triple.place, _id: triple.id })
     if (!trashed && object.deletedAt) throw missing(table, triple)
-    // The stored one under both conventions (decisions.md, 30): a client that sends the next version on saves means
-    // the version that it makes, and a triple names the version that goes.
+    // The stored version, under both conventions (decisions.md, 30): a client that sends the next version on saves means the
+    // version that it creates, but a triple names the version that is deleted.
     if (triple.version !== object.version) {
       const expected = object.version
       throw new AppError('VersionMismatch', { name: `${triple.place}.1`, got: triple.version, expected })
@@ -228,7 +231,7 @@ async function assertMayDelete(context: SaveContext, items: readonly Item[]): Pr
   await mapYielding(items, (item) => assertMay(context, 'delete', item, guarded(guardBefore(item))), context.yielder)
 }
 
-/** Deletes nothing: the objects that link to those of the request come into a new collection (decision 44). */
+/** Deletes nothing: puts the objects that link to those of the request into a new collection (decision 44). */
 async function collectLinking(
   context: SaveContext,
   objects: readonly StoredObject[],
@@ -249,14 +252,14 @@ async function collectLinking(
   }
 }
 
-/** Objects besides those of the request that link to one of them, as far as the caller may know of that. */
+/** Objects outside the request that link to one of its objects, as far as the caller may see the link. */
 async function linkingObjects(context: SaveContext, objects: readonly StoredObject[]): Promise<number[]> {
   const roots = new Set(objects.map((object) => object.systemObjectId))
   const linkers = await knownLinkers(context, await findLinkers(context.tx, [...roots]))
   return [...new Set(linkers.map(({ from }) => from))].filter((id) => !roots.has(id)).sort((a, b) => a - b)
 }
 
-/** The choice of a policy, with how many objects each one concerns, as far as the caller may know of them. */
+/** The choice of a policy, with the number of objects that each one affects, as far as the caller may see them. */
 async function policyTask(context: SaveContext, objects: readonly StoredObject[]): Promise<Task> {
   const { tx, model } = context
   const roots = new Set(objects.map((object) => object.systemObjectId))
@@ -318,7 +321,7 @@ function transitionTasks(confirmation: Confirmation | null, policy: DeletePolicy
   )
 }
 
-/** A parent that is in the trash or purged holds nothing: what is restored without it comes to the top level. */
+/** A parent in the trash, or a purged one, cannot have children: objects that are restored without it become top-level objects. */
 async function dropLostParents({ tx, locks }: SaveContext, items: readonly Item[]): Promise<void> {
   const parents = [...new Set(items.flatMap((item) => item.parents))]
   if (parents.length === 0) return

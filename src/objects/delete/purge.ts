@@ -8,9 +8,9 @@ import type { StoredObject } from '../stored/content.ts'
 import { isBulk } from '../stored/index-lane.ts'
 
 /**
- * Removes objects in the trash for good: head, all versions, links in both directions, unique values. What stays is
- * the tombstone, so that their ids are never used again, and the event log. Objects whose old versions link here show
- * `_purged_or_deferred` in the place of the link.
+ * Removes objects in the trash for good: head, all versions, links in both directions, unique values. Only the tombstone, so that
+ * their ids are never used again, and the event log remain. Objects whose old versions link here show `_purged_or_deferred` instead
+ * of the link.
  */
 export async function purgeObjects(
   context: SaveContext,
@@ -35,7 +35,7 @@ export async function purgeObjects(
     'purge-objects',
   )
   await giveUpFiles(tx, ids)
-  // object_link is found by target; the contents tell which targets these objects pointed to.
+  // object_link is found by target; the contents give the targets of these objects.
   const linksOf = ({ table, content, systemObjectId }: StoredObject) => [
     ...linkTriples(table, content, systemObjectId),
     ...formerLinks(table, content, systemObjectId),

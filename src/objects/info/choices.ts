@@ -7,7 +7,7 @@ import type { ObjectDeps } from '../save/context.ts'
 
 export type ChoiceDeps = Pick<ObjectDeps, 'tags' | 'clock' | 'pools'> & Omit<MaskDeps, 'pools'>
 
-/** What there is to choose from, whoever asks. */
+/** The masks, pools and tags to choose from, independent of the caller. */
 export interface Choices {
   readonly deps: ChoiceDeps
   readonly model: Model
@@ -32,7 +32,7 @@ export function namedType(model: Model, name: string): Table {
   return table
 }
 
-/** @throws {AppError} `PoolNotFound`, also for one that the caller may not know of */
+/** @throws {AppError} `PoolNotFound`, also for a pool that the caller may not see */
 export function namedPool(
   { deps }: Choices,
   rights: CallerRights,
@@ -57,7 +57,7 @@ export function namedTags(
   return checkTags(deps.tags.snapshot(), { tags: sent, previous, available, skipConstraints: true })
 }
 
-/** Tags that are enabled there; `add`: the caller may apply it. */
+/** Tags that are enabled in the pool; `add`: the caller may apply it. */
 export function settableTags({ deps }: Choices, rights: CallerRights, table: Table, pool: number | null) {
   if (!table.hasTags) return []
   const snapshot = deps.tags.snapshot()

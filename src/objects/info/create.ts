@@ -5,7 +5,9 @@ import { maskFits } from '../masks/filter.ts'
 import { type Choices, namedPool, namedTags, namedType, settableTags, toMaskInfo } from './choices.ts'
 import type { CreateInfo, CreateInfoBody } from './schema.ts'
 
-/** What the caller may create: types and pools, and for one place the masks and tags. A save decides the same way. */
+/**
+ * The objects that the caller may create: types and pools, and for one pool the masks and tags. A save decides by the same rules.
+ */
 export function createInfo(choices: Choices, rights: CallerRights, body: CreateInfoBody): CreateInfo {
   const { model } = choices
   if (body.objecttype === undefined) {
@@ -46,7 +48,7 @@ function creatable(choices: Choices, rights: CallerRights, table: Table) {
   return { _id: table.id, name: table.name, pool_ids: [...pools] }
 }
 
-/** Where and with which tags (null: any) an object is made, and the masks that grants give there. */
+/** Pool and tags (null: any tags) of the new object, and the masks that grants give there. */
 interface Target {
   readonly pool: number | null
   readonly tags: readonly number[] | null
@@ -61,7 +63,7 @@ function usable(choices: Choices, rights: CallerRights, mask: Mask, { pool, tags
   return limits === null || limits.has(mask.id) || (isStandard && limits.has('standard'))
 }
 
-/** Tags as the new object would have them; null: whatever they are. */
+/** The tags of the new object; null: any tags. */
 function tagsOf(choices: Choices, table: Table, pool: number | null, sent: CreateInfoBody['tag_ids']) {
   if (!table.hasTags) return []
   return sent === null ? null : namedTags(choices, table, pool, sent, null)

@@ -1,4 +1,4 @@
-/** What can be created and changed, and how: for editors, before anything is sent. */
+/** The objects that a caller can create and change, with masks, pools and tags. Editors ask for this before they send anything. */
 import type { Model } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { Queryable } from '../../platform/postgres/db.ts'

@@ -10,13 +10,13 @@ import type { Head } from '../stored/rows.ts'
 import { type Choices, namedPool, namedTags, namedType, settableTags, toMaskInfo } from './choices.ts'
 import type { UpdateInfo, UpdateInfoBody } from './schema.ts'
 
-/** Told of several objects at once: those that decide what can be done with them. */
+/** The rights that are answered for several objects at once: those that decide what can be done with them. */
 const told = ['read', 'write', 'delete', 'unlink', 'link', 'acl', 'change_owner'] as const
 
 /**
- * What the caller may do with each of the objects: rights, pools to move them to, tags and masks. `pool_id` and `tag_ids`
- * ask what would hold once they are changed like that.
- * @throws {AppError} `ObjectNotFound` for one that the caller may neither read nor write, as an update of it
+ * The rights of the caller on each of the objects, the pools to move them to, tags and masks. With `pool_id` and `tag_ids` the
+ * answer is for the objects as they would be in that pool, with those tags.
+ * @throws {AppError} `ObjectNotFound` for an object that the caller may neither read nor write, like an update of it
  */
 export async function updateInfo(
   choices: Choices,
@@ -62,7 +62,7 @@ export async function updateInfo(
   }
 }
 
-/** What is there for every object that was looked at, in the order of the first. */
+/** The entries that all objects have in common, in the order of the first object. */
 class Common {
   readonly #lists = new Map<string, unknown[]>()
   readonly #seen = new Set<string>()
@@ -73,7 +73,7 @@ class Common {
     this.#lists.set(name, known ? known.filter((value) => present.has(value)) : [...values])
   }
 
-  /** Objects that are alike add nothing. */
+  /** Objects of the same kind (equal `key`) are looked at once. */
   once(key: string, name: string, values: () => readonly unknown[]): void {
     if (this.#seen.has(key)) return
     this.#seen.add(key)
@@ -102,7 +102,7 @@ async function named(
   })
 }
 
-/** Where it lies, and where it may be put. */
+/** The current pool of the object, and the pools that it may be moved to. */
 function poolsFor(
   { deps }: Choices,
   rights: CallerRights,
@@ -116,7 +116,7 @@ function poolsFor(
   return rights.poolIds().filter((id) => id === poolId || rights.mayCreate(table.id, id, tags))
 }
 
-/** Tags that it has stay possible, whether they are enabled or not. */
+/** Tags of the object remain possible, whether they are enabled or not. */
 function tagsFor(
   choices: Choices,
   rights: CallerRights,
@@ -128,7 +128,7 @@ function tagsFor(
   return [...new Set([...stored, ...settable.map(({ _id }) => _id)])]
 }
 
-/** Masks that it can be saved with, as it is and as it would be. */
+/** Masks with which it can be saved, in its current and its new state. */
 function masksFor({ deps, masks, standard }: Choices, rights: CallerRights, { table, guard }: Head, after: Guarded) {
   const fits = (mask: Mask, object: Guarded): boolean => {
     const isStandard = mask === standard(table, object.poolId)

@@ -1,7 +1,7 @@
 /**
- * Which fields of which objects a caller sees, as conditions on where an object is, whose it is and how it is tagged:
- * for searches, which cannot look at every object. Agrees with `mayUseMask` (preference.ts) for every object that the
- * caller may read; test/objects/mask-access.test.ts holds the two together.
+ * The fields of objects that a caller sees, as conditions on pool, owner and tags of an object: for searches, which cannot look at
+ * every object. Agrees with `mayUseMask` (preference.ts) for every object that the caller may read;
+ * test/objects/mask-access.test.ts compares the two.
  */
 import type { Column, Mask, MaskField, SystemFieldName, Table } from '../../datamodel/model.ts'
 import {
@@ -18,30 +18,30 @@ import {
 import { filterOf } from './filter.ts'
 import { type MaskDeps, standardMask } from './preference.ts'
 
-/** Of the objects that the caller may read: all, none, or those in a place. */
+/** Among the objects that the caller may read: all, none, or those that fulfil a condition. */
 export type Access =
   | 'always'
   | 'never'
   | {
       readonly place: Expression
-      /** Outside of this the place holds everywhere: few objects, if any, are in it. */
+      /** Outside of this condition, `place` always holds: it applies to few objects, if any. */
       readonly unless: Expression | null
     }
 
-/** One way to the read right, and the masks that come with it. */
+/** One source of the read right, with its masks. */
 interface Source {
   readonly place: Expression
   readonly masks: readonly Mask[]
 }
 
 export interface MaskAccess {
-  /** Where the caller may use at least one of these masks of the object type. */
+  /** The objects for which the caller may use at least one of these masks of the object type. */
   where(masks: ReadonlySet<Mask>): Access
 }
 
 const nowhere: ReadonlySet<Mask> = new Set()
 
-/** The pools of a list by what is preferred in them: found out once for all object types. */
+/** The pools of a list, grouped by the masks that are preferred in them: computed once for all object types. */
 type ByPreference = (ids: readonly number[]) => readonly (readonly [number, ...number[]])[]
 
 export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table) => MaskAccess {
@@ -52,12 +52,12 @@ export function maskAccess(deps: MaskDeps, caller: CallerRights): (table: Table)
     known.set(ids, found as ReturnType<ByPreference>)
     return found as ReturnType<ByPreference>
   }
-  // One for all object types: whether there is such an object at all is found out once.
+  // One condition for all object types: whether there is such an object at all is determined once.
   const limited: Expression = { is: 'granted', who: caller.principals(), masks: 'limited' }
   return (table) => accessTo(deps, caller, table, { byPreference, limited })
 }
 
-/** What is the same for all object types. */
+/** The part that is the same for all object types. */
 interface OfCaller {
   readonly byPreference: ByPreference
   /** A grant on the object limits the caller to some masks. */
@@ -89,7 +89,9 @@ function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, { byPrefer
   const who = caller.principals()
   const byGrant: Source[] = table.aclTable ? sourcesByGrant(masks, who, unlimited, standards) : []
 
-  /** What a way to the object adds: null nothing, `whole` that the masks ask nothing more of the object. */
+  /**
+   * The condition that one source of the read right adds: `null` nothing, `whole` when the masks add no condition on the object.
+   */
   function part(
     { place, masks: given }: Source,
     wanted: ReadonlySet<Mask>,
@@ -111,7 +113,7 @@ function accessTo(deps: MaskDeps, caller: CallerRights, table: Table, { byPrefer
       if (possible.length === 0) return 'never'
       const places = any(possible.map((each) => each.place))
       if (!everywhere) return { place: places, unless: null }
-      // Only a grant on the object can be narrower than what shows everything.
+      // Only a grant on the object can give less than full access.
       return { place: any([not(limited), places]), unless: limited }
     },
   }
@@ -141,7 +143,7 @@ interface Standards {
   readonly without: Mask
   /** The pools of a list by their standard mask. */
   readonly among: (ids: readonly number[]) => readonly (readonly [Mask, readonly number[]])[]
-  /** Each mask that is the standard somewhere, with the place where. */
+  /** Each mask that is the standard somewhere, with the condition for the place. */
   readonly all: readonly (readonly [Mask, Expression])[]
 }
 
@@ -161,7 +163,7 @@ function standardsOf(deps: MaskDeps, caller: CallerRights, table: Table, byPrefe
   }
 }
 
-/** Which masks of an object type show what; what stands in no list no mask shows. */
+/** The masks of an object type that show a column or nested table; no mask shows one that is in no list. */
 export interface ShowingMasks {
   column(column: Column): ReadonlySet<Mask>
   rows(nested: Table): ReadonlySet<Mask>

@@ -1,6 +1,6 @@
 /**
- * Files of which objects a caller may see, as conditions that a search can ask: the rights on the object that is found count,
- * and who uploaded the file. What other objects with the same file would let see besides is not looked for.
+ * The files that a caller may see, as conditions on their objects for a search. Only the rights on the object of the hit count, and
+ * the uploader of the file. Other objects with the same file are ignored, even if they would show more of it.
  */
 import type { Column, Table } from '../../datamodel/model.ts'
 import {
@@ -18,13 +18,13 @@ import {
 } from '../../rights/service.ts'
 import type { Access } from './access.ts'
 
-/** `any`: any version; `original`: what the file says of itself goes with the original. */
+/** `any`: any version of the file; `original`: the original, which the file's own metadata needs. */
 export type FileLevel = 'any' | 'original'
 
-/** Where the caller may see the preferred files of a column, among the objects that they may read. */
+/** The objects, of those that the caller may read, whose preferred files of a column the caller may see. */
 export type FileVisibility = (column: Column, level: FileLevel) => Access
 
-/** `free`: versions that rights do not name (`image.small`), which go with the object. */
+/** `free`: versions that no right needs to name (`image.small`); the read right on the object is enough. */
 export function fileAccess(caller: CallerRights, table: Table, free: readonly string[]): FileVisibility {
   if (caller.root) return () => 'always'
   const grants = caller
@@ -47,7 +47,7 @@ export function fileAccess(caller: CallerRights, table: Table, free: readonly st
   }
 }
 
-/** Whether nothing is asked of any object: neither pool nor tags nor the kind of file. */
+/** Whether a grant applies to every object: no condition on pool, tags or kind of file. */
 function isEverywhere(caller: CallerRights, table: Table, grants: readonly FileGrant[], column: Column): boolean {
   const plain = grants.filter(
     ({ when, columnIds, classes, versions }) =>

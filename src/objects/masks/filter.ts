@@ -1,8 +1,8 @@
-/** `_maskfilters` of an object type: a mask that has one is only used for objects whose tags fit. */
+/** `_maskfilters` of an object type: a mask with a filter is only used for objects whose tags match it. */
 import type { Mask } from '../../datamodel/model.ts'
 import { type TagFilter, tagsFit } from '../../rights/service.ts'
 
-/** As the settings of an object type keep them: by mask id. */
+/** The filters in the settings of an object type: by mask id. */
 export type MaskFilters = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export interface MaskFilterDeps {

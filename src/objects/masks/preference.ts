@@ -4,7 +4,7 @@ import type { CallerRights } from '../../rights/service.ts'
 import type { Head } from '../stored/rows.ts'
 import { type MaskFilters, maskFits } from './filter.ts'
 
-/** What says which mask is the standard one. */
+/** The settings that decide which mask is the standard one. */
 interface PreferenceDeps {
   /** Standard masks from the settings of an object type, best first; null: no preference. */
   readonly objecttypeMasks: (tableId: number) => readonly number[] | null
@@ -16,7 +16,7 @@ export interface MaskDeps extends PreferenceDeps {
   readonly maskFilters: (tableId: number) => MaskFilters
 }
 
-/** The mask that an object is shown with when none is named: preferred in its pool, in its type, in the datamodel. */
+/** The default mask of an object: preferred in its pool, in its type, in the datamodel. */
 export function standardMask(
   { deps }: { readonly deps: PreferenceDeps },
   { table, poolId }: Pick<Head, 'table' | 'poolId'>,
@@ -49,8 +49,8 @@ function maskById(table: Table, id: number): Mask | undefined {
 }
 
 /**
- * Whether the caller may see the object with this mask. An inline mask is part of the mask that it stands in. A search
- * decides the same by conditions: see access.ts.
+ * Whether the caller may see the object with this mask. An inline mask is part of the mask that contains it. For searches the same
+ * rule exists as conditions: see access.ts.
  */
 export function mayUseMask(
   context: { readonly deps: MaskDeps; readonly caller: CallerRights },

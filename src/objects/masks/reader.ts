@@ -6,32 +6,32 @@ import { type Content, rowsOf } from '../stored/content.ts'
 export type Wire = Record<string, unknown>
 
 /**
- * What reading the fields of one object needs besides its content. Links and reverse objects are not in the content:
- * they are announced here with the place that waits for them, and filled in when all of a response are loaded.
+ * Receives the fields of one object that need more than its content: links and reverse objects are not in the content. They are
+ * registered here with the place to fill, and filled in when all objects of a response are loaded.
  */
 export interface FieldSink {
-  /** Empty fields are answered too. */
+  /** Empty fields are included in answers, too. */
   readonly empty: boolean
   /** Only texts in these languages; null: all. */
   readonly languages: readonly string[] | null
   link(holder: Wire, key: string, systemObjectId: number, field: ColumnField): void
   reverse(holder: Wire, key: string, field: ReverseField): void
-  /** A list of files stands in `holder[key]`, as stored. */
+  /** A list of files is in `holder[key]`, as stored. */
   files(holder: Wire, key: string, files: readonly FileEntry[]): void
-  /** Rows whose order in the mask needs linked objects. `rows` stand in `holder[key]` in stored order. */
+  /** Rows whose order in the mask needs linked objects. `rows` is in `holder[key]` in stored order. */
   rows(holder: Wire, key: string, content: Content, field: NestedField): void
 }
 
 type FieldReader = (content: Content, out: Wire, sink: FieldSink) => void
 
-/** A mask as a list of functions, made once, that each bring one field from its stored form to the wire. */
+/** A mask as a list of functions, prepared once, that each convert one field from its stored form to the wire. */
 export interface Reader {
-  /** A block that is to be filled: what stands besides the fields first, then `read`. */
+  /** A new, empty block: first the names besides the fields; then `read` fills in the fields. */
   block(): Wire
   read(content: Content, out: Wire, sink: FieldSink): void
   /** SQL/JSON paths of the links that the mask shows. */
   readonly linkPaths: readonly string[]
-  /** System object ids of the links that the mask shows of a content, as often as they stand there. */
+  /** System object ids of all links of a content that the mask shows, repeated ones included. */
   links(content: Content): number[]
   /** Ids of the columns through which the mask's reverse objects link. */
   readonly reverseColumns: readonly number[]
@@ -103,16 +103,16 @@ function readersOf(fields: readonly MaskField[], prefix: string, keep: FieldFilt
   })
 }
 
-/** What a block has besides its fields. */
+/** The names in a block besides its fields. */
 const blockNames = ['_id', '_version', '_pool', '_id_parent', '_parents']
 
 const wireKeysOf = (fields: readonly MaskField[]): string[] =>
   fields.filter(({ mode }) => mode !== 'off').map(wireKeyOf)
 
 /**
- * Makes wire objects that have all their names from the beginning, with `undefined`, which is not answered. An object that
- * gets more than a dozen names by and by is a hash table to V8: it is written as JSON three times as slowly, and by the way
- * all around it, too.
+ * Creates wire objects that have all their names from the beginning, with `undefined`, which is not answered. If an object gets
+ * more than a dozen names one by one, V8 turns it into a hash table: it is written as JSON three times as slowly, and by the slow
+ * path, everything around it, too.
  */
 function emptyWire(names: readonly string[]): () => Wire {
   const empty = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, null])))) as Wire
@@ -143,7 +143,7 @@ function fieldReader(field: MaskField, name: string, keep: FieldFilter | undefin
   }
 }
 
-/** Most values are stored as they are answered. */
+/** Most values are stored in the form of answers. */
 function valueReader({ column: { key, name } }: ColumnField): FieldReader {
   return (content, out, sink) => {
     const value = content[key]
@@ -178,7 +178,7 @@ function localizedReader({ column: { key, name } }: ColumnField): FieldReader {
   }
 }
 
-/** The texts in the given languages; all of them when there is none in these, since any text says more than none. */
+/** The texts in the given languages; all texts when there is none in these, since any text is better than none. */
 export function inLanguages(
   texts: Readonly<Record<string, string>>,
   languages: readonly string[],

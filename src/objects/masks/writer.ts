@@ -17,15 +17,15 @@ interface ReadContext {
 }
 
 /**
- * What a mask lets be written, prepared once per mask: `read` takes the values of a payload, `merge` puts them over
- * what is stored.
+ * The writable fields of a mask, prepared once per mask: `read` takes the values of a payload, `merge` puts them over the stored
+ * content.
  */
 export interface Writer {
   /** Values of the writable fields that the block has. Links are registered in `links` and filled in later. */
   read(block: Record<string, unknown>, context: ReadContext): Content
   /**
-   * The new content: writable fields as written, absent ones cleared (a save replaces what its mask lets be written);
-   * all others as stored. New nested rows get a uuid. `partial`: absent ones stay, too.
+   * The new content: writable fields as written, absent ones cleared (a save replaces all writable fields of its mask); all others
+   * as stored. New nested rows get a uuid. `partial`: absent ones are kept, too.
    * @throws {AppError} `FieldNotWritable` when an append-only or remove-only table is changed otherwise.
    */
   merge(written: Content, stored: Content | null, place: string, partial?: boolean): Content
@@ -44,7 +44,7 @@ export function writerOf(mask: Mask): Writer {
 
 const rowWriters = new WeakMap<NestedField, Writer>()
 
-/** The same of the rows of a nested table. */
+/** The same for the rows of a nested table. */
 export function rowWriterOf(field: NestedField): Writer {
   let writer = rowWriters.get(field)
   if (!writer) {

@@ -17,7 +17,7 @@ export interface FileNameDeps {
   readonly languages: () => readonly string[]
 }
 
-/** What of a file can stand in its name. */
+/** The properties of a file that a name template can use. */
 export interface NamedFile {
   readonly id: number
   readonly class: string
@@ -27,9 +27,9 @@ export interface NamedFile {
 }
 
 /**
- * The name that the object of that uuid has for one of its files, by the templates of its object type; null where it has
- * none, and for callers who may not see the object. Values are those that the caller reads, in the best of its masks:
- * a name says nothing that reading the object does not.
+ * The name that the object of that uuid has for one of its files, by the templates of its object type; null where there is no
+ * template, and for callers that may not see the object. The values are those that the caller reads, in the best of its masks: a
+ * name reveals nothing that a read of the object does not.
  */
 export function createFileNames({ db, datamodel, read, templatesOf, languages }: FileNameDeps) {
   return async (actor: Actor, uuid: string, file: NamedFile): Promise<string | null> => {
@@ -56,12 +56,12 @@ export function createFileNames({ db, datamodel, read, templatesOf, languages }:
   }
 }
 
-/** A file of a column, as it can stand in a name. */
+/** A file of a column, as templates see it. */
 export type NamedAsset = NamedFile & { readonly field: string }
 
 /**
- * The names that objects which are rendered already have for their files: by a template of one's own, or by those of the object
- * types; null where there is none.
+ * The names of the files of objects that are already rendered: by the given template, or by the templates of the object types; null
+ * where there is none.
  */
 export function createNamesOfRendered({
   datamodel,

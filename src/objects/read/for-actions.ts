@@ -1,7 +1,7 @@
 import type { ActionObjects } from '../../transitions/service.ts'
 import type { ReadService } from './read.ts'
 
-/** How mails and webhooks of transitions show objects: as whoever has set the transition may see them. */
+/** The view of objects for mails and webhooks of transitions: with the rights of the user who set up the transition. */
 export function objectsForActions(read: ReadService): ActionObjects {
   return {
     async describe(actor, ids, languages) {

@@ -7,7 +7,7 @@ import { type MaskDeps, masksByPreference, standardMask } from '../masks/prefere
 import { loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 
-/** What a task has to know of an object to change it. */
+/** The properties of an object that a task needs to change it. */
 export interface TaskObject {
   readonly systemObjectId: number
   readonly id: number
@@ -16,7 +16,7 @@ export interface TaskObject {
   readonly poolId: number | null
   readonly tags: readonly number[]
   readonly deleted: boolean
-  /** The best mask in which the user may write it; null: there is none. */
+  /** The best mask with which the user may write it; null: there is none. */
   readonly mask: Mask | null
 }
 
@@ -27,7 +27,7 @@ export interface TaskObjectDeps {
   readonly masks: MaskDeps
 }
 
-/** Reads objects that a user has found, in the order of the ids; those that are gone meanwhile are left out. */
+/** Reads objects that a user has found, in the order of the ids; objects deleted in the meantime are left out. */
 export function objectsForTasks({ db, datamodel, rights, masks: deps }: TaskObjectDeps) {
   return async (actor: Actor, systemObjectIds: readonly number[]): Promise<TaskObject[]> => {
     const caller = await rights.forActor(actor)
@@ -43,7 +43,7 @@ export function objectsForTasks({ db, datamodel, rights, masks: deps }: TaskObje
   }
 }
 
-/** As a save asks for it (save/rules/rights.ts). */
+/** The same rule as in a save (save/rules/rights.ts). */
 function writable(deps: MaskDeps, caller: CallerRights, head: Head): Mask | null {
   const { table, poolId, tags, guard } = head
   const standard = standardMask({ deps }, { table, poolId })

@@ -15,30 +15,30 @@ import { renderOptions, type ShownAs } from './options.ts'
 import { latestOf, numberedOf, type ObjectVersion } from './pages.ts'
 import { createRenderStream, type ReadDeps, type RenderPages } from './render-pages.ts'
 
-/** How a search shows its hits. */
+/** The form in which a search shows its hits. */
 export interface HitOptions {
   readonly format: FormatName
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Days for which addresses of files are valid; undefined: the default. */
   readonly fileDays?: number | undefined
   /** Only texts in these languages; null: all. */
   readonly languages?: readonly string[] | null
   readonly mergeLinkedObjects?: MergeMode | undefined
   readonly mergeMaxDepth?: number | undefined
-  /** In what the hits differ from their format. */
+  /** The differences between the hits and their format. */
   readonly differing?: ShownAs['differing']
   readonly generateRights?: boolean
   /** Show with `_all_fields` where the caller may; otherwise with the best mask that the caller may use. */
   readonly allFields?: boolean
-  /** Show with this mask, or with that of this name, where the caller may use it; objects of its type. */
+  /** Show with this mask, or with the mask of this name, where the caller may use it; for objects of its type. */
   readonly mask?: Mask | string
   /** Full names or their beginnings (`artwork.title`, `artwork`, `_tags`); empty: all. */
   readonly includeFields?: readonly string[]
   readonly excludeFields?: readonly string[]
 }
 
-/** What a search says to its hits. */
+/** Additions by the search to its hits. */
 export interface HitContext {
-  /** What a hit says besides what it shows by itself. */
+  /** Additional members of a hit. */
   readonly additions?: (systemObjectId: number) => Readonly<Record<string, unknown>>
   readonly deadline?: Deadline
 }
@@ -75,8 +75,8 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     },
 
     /**
-     * Objects by id as values, in the order of the ids; those that the caller may not see are left out. They are loaded while
-     * they are taken, with the rights that the caller has by then: a long list holds a part of itself in memory.
+     * Objects by id as values, in the order of the ids; those that the caller may not see are left out. They are loaded page by
+     * page as the reader consumes them, with the caller's rights at that time: only a part of a long list is in memory.
      */
     async *stream(
       actor: Actor,
@@ -94,8 +94,8 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     },
 
     /**
-     * Objects in these versions as values, in this order; those that the caller may not see are left out. Linked objects
-     * that are asked for whole are whole, unless a single object has no room for them.
+     * Objects in these versions as values, in this order; those that the caller may not see are left out. Linked objects are
+     * embedded whole where the caller requests it, unless a single object would become too large.
      */
     async *versions(
       actor: Actor,
@@ -132,7 +132,7 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
     return { caller, shown, maskOf, shape }
   }
 
-  /** The best mask for a hit that the caller may use; without one it is only known by its title. */
+  /** The best mask for a hit that the caller may use; without one only its title is shown. */
   function maskForHit(
     caller: CallerRights,
     object: Head,
@@ -158,15 +158,15 @@ export function createHitAnswers(deps: ReadDeps, render: RenderPages, latest: Re
   }
 }
 
-/** Objects of a stream for which rights are looked at together. */
+/** Objects of a stream whose rights are checked together. */
 const atATime = 500
 
-/** More objects than a page has are not looked for in memory. */
+/** Maximum number of objects to look for in memory: larger lists are read from the database. */
 const mostRemembered = 300
 
 /**
- * Whether hits are shown as reads of single objects show them, whose answers are kept. Only with short links, and without
- * inheritance: what another object of the page brings along would else stand in an answer that does not know where it is from.
+ * Whether hits are shown in the same form as reads of single objects, whose answers are cached. Only with short links, and without
+ * inheritance: otherwise a cached answer could contain data of another object of the page, and the cache would not know of it.
  */
 function isPlain(
   count: number,
@@ -176,7 +176,10 @@ function isPlain(
   return count <= mostRemembered && alone && !keep && !languages && !generateRights
 }
 
-/** One list of the objects, of which bytes are a list of one and texts the object itself; what is added stands at the end of each. */
+/**
+ * One list of the objects. Of `bodies`, buffers are lists of one object and strings are objects; additional members are appended at
+ * the end of each object.
+ */
 function joined(
   bodies: readonly (Buffer | string)[],
   ids: readonly number[],
@@ -195,7 +198,7 @@ function joined(
   return bytesOf(pieces)
 }
 
-/** All of it in one piece of memory. */
+/** All pieces as one buffer. */
 function bytesOf(pieces: readonly (Buffer | string)[]): Buffer {
   const sizes = pieces.map((piece) => (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length))
   const bytes = transfer(Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0)))
@@ -208,7 +211,7 @@ function bytesOf(pieces: readonly (Buffer | string)[]): Buffer {
   return bytes
 }
 
-/** `artwork` and `artwork._nested:x` cover what is in them; a field also stays for something that is asked inside it. */
+/** `artwork` and `artwork._nested:x` include everything inside them; a field is also kept when a field inside it is requested. */
 function fieldFilter(include: readonly string[], exclude: readonly string[]): FieldFilter | null {
   if (include.length === 0 && exclude.length === 0) return null
   const within = (name: string, other: string) => name === other || name.startsWith(`${other}.`)
@@ -218,7 +221,7 @@ function fieldFilter(include: readonly string[], exclude: readonly string[]): Fi
   }
 }
 
-/** What an object carries in every projection, so that it can be told apart and named. */
+/** The members of an object that every projection keeps, so that the object can be identified. */
 const alwaysKept = new Set(['_objecttype', '_mask', '_format', '_system_object_id', '_global_object_id', '_uuid'])
 
 function dropSystemFields(wire: Wire, keep: FieldFilter): void {

@@ -2,11 +2,11 @@ import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { standardText } from '../standard/compute.ts'
 import type { Content, Standard } from '../stored/content.ts'
 
-/** How far the index is with an object. */
+/** The state of an object in the index. */
 export type IndexState = 'indexed' | 'waiting' | 'failed'
 export const indexStates: readonly IndexState[] = ['indexed', 'waiting', 'failed']
 
-/** What administrators look for objects by; null restricts nothing. */
+/** The criteria by which administrators look for objects; null: no restriction. */
 export interface InspectedFilter {
   readonly ids: readonly number[] | null
   readonly objecttype: number | null
@@ -43,7 +43,7 @@ const titled = ({ standard, ...row }: Row, languages: readonly string[]): Inspec
 const rowColumns = `o.system_object_id as id, o.objecttype, o.version, o.pool_id as "poolId", o.owner_user as "ownerUser",
   o.modified_at as "modifiedAt", o.deleted_at as "deletedAt", o.standard, ${indexStateSql} as index`
 
-/** Objects by their ids; one more than `limit` where there are more. Those in the trash are among them. */
+/** Objects by their ids; one more than `limit` where there are more. Objects in the trash are included. */
 export async function inspectObjects(
   from: Queryable,
   filter: InspectedFilter,
@@ -68,7 +68,7 @@ export interface InspectedPage {
   readonly descending: boolean
   readonly offset: number
   readonly limit: number
-  /** In which titles are shown. */
+  /** The languages of titles. */
   readonly languages: readonly string[]
 }
 
@@ -80,7 +80,7 @@ export interface InspectedType {
   readonly failed: number
 }
 
-/** How many objects there are of each type, and how far the index is with them. */
+/** The number of objects of each type, and their state in the index. */
 export async function inspectTypes(from: Queryable): Promise<InspectedType[]> {
   const { rows } = await from.query<InspectedType>(
     `with waiting as (
@@ -98,7 +98,7 @@ export async function inspectTypes(from: Queryable): Promise<InspectedType[]> {
   return rows
 }
 
-/** Everything about one object that is stored beside its content. */
+/** All stored data of one object except its content. */
 export interface InspectedHead extends InspectedObject {
   readonly objectId: number
   readonly uuid: string
@@ -124,7 +124,7 @@ export interface InspectedVersion {
 
 export interface InspectedRecord {
   readonly head: InspectedHead
-  /** Those before the latest one as well, newest first. */
+  /** The latest version and all earlier ones, newest first. */
   readonly versions: readonly InspectedVersion[]
   readonly content: Content
   /** Objects that link to it, by the column. */
@@ -139,7 +139,7 @@ export interface InspectedLink {
   readonly title: string
 }
 
-/** One object in its latest version; null: there is none. `most` bounds each list. */
+/** One object in its latest version; null: there is none. `most` limits each list. */
 export async function inspectObject(
   from: Queryable,
   id: number,
@@ -180,7 +180,7 @@ export async function inspectObject(
   }
 }
 
-/** Has objects indexed once more, before everything that waits in large numbers. Answers which of them there are. */
+/** Queues objects for indexing, before all large batches. Returns the ids that exist. */
 export async function requeueObjects(tx: Tx, ids: readonly number[], wakeIndex: () => void): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `insert into index_queue (system_object_id, priority)
@@ -198,7 +198,7 @@ export interface InspectedPool {
   readonly deleted: number
 }
 
-/** How many objects the pools have; one without any is left out. */
+/** The number of objects in each pool; pools without objects are left out. */
 export async function inspectPools(from: Queryable, ids: readonly number[]): Promise<InspectedPool[]> {
   const { rows } = await from.query<InspectedPool>(
     `select pool_id as "poolId", count(*) filter (where deleted_at is null)::int8 as live, count(deleted_at)::int8 as deleted

@@ -1,4 +1,4 @@
-/** Objects in their latest version: one by its id is read more often than anything else, then pages of the same objects. */
+/** Objects in their latest version: reads of one object by its id are the most frequent, then pages of the same objects. */
 import type { Mask, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
@@ -16,14 +16,14 @@ import { hasShortLinks, isDeep } from './options.ts'
 import type { Nearby, ReadDeps, RenderPages } from './render-pages.ts'
 import { createResponseCache, hasDatedGrants, type Sources, Watched } from './response-cache.ts'
 
-/** An object in its latest version, allowed to the caller with the mask, and what is known around it. */
+/** An object in its latest version that the caller may see with the mask, with the data around it that is known. */
 interface Latest extends RenderItem {
   readonly known: Known
-  /** It is asked for again and again. */
+  /** It is requested repeatedly. */
   readonly kept: boolean
 }
 
-/** `allow` says whether the caller may see the object with the mask, or throws. */
+/** `allow` returns whether the caller may see the object with the mask, or throws. */
 export function createLatest(
   deps: ReadDeps,
   render: RenderPages,
@@ -33,7 +33,7 @@ export function createLatest(
   const memory = createObjectCache(deps.pipelined, admission, deps.memory)
   const answers = createResponseCache(admission, deps.memory.objectAnswers)
 
-  /** The object in its latest version, with what its links and reverse fields need as far as that is cheap to know. */
+  /** The object in its latest version, with the data for its links and reverse fields where that is cheap to get. */
   async function readLatest(
     caller: CallerRights,
     table: Table,
@@ -41,7 +41,7 @@ export function createLatest(
     address: { by: Address['by']; id: number },
     shown: RenderOptions,
   ): Promise<Latest | null> {
-    // Where links are shown with their fields their contents are loaded anyway.
+    // Formats that show links with their fields load the contents of linked objects anyway.
     const needs = { links: hasShortLinks(shown), reverses: shown.format.fields }
     const found = await memory.one(deps.datamodel.current(), table, address, readerOf(mask), needs)
     return found && allow(caller, mask, found.object) ? latestOf(found, mask) : null
@@ -64,13 +64,13 @@ export function createLatest(
     },
   }
 
-  /** What the answer to a read depends on, as far as it is in memory. */
+  /** The sources of the answer to a read, as far as they are in memory. */
   function sourcesOf(world: World, caller: CallerRights, { object, mask, known }: Latest): Sources {
     const { heads, below } = known
     return { world, own: [mask, object, below.size, caller, ...heads] }
   }
 
-  /** The object as JSON: kept from an earlier read when nothing that it was made from has changed. */
+  /** The object as JSON: from the response cache when none of its sources has changed. */
   async function answerLatest(
     actor: Actor,
     caller: CallerRights,
@@ -89,16 +89,16 @@ export function createLatest(
     if (!sources) return rendered
     const [body = nothing] = rendered.body
     const lasting = !q.asked && rendered.body.length === 1 && rendered.short === 0 && !isDated(latest)
-    // What changed meanwhile may be in the answer or not.
+    // The answer may or may not contain changes made in the meantime.
     if (lasting && sources.world === deps.world())
       answers.keep(question, object.systemObjectId, sources, () => retain(body))
     return rendered
   }
 
   /**
-   * Objects as JSON, each as a list of one or by itself as a text, in the order of the ids: when all of them are in
-   * memory, as a page that was shown before is; else null. What nothing is kept of is rendered together. `maskOf`: the
-   * mask of each; null: leave it to others. For formats with short links and without inheritance.
+   * Objects as JSON, in the order of the ids, each as a list of one object or as a string for the object alone. Only when all of
+   * them are in memory, as for a page that was shown before; else null. Objects without a cached answer are rendered together.
+   * `maskOf`: the mask of each; null: the object is left to another function. For formats with short links and without inheritance.
    */
   async function answerRemembered(
     actor: Actor,
@@ -137,7 +137,7 @@ export function createLatest(
       deadline,
       each: (text) => void texts.push(text),
     })
-    // What changed meanwhile may be in the answers or not.
+    // The answers may or may not contain changes made in the meantime.
     if (!q.asked && short === 0 && world === deps.world()) {
       for (const [index, { latest, sources, question }] of open.entries()) {
         const id = latest.object.systemObjectId
@@ -151,12 +151,12 @@ export function createLatest(
   return { readLatest, answerLatest, answerRemembered, remember: memory.remember, nearby }
 }
 
-/** Reverse fields in which nothing stands. */
+/** Reverse fields without objects. */
 function noneBelow({ systemObjectId }: Head, columns: readonly number[]): Known['below'] {
   return new Map(columns.map((column) => [reverseKey(column, systemObjectId), []]))
 }
 
-/** What tells answers about the same object apart, besides what they are made from. */
+/** The key of an answer in the cache: all that distinguishes answers about the same object, besides their sources. */
 function questionOf(
   { languages }: Actor,
   caller: CallerRights,
@@ -167,7 +167,7 @@ function questionOf(
   return `${object.systemObjectId} ${mask.name} ${caller.userId} ${format.name} ${mergeLinkedObjects} ${mergeMaxDepth} ${skipReverseNested} ${languages.join()}`
 }
 
-/** Whether what the caller may see of it depends on the time of day. */
+/** Whether the rights of the caller depend on the current time. */
 const isDated = ({ object, known }: Latest): boolean => hasDatedGrants(object) || known.heads.some(hasDatedGrants)
 
 const nothing = Buffer.from('[]')

@@ -8,7 +8,7 @@ import { headsWhere, loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 import type { ReadDeps } from './render-pages.ts'
 
-/** An object by one of its ids, as addresses name it. */
+/** An object by one of the ids that addresses contain. */
 export type NamedBy = { readonly systemObjectId: number } | { readonly uuid: string }
 
 export interface LocatedObject {
@@ -18,13 +18,14 @@ export interface LocatedObject {
   readonly table: Table
   /** The latest one. */
   readonly version: number
-  /** The one that was named, or the best of the caller. */
+  /** The mask that was named, or the best mask of the caller. */
   readonly mask: Mask
 }
 
 /**
- * `unknown`: there is no such object. `hidden`: the caller may not read it. `gone`: the caller could read it, but it is in the trash,
- * or root asks for what is purged. `no mask`: it may be read, but not with the mask, or with none.
+ * `unknown`: there is no such object. `hidden`: the caller may not read it. `gone`: the caller could read it, but it is in the
+ * trash, or the caller is root and the object is purged. `no mask`: the caller may read it, but not with this mask, or with no mask
+ * at all.
  */
 export type Located = LocatedObject | { readonly kind: 'unknown' | 'hidden' | 'gone' | 'no mask' }
 
@@ -53,7 +54,10 @@ function usableMask(deps: MaskDeps, caller: CallerRights, object: Head, name: st
   return mask && mayUseMask({ deps, caller }, mask, object) ? mask : null
 }
 
-/** The first one by preference that the caller may use and whose tag filter fits; for root one that does not fit, if need be. */
+/**
+ * The first mask by preference that the caller may use and whose tag filter matches; for root, if there is none, the first one
+ * whose filter does not match.
+ */
 export function bestMask(
   deps: MaskDeps,
   caller: CallerRights,

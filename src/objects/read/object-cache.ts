@@ -14,13 +14,13 @@ import { type Head, type Loaded, heads as toHeads } from '../stored/rows.ts'
 /** Bytes of the largest object that is kept. */
 const largestObject = 1_000_000
 
-/** Bytes of the objects that were read by id, of the heads that stand around them, of their ids, of statements that read them. */
+/** Bytes of the objects that were read by id, of the heads around them, of their ids, and of the statements that read them. */
 export type ObjectShares = Pick<Shares, 'objects' | 'objectHeads' | 'objectIds' | 'objectStatements'>
 
-/** Ids and columns that are asked for at a time, for a page. */
+/** Maximum number of ids and columns in one request for a page. */
 const mostAround = 1000
 
-/** Which of what stands around the object is wanted. */
+/** The data around the object that is needed. */
 export interface Needs {
   readonly links: boolean
   readonly reverses: boolean
@@ -28,11 +28,11 @@ export interface Needs {
 
 export interface Found {
   readonly object: Loaded
-  /** Of its parents and, when wanted, of what it links to. */
+  /** The heads of its parents and, when needed, of the objects that it links to. */
   readonly heads: readonly Head[]
-  /** Reverse columns through which nothing links to it, when wanted. */
+  /** Reverse columns through which no object links to it, when needed. */
   readonly absent: readonly number[]
-  /** It is in memory, since it is asked for again and again. */
+  /** It is kept in memory, since it is requested repeatedly. */
   readonly kept: boolean
 }
 
@@ -42,12 +42,13 @@ interface Entry<T> {
 }
 
 /**
- * Objects in memory. The same artists and terms stand behind most links, and some objects are read again and again;
- * bringing and parsing them is most of the work of a read. `admission` says which are worth it. Nothing is ever out of date: each read asks the database
- * for the row versions of the rows, and what is in memory is only taken when its row still has the row version that it came with.
+ * Objects in memory. The same artists and terms are the targets of most links, and some objects are read again and again; loading
+ * and parsing them is most of the work of a read. `admission` decides which objects are kept. No answer is ever out of date: each
+ * read asks the database for the row versions of the rows, and an entry is only used when its row still has the row version with
+ * which it was read.
  *
- * What is handed out is shared: it must not be changed. Reads must come from `db` itself, not from a transaction,
- * within which a row can change again without a new row version.
+ * The returned objects are shared: callers must not change them. Reads must come from `db` itself, not from a transaction, within
+ * which a row can change again without a new row version.
  */
 export function createObjectCache(db: Queryable, admission: Admission, memory: ObjectShares) {
   const current = createRowVersionReader(db)
@@ -61,7 +62,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     name: 'objects',
     maxBytes: memory.objects,
     maxEntryBytes: largestObject,
-    // Letters may take two bytes; the links are remembered besides.
+    // Characters may take two bytes; the links are kept in addition.
     sizeOf: ({ value }) => headBytes(value) + 2 * contentBytes(value.content),
   })
   const heads = createByteCache<number, Entry<Head>>({
@@ -77,7 +78,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     sizeOf: () => 32,
   })
 
-  // What is in memory refers to the tables of the datamodel that it was read with.
+  // The objects in memory refer to the tables of the datamodel with which they were read.
   function begin(model: Model): void {
     if (ofModel === model) return
     ofModel = model
@@ -86,12 +87,12 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     addresses.clear()
   }
 
-  /** Takes in what was read, with the row version that its row had, if it is worth it. */
+  /** Keeps an object that was read, with the row version of its row, if it is worth it. */
   function remember(object: Loaded, rowVersion: string): void {
     if (ofModel?.tablesById.get(object.table.id) !== object.table) return
     const id = object.systemObjectId
     admission.note(id)
-    // Unless it is there already and has changed.
+    // Unless a changed version of it is already there.
     const known = objects.get(id)
     if (known ? known.rowVersion === rowVersion : !admission.admits(id, oldestOf(objects)?.value.systemObjectId)) return
     objects.set(id, { rowVersion, value: object })
@@ -99,7 +100,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
   }
 
   return {
-    /** One object in its latest version with what stands around it; null when there is none of this type. */
+    /** One object in its latest version with the data around it; null when there is none of this type. */
     async one(
       model: Model,
       table: Table,
@@ -120,7 +121,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
 
     remember,
 
-    /** Heads of objects, in no order; those that are in memory as they are need not be brought. */
+    /** Heads of objects, in no order; heads in memory that are still current are not read again. */
     async heads(model: Model, ids: readonly number[]): Promise<Head[]> {
       begin(model)
       const [first, ...others] = ids
@@ -130,8 +131,8 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     },
 
     /**
-     * What stands around objects that were just read: heads, and of each object the columns through which nothing links to
-     * it; null when that is too much to ask for here.
+     * The data around objects that were just read: heads, and for each object the columns through which no object links to it; null
+     * when there are too many.
      */
     async around(
       model: Model,
@@ -161,8 +162,8 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     },
 
     /**
-     * Several objects, when all of them are in memory and as they were read; else null, mostly without having asked for
-     * anything. `readerOf` may turn an object down (null), too.
+     * Several objects, if all of them are in memory and unchanged; else null, mostly without any request to the database.
+     * `readerOf` may also reject an object (null).
      */
     async all(
       model: Model,
@@ -195,7 +196,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     },
   }
 
-  /** The object from memory, when its row is still the one that it came from. */
+  /** The object from memory, when its row still has the same row version. */
   async function check(
     table: Table,
     { by, id }: { readonly by: Address['by']; readonly id: number },
@@ -208,7 +209,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     return entry?.value.table === table ? confirm(entry, reader, needs, reverseColumns) : null
   }
 
-  /** What is in memory, when its row is still the one that it came from. */
+  /** The entry from memory, when its row still has the same row version. */
   async function confirm(entry: Entry<Loaded>, reader: Reader, needs: Needs, reverseColumns: readonly number[]) {
     const object = entry.value
     const around = aroundOf(object, reader, needs)
@@ -232,7 +233,7 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     return links ? linkedFrom(object, reader) : object.parents
   }
 
-  /** What the object links to as far as the mask shows it, and its parents. */
+  /** The linked objects that the mask shows, and the parents. */
   function linkedFrom(object: Loaded, reader: Reader): readonly number[] {
     const known = linked.get(object)
     if (known?.reader === reader) return known.ids
@@ -241,7 +242,9 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
     return ids
   }
 
-  /** The heads of these rows; those that are not in memory with this row version are loaded, with those of other requests. */
+  /**
+   * The heads of these rows; heads that are not in memory with this row version are loaded, together with those for other requests.
+   */
   async function headsById(model: Model, ids: Iterable<number>, rowVersions: RowVersions): Promise<Map<number, Head>> {
     const found = new Map<number, Head>()
     const missing: number[] = []
@@ -267,11 +270,11 @@ export function createObjectCache(db: Queryable, admission: Admission, memory: O
 
 const sizes = new WeakMap<Head, number>()
 
-/** Bytes of what an object shows of itself where it is linked. */
+/** The size in bytes of a head: the part of an object that links to it show. */
 export function headBytes(head: Head): number {
   let bytes = sizes.get(head)
   if (bytes === undefined) {
-    // Letters may take two bytes; its short form is remembered as a text besides.
+    // Characters may take two bytes; its short form is kept as a text in addition.
     bytes =
       700 +
       3 * expectedBytes(head.standard) +

@@ -1,10 +1,10 @@
 import { type Format, type FormatName, formats, type MergeMode } from '../render/formats.ts'
 import { defaultOptions, type RenderDeps, type RenderOptions } from '../render/render.ts'
 
-/** What one object and a list can be asked for alike. */
+/** The options that requests for one object and for a list have in common. */
 export interface ShownAs {
   readonly format: FormatName
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Days for which addresses of files are valid; undefined: the default. */
   readonly fileDays?: number | undefined
   /** Every version, newest first, instead of the latest one. */
   readonly allVersions?: boolean
@@ -12,7 +12,7 @@ export interface ShownAs {
   readonly latestLinked?: boolean
   readonly mergeLinkedObjects?: MergeMode | undefined
   readonly mergeMaxDepth?: number | undefined
-  /** In what this answer differs from its format. */
+  /** The differences between this answer and its format. */
   readonly differing?: Partial<Pick<Format, 'inherited' | 'linked'>>
 }
 
@@ -37,7 +37,7 @@ export function renderOptions(deps: Pick<RenderDeps, 'files'>, options: Omit<Sho
   }
 }
 
-/** Linked objects bring linked objects. */
+/** Whether linked objects contain further linked objects. */
 export function isDeep({ mergeLinkedObjects, mergeMaxDepth }: RenderOptions): boolean {
   return mergeLinkedObjects !== 'none' && mergeMaxDepth > 1
 }

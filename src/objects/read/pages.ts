@@ -9,13 +9,13 @@ import type { Head, Loaded } from '../stored/rows.ts'
 /** Objects of an answer as they are loaded, some at a time. */
 export type Pages = AsyncIterable<readonly RenderItem[]> | Iterable<readonly RenderItem[]>
 
-/** Where they come from, and by which datamodel they are read. */
+/** The database to read from, and the datamodel by which contents are read. */
 interface Source {
   readonly q: Queryable
   readonly model: Model
 }
 
-/** Versions of objects in the order of their ids, newest first, page by page; of those that `allowed` lets pass. */
+/** Versions of objects in the order of their ids, newest first, page by page; only those that `allowed` accepts. */
 export async function* versionsOf(
   { q, model }: Source,
   table: Table,
@@ -37,8 +37,8 @@ export async function* versionsOf(
 }
 
 /**
- * Objects by their ids in this order, page by page, with the mask that each is shown with; null: it is not shown,
- * `short`: in its short form, which needs no mask. `seen` hears of each whole one with its row version.
+ * Objects by their ids in this order, page by page, with the mask that each is shown with; null: the object is not shown, `short`:
+ * in its short form, which needs no mask. `seen` is called for each object in whole form, with its row version.
  */
 export async function* latestOf(
   {
@@ -73,7 +73,7 @@ export interface ObjectVersion {
   readonly version?: number | undefined
 }
 
-/** Objects in these versions, in this order and as often as they stand here, page by page. */
+/** Objects in these versions, in this order and as often as they are listed, page by page. */
 export async function* numberedOf(
   { q, model, deps }: Source & { readonly deps: MaskDeps },
   wanted: readonly ObjectVersion[],
@@ -107,7 +107,7 @@ export async function* numberedOf(
   }
 }
 
-/** What is there already, some at a time: answers are written page by page. */
+/** Splits a list that is already in memory into pages, since answers are written page by page. */
 export function* inPages<T>(list: readonly T[], toItem: (member: T) => RenderItem): Iterable<readonly RenderItem[]> {
   for (let start = 0; start < list.length; start += 100) yield list.slice(start, start + 100).map(toItem)
 }
@@ -120,10 +120,10 @@ export function headOf(object: Head | Loaded): Head {
   return { systemObjectId, table, id, version, uuid, ...whose, parents, standard, deletedAt, guard }
 }
 
-/** Objects without contents that are loaded at a time. */
+/** Number of objects without contents that are loaded at a time. */
 export const mostHeads = 1000
 
-/** How many objects are loaded at a time: a hundred, then by how large those were. */
+/** The number of objects to load at a time: a hundred at first, then by the size of those already loaded. */
 function pageSizes() {
   const [smallest, largest, bytes] = [10, 500, 2_000_000]
   let size = 100

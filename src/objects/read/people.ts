@@ -2,7 +2,7 @@ import type { Principals } from '../../people/service.ts'
 import type { Principal, RightsService } from '../../rights/service.ts'
 import type { RenderDeps } from '../render/run.ts'
 
-/** Names of owners and authors from the memory of `principals`: usually no statement at all. */
+/** Names of owners and authors from the cache of `principals`: usually no statement at all. */
 export function rememberedPeople(
   principals: Pick<Principals, 'names'>,
   rights: Pick<RightsService, 'renderAcls'>,

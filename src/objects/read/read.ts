@@ -24,7 +24,7 @@ export type { ListOptions, ReadOptions, ShownAs } from './options.ts'
 export type { ObjectVersion } from './pages.ts'
 export type { ReadDeps } from './render-pages.ts'
 
-/** Which object is read, by which of its ids, and with which mask. */
+/** The object to read: one of its ids, and the mask. */
 export interface ReadTarget {
   readonly objecttype: string
   readonly mask: string
@@ -47,9 +47,9 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
   }
 
   /**
-   * Whether the object is there for the caller. One that it may not read does not exist for it, as those in the trash do
-   * not for callers who may not delete them.
-   * @throws {AppError} `ObjectInsufficientRights` when it may be read, but not with this mask.
+   * Whether the object exists for the caller. An object that the caller may not read does not exist for it; nor does one in the
+   * trash, if the caller may not delete it.
+   * @throws {AppError} `ObjectInsufficientRights` when the caller may read it, but not with this mask.
    */
   function allow(caller: CallerRights, mask: Mask, object: Head): boolean {
     if (!maySee(caller, object)) return false
@@ -110,7 +110,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       const visible = (head: Head): boolean =>
         caller.root || (caller.may('read', head.guard) && mayUseMask({ deps, caller }, mask, head))
       const ids = await visiblePage(q, model, caller, table, options, visible)
-      // Later pages are loaded later: what has changed since must still be allowed.
+      // Later pages are loaded later, so the rights must be checked again on objects that have changed since.
       const pages = options.allVersions
         ? versionsOf({ q, model }, table, mask, { by: 'system_object_id', ids }, null, visible)
         : latestOf({ q, model, deps }, ids, shown.format.fields, (head) => (visible(head) ? mask : null))
@@ -120,8 +120,8 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
     },
 
     /**
-     * Objects whose events a caller may see, with whether it may see their titles too: those that it may read, in the
-     * trash or not, since who has seen an object may hear that it went there. A title is made from the preferred mask.
+     * The objects whose events a caller may see, with whether it may see their titles too: all that it may read, in the trash or
+     * not, since a user that has seen an object may learn that it was moved there. A title is made from the preferred mask.
      */
     async told(systemObjectIds: readonly number[]): Promise<(actor: Actor) => Promise<ReadonlyMap<number, boolean>>> {
       const heads = await loadHeads(deps.db, deps.datamodel.current(), systemObjectIds)
@@ -135,18 +135,18 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       }
     },
 
-    /** What rights ask of one object, in the trash or not; null: there is none. */
+    /** The data of one object that a check of rights needs, in the trash or not; null: there is no such object. */
     async guarded(from: Queryable, systemObjectId: number): Promise<{ guard: Head['guard']; deleted: boolean } | null> {
       const [head] = await loadHeads(from, deps.datamodel.current(), [systemObjectId])
       return head ? { guard: head.guard, deleted: head.deletedAt !== null } : null
     },
 
-    /** What the caller may read, as a condition on `object`, in the trash or not. */
+    /** The objects that the caller may read, as a condition on `object`, in the trash or not. */
     async readableSql(actor: Actor): Promise<ReadableSql> {
       return readableSql(deps.datamodel.current(), await deps.rights.forActor(actor))
     },
 
-    /** Those of the objects that the caller may read, in the trash or not. */
+    /** The latest versions of the objects that the caller may read, in the trash or not. */
     async latestVersions(
       q: Queryable,
       actor: Actor,
@@ -164,7 +164,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       )
     },
 
-    /** Which of the objects the caller may read. */
+    /** The objects that the caller may read. */
     async readable(
       actor: Actor,
       systemObjectIds: readonly number[],
@@ -183,8 +183,8 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
     },
 
     /**
-     * Objects as others show them, and all above them in hierarchies. What is in memory and has not changed since is not
-     * read anew.
+     * Objects as others show them, and all their ancestors in hierarchies. Those that are in memory and have not changed since are
+     * not read again.
      */
     async withAncestors(actor: Actor, systemObjectIds: readonly number[]): Promise<Map<number, ShownObject>> {
       const model = deps.datamodel.current()
@@ -207,7 +207,7 @@ export function createReadService(deps: ReadDeps, render: RenderPages) {
       return shown
     },
 
-    /** Where an address leads, for the actor. */
+    /** Finds the object of an address, for the actor. */
     locate: createLocate(deps),
 
     ...createHitAnswers(deps, render, latest),
@@ -231,7 +231,7 @@ function idOf({ by, id }: ReadTarget, databaseName: string): number | null {
   return by === 'global_object_id' && id.slice(at + 1) !== databaseName ? null : number
 }
 
-/** An object as others show it. */
+/** An object in the form in which other objects show it. */
 export interface ShownObject {
   readonly objecttype: string
   /** `_id` on the wire. */

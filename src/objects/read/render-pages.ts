@@ -36,19 +36,19 @@ export interface ReadDeps extends RenderDeps {
   readonly pages: Queryable
   readonly datamodel: { current(): Model }
   readonly rights: { forActor(actor: Actor): Promise<CallerRights> }
-  /** What rendering reads from memory is of it. */
+  /** The in-memory state (datamodel, pools, tags) that rendering uses. */
   readonly world: () => World
   readonly limits: AnswerLimits
-  /** What is read often. */
+  /** Memory for the caches. */
   readonly memory: ObjectShares & Pick<Shares, 'objectAnswers'>
-  /** Where long lists take their turn. */
+  /** Limits the number of long lists that are rendered at the same time. */
   readonly heavyRequests: RequestLimiter
 }
 
-/** Heads that are looked for in memory: to ask whether more are as they were would hold up others. */
+/** Maximum number of heads to look for in memory: checking more for changes would delay other requests. */
 const mostRemembered = 1000
 
-/** What knows some of what stands around objects without reading it. */
+/** Gives some of the data around objects without reading it from the database. */
 export interface Nearby {
   /** Heads of objects, in no order. */
   heads(model: Model, ids: readonly number[]): Promise<readonly Head[]>
@@ -57,7 +57,7 @@ export interface Nearby {
 
 export interface PagesMore extends RenderMore {
   readonly deadline?: Deadline
-  /** Absent: what is linked is read where the objects are read, as changes need it that are not committed yet. */
+  /** Absent: linked objects are read from the same connection as the objects, as needed for changes that are not committed yet. */
   readonly nearby?: Nearby
 }
 
@@ -75,7 +75,7 @@ export function createRenderPages(deps: ReadDeps) {
   ): Promise<JsonAnswer> => renderAnswer(baseOf(deps, { q, actor, caller, options }, more), deps.limits, pages, more)
 }
 
-/** The same as values, a page at a time, and no larger than it is needed. */
+/** The same as values, a page at a time; pages are only as large as needed. */
 export type RenderStream = ReturnType<typeof createRenderStream>
 
 export function createRenderStream(deps: ReadDeps) {
@@ -92,7 +92,7 @@ export function createRenderStream(deps: ReadDeps) {
   }
 }
 
-/** `whole`: a page that has no room for its linked objects, or is too large itself, is rendered in halves. */
+/** `whole`: a page without room for its linked objects, or that is too large itself, is rendered in halves. */
 async function* renderRoomily(
   base: RunBase,
   limits: AnswerLimits,

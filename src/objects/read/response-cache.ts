@@ -6,12 +6,15 @@ import type { Head } from '../stored/rows.ts'
 
 /** Bytes of the longest answer that is kept. */
 const longest = 200_000
-/** What an object that an answer was made from takes at most usually; it may be kept by nobody else any more. */
+/**
+ * Usual maximum size of an object from which an answer was made. It is counted, since the cache may be the only one that still
+ * holds it.
+ */
 const sourceBytes = 600
 
 /**
- * What an answer was made from: the world that it was rendered in, and objects, each of which is replaced, never changed. As
- * long as all of it is the same, so is the answer.
+ * The sources of an answer: the world in which it was rendered, and objects, each of which is replaced, never changed. As long as
+ * all of these are the same, so is the answer.
  */
 export interface Sources {
   readonly world: World
@@ -26,7 +29,7 @@ interface Kept {
 
 /**
  * Answers to reads of one object, as bytes. Rendering an object and writing it as JSON is most of the work of a read
- * (bench/read.ts), and the same few objects are read again and again: `admission` knows which. `maxBytes`: of all of them.
+ * (bench/read.ts), and the same few objects are read repeatedly: `admission` detects them. `maxBytes`: the total of all answers.
  */
 export function createResponseCache(admission: Admission, maxBytes: number) {
   const kept = createByteCache<string, Kept>({
@@ -37,7 +40,7 @@ export function createResponseCache(admission: Admission, maxBytes: number) {
   })
   let ofWorld: World | null = null
 
-  /** All answers are of one world; false: this one has passed. */
+  /** All answers belong to one world; false: the given world is outdated. */
   function begin(world: World): boolean {
     if (ofWorld === world) return true
     if (ofWorld && ofWorld.number > world.number) return false
@@ -47,13 +50,13 @@ export function createResponseCache(admission: Admission, maxBytes: number) {
   }
 
   return {
-    /** The answer to this question, if it was given from the same sources. */
+    /** The answer to this question, if it was made from the same sources. */
     find(question: string, { world, own }: Sources): Buffer | undefined {
       const known = begin(world) ? kept.get(question) : undefined
       return known && areEqual(known.own, own) ? known.body : undefined
     },
 
-    /** Keeps the answer, made of the object `id`, if it is worth it. */
+    /** Keeps the answer, made from the object `id`, if it is worth it. */
     keep(question: string, id: number, { world, own }: Sources, body: () => Buffer): void {
       if (!begin(world)) return
       if (!kept.has(question) && !admission.admits(id, oldestOf(kept)?.id)) return
@@ -68,12 +71,12 @@ function areEqual(some: readonly unknown[], others: readonly unknown[]): boolean
   return true
 }
 
-/** Whether what a caller may do with the object depends on the time of day. */
+/** Whether the rights of a caller on the object depend on the current time. */
 export function hasDatedGrants({ guard }: Pick<Head, 'guard'>): boolean {
   return guard.acl?.some(({ from, to }) => from !== undefined || to !== undefined) ?? false
 }
 
-/** Tells whether anything was asked of the database: such an answer has sources that nobody sees. */
+/** Records whether the database was asked at all: such an answer has sources that the cache cannot check. */
 export class Watched implements Queryable {
   asked = false
   readonly #q: Queryable

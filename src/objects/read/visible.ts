@@ -9,9 +9,9 @@ const smallestChunk = 1000
 const largestChunk = 5000
 
 /**
- * System object ids of one page of a type's objects in the order of their `_id`, of those only that `visible` lets
- * pass; the trash is left out. Root needs one statement. For others the database leaves out what they may not read,
- * and `visible` is asked chunk by chunk, so `limit` and `offset` count what it lets pass.
+ * System object ids of one page of a type's objects in the order of their `_id`, only those that `visible` accepts; the trash is
+ * left out. Root needs one statement. For other callers the database leaves out objects that they may not read, and `visible` is
+ * called chunk by chunk, so `limit` and `offset` count the objects that it accepts.
  */
 export async function visiblePage(
   q: Queryable,

@@ -1,14 +1,14 @@
-/** Loads what a depth of an answer waits for, with a few statements for all of it. */
+/** Loads the objects that one depth of an answer waits for, with a few statements for all of them. */
 
 import { type LoadedReverse, loadAsOf, loadChildren, loadLatest, loadReverses } from '../stored/load.ts'
 import type { Head, Loaded } from '../stored/rows.ts'
 import { loadInheritance } from './inheritance.ts'
 import { asOfKey, type ReverseWant, type Run, reverseKey, type Want } from './run.ts'
 
-/** Linked objects that are loaded with one statement. */
+/** Maximum number of linked objects that one statement loads. */
 const mostAtOnce = 1000
 
-/** Loads what the places of the last depth wait for and fills them. */
+/** Loads the objects that the places of the last depth wait for, and fills the places. */
 export async function nextDepth(run: Run): Promise<void> {
   const { wants, reverses } = run
   run.wants = []
@@ -26,7 +26,7 @@ export async function nextDepth(run: Run): Promise<void> {
   }
 }
 
-/** Fills places with what was loaded for them. */
+/** Fills places with the objects that were loaded for them. */
 async function fill(run: Run, wants: readonly Want[], below: readonly (readonly Loaded[])[]): Promise<void> {
   if (run.options.format.inherited) {
     const arrived = wants.filter((want) => want.content).flatMap((want) => run.loaded.get(want.id) ?? [])
@@ -38,7 +38,7 @@ async function fill(run: Run, wants: readonly Want[], below: readonly (readonly 
   }
 }
 
-/** Wants in their order, so that no group asks for very many contents: those are in memory until all is filled. */
+/** Wants in their order, so that no group asks for very many contents: the contents are in memory until all places are filled. */
 function inGroups(wants: readonly Want[]): (readonly Want[])[] {
   if (wants.length <= mostAtOnce) return [wants]
   const groups: Want[][] = [[]]
@@ -131,7 +131,7 @@ async function loadReverse(run: Run, wants: readonly ReverseWant[]): Promise<Loa
   return [...byLink, ...byParent]
 }
 
-/** Below an old version stand those of today's objects that existed then, as they were. */
+/** Below an old version: the objects of today that already existed then, in their versions of that time. */
 async function asTheyWere(
   run: Run,
   wants: readonly ReverseWant[],

@@ -9,15 +9,18 @@ import { shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 import { linkedShort, setPerson } from './system-fields.ts'
 
-/** Paths of one object at most: a polyhierarchy can have exponentially many. */
+/** Maximum number of paths of one object: a polyhierarchy can have exponentially many. */
 const maxPaths = 100
-/** Ancestors on one path at most. */
+/** Maximum number of ancestors on one path. */
 const maxLevel = 100
 
-/** Fills in what is asked once for the whole response: hierarchy, history, people, grants, other capabilities. */
+/**
+ * Fills in the members that are loaded once for the whole response: hierarchy, history, people, grants, members from other
+ * capabilities.
+ */
 export async function finish(run: Run): Promise<void> {
   await Promise.all([fillHierarchy(run), fillHistory(run), fillDetails(run), fillOldStandards(run), fillAcls(run)])
-  // The history names people, and standards files, so they come last.
+  // The history refers to people and standards to files, so both are loaded last.
   await Promise.all([fillPeople(run), fillFiles(run)])
   await eachYielding(run.last, (action) => action(), run.yielder)
   const { hierarchy, history, details, oldStandards, acls, people, files, last } = run
@@ -48,7 +51,7 @@ async function fillHierarchy(run: Run): Promise<void> {
   }
 }
 
-/** The ways from the top down to the object, itself included, in the order of its parents. */
+/** The paths from the top down to the object, itself included, in the order of its parents. */
 function pathsOf(object: Head, ancestors: ReadonlyMap<number, Head>): Head[][] {
   const paths: Head[][] = []
   const climb = (at: Head, tail: readonly Head[]): void => {
@@ -64,12 +67,12 @@ function pathsOf(object: Head, ancestors: ReadonlyMap<number, Head>): Head[][] {
   return paths
 }
 
-/** Bytes that are expected of an entry of `_changelog`. */
+/** Expected bytes of an entry of `_changelog`. */
 const historyBytes = 250
 
 const operations: Readonly<Record<Operation, string>> = { i: 'INSERT', u: 'UPDATE', d: 'DELETE', r: 'UNDELETE' }
 
-/** `_changelog`: the versions up to the one that is shown, newest first. */
+/** `_changelog`: the versions up to the shown one, newest first. */
 async function fillHistory(run: Run): Promise<void> {
   if (run.history.length === 0) return
   const ids = new Set(run.history.map(({ object }) => object.systemObjectId))
@@ -109,7 +112,7 @@ async function fillDetails(run: Run): Promise<void> {
   }
 }
 
-/** What an old version is called comes from its own content; what it links to is called as it is today. */
+/** The title of an old version comes from its own content; the titles of linked objects in it are today's titles. */
 async function fillOldStandards(run: Run): Promise<void> {
   if (run.oldStandards.length === 0) return
   const missing = new Set<number>()
@@ -142,7 +145,7 @@ async function fillPeople(run: Run): Promise<void> {
   await eachYielding(run.people, ({ done }) => done(names), run.yielder)
 }
 
-/** Bytes that are expected of a file with its versions. */
+/** Expected bytes of a file with its versions. */
 const fileBytes = 1500
 
 async function fillFiles(run: Run): Promise<void> {

@@ -16,15 +16,15 @@ export type FormatName = (typeof formatNames)[number]
 
 export interface Format {
   readonly name: FormatName
-  /** Fields of the mask and system fields; without them only what identifies and names the object. */
+  /** Fields of the mask and system fields; without them only the identity and the name of the object. */
   readonly fields: boolean
   /** `_standard` with html, files and geometries; the place in a hierarchy. */
   readonly extended: boolean
-  /** Who created it, grants. */
+  /** Creator and grants. */
   readonly long: boolean
   /** Empty fields too, history, collections, publish records, effective rights. */
   readonly full: boolean
-  /** Empty fields take the value of the nearest ancestor where the mask says so. */
+  /** Empty fields take the value of the nearest ancestor where the mask requests it. */
   readonly inherited: boolean
   /** Format of linked objects that are not merged. */
   readonly linked: FormatName
@@ -68,10 +68,10 @@ export const mergeModes = [
 
 export type MergeMode = (typeof mergeModes)[number]
 
-/** Deeper merging than this is cut to it, whatever is asked. */
+/** Upper limit of the merge depth, whatever the request says. */
 const maxMergeDepth = 10
 
-/** How deep linked objects are embedded under the wishes of a request: 0 is not at all. */
+/** The depth to which linked objects are embedded for a request; 0: not at all. */
 export function appliedMergeDepth(mode: MergeMode | undefined, depth: number | undefined): number {
   return mode === undefined || mode === 'none' ? 0 : Math.min(depth ?? 1, maxMergeDepth)
 }

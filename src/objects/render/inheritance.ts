@@ -7,9 +7,7 @@ import type { Head, Loaded } from '../stored/rows.ts'
 import type { Run } from './run.ts'
 import { isHierarchical } from './system-fields.ts'
 
-/**
- * Loads all objects above the given ones with their contents: two statements, or none when all are there already.
- */
+/** Loads all ancestors of the given objects with their contents: two statements, or none when all are already loaded. */
 export async function loadInheritance(run: Run, objects: readonly Head[]): Promise<void> {
   const start = new Set<number>()
   for (const object of objects) {
@@ -23,10 +21,10 @@ export async function loadInheritance(run: Run, objects: readonly Head[]): Promi
 }
 
 /**
- * The content of an object with the values that it inherits: an inheriting field without a value takes that of the
- * nearest ancestor; with several parents, what the first one has or inherits counts before the second one.
- * `_inherited` in the block says which fields came from where. Nothing comes from objects in the trash, from those
- * that the caller may not read, and from those that it may read only with masks that do not show the field.
+ * The content of an object with the values that it inherits: an inheriting field without a value takes that of the nearest
+ * ancestor; with several parents, the value that the first one has or inherits comes before the second one's. `_inherited` in the
+ * block names the source of each inherited field. No value is inherited from objects in the trash, from objects that the caller may
+ * not read, or from objects that it may read only with masks that do not show the field.
  */
 export function inheritInto(run: Run, object: Loaded, reader: Reader, block: Wire): Loaded['content'] {
   if (reader.inherited.length === 0 || object.parents.length === 0) return object.content

@@ -3,20 +3,20 @@ import { appliedMergeDepth, type Format, formats } from './formats.ts'
 import { type Part, shortBytes } from './parts.ts'
 import type { Run } from './run.ts'
 
-/** Where an object is rendered: how, how deep, and below which others. */
+/** The position at which an object is rendered: its format, its depth, and the objects around it. */
 export interface Nesting {
   readonly format: Format
-  /** How many further levels of links are embedded whole. */
+  /** Number of further levels at which links are embedded whole. */
   readonly mergeLeft: number
   readonly top: boolean
-  /** Part of an object on top: itself, or below it. Only these show what is below them. */
+  /** Part of an object on top: the object itself, or an object below it. Only these show the objects below them. */
   readonly owned: boolean
   /** Somewhere inside an object below. */
   readonly inReverse: boolean
   readonly asOf: number | null
   /** The object itself and those around it, innermost first: an object is never embedded in itself. */
   readonly chain: Chain
-  /** The part of the answer that it stands in. */
+  /** The part of the answer that contains it. */
   readonly part: Part
 }
 
@@ -25,7 +25,7 @@ export interface Chain {
   readonly up: Chain | null
 }
 
-/** That of an object that was asked for itself. */
+/** The nesting of a requested object. */
 export function topNesting({ options }: Run, object: Loaded, part: Part): Nesting {
   const isPast = object.version !== object.latestVersion && !options.latestLinked
   return {
@@ -40,7 +40,7 @@ export function topNesting({ options }: Run, object: Loaded, part: Part): Nestin
   }
 }
 
-/** That of an object that is linked in this place; `merged`: it is shown like the one that it stands in. */
+/** The nesting of an object that is linked from here; `merged`: it is shown in the format of the object that contains it. */
 export function below(nesting: Nesting, id: number, format: Format, merged: boolean): Nesting {
   return {
     ...nesting,
@@ -52,12 +52,15 @@ export function below(nesting: Nesting, id: number, format: Format, merged: bool
   }
 }
 
-/** How many levels of whole objects can stand below one in this place. */
+/** The number of levels of whole objects that can be below an object at this position. */
 export function levelsBelow({ format, mergeLeft }: Nesting): number {
   return mergeLeft + (formats[format.linked].fields ? 1 : 0)
 }
 
-/** How a link is shown: whole, like the object that it stands in, when it is merged, else as the format says. */
+/**
+ * The format of a linked object: whole, in the format of the object that contains it, when it is merged; else the format's own rule
+ * for links.
+ */
 export function linkFormat(run: Run, nesting: Nesting, id: number, inMainSearch: boolean): Format {
   run.parts.spend(shortBytes * nesting.part.times)
   if (inChain(nesting.chain, id)) return formats.short

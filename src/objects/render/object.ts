@@ -1,4 +1,4 @@
-/** One object in the form in which it is stored, to one as it is answered; what it links to is announced. */
+/** Renders one stored object in its wire form; its links are registered, to be filled in later. */
 import type { ColumnField, Mask, NestedField, ReverseField } from '../../datamodel/model.ts'
 import { sortRows } from '../content/nested-sort.ts'
 import { mayUseMask, standardMask } from '../masks/preference.ts'
@@ -12,7 +12,7 @@ import { contentBytes, frameBytes, shortBytes } from './parts.ts'
 import { maySee, type Run, reverseKey } from './run.ts'
 import { goneObject, hiddenObject, setBlockFields, sharedShort, systemFields, trashedObject } from './system-fields.ts'
 
-/** An object with system fields, block and fields; what it links to is announced. */
+/** An object with system fields, block and fields; its links are registered, to be filled in later. */
 export function renderObject(run: Run, object: Loaded, mask: Mask, nesting: Nesting): Wire {
   const { format } = nesting
   const wire = systemFields(run, object, mask, format, nesting.top)
@@ -72,7 +72,7 @@ function wantLink(run: Run, nesting: Nesting, holder: Wire, key: string, id: num
   })
 }
 
-/** The linked object in its short form, if it is there. */
+/** The linked object in its short form, if it is already loaded. */
 function shortLink(run: Run, id: number, linkMask: Mask | null): Wire | string | undefined {
   const known = run.shortLinks.get(id)
   if (known?.linkMask === linkMask) return known.wire
@@ -105,7 +105,10 @@ function numberOf(mask: Mask): number {
   return number
 }
 
-/** All that decides how a linked object is shown whole. Those around it matter as far as they could stand in it. */
+/**
+ * A key of everything that decides how a linked object is shown whole. The objects around it matter only if they could appear in
+ * it.
+ */
 function sharedKey(object: Loaded, mask: Mask, nesting: Nesting, links: readonly number[]): string {
   const { format, mergeLeft, inReverse, asOf } = nesting
   const levels = levelsBelow(nesting)
@@ -118,7 +121,7 @@ function sharedKey(object: Loaded, mask: Mask, nesting: Nesting, links: readonly
   return `${object.systemObjectId}.${object.version}.${numberOf(mask)}.${format.name}.${mergeLeft}.${inReverse}.${asOf}.${around}`
 }
 
-/** The linked object, or the token of the part that it is. */
+/** The linked object, or the token of its part. */
 function renderLinked(run: Run, object: Head | Loaded, linkMask: Mask | null, nesting: Nesting): Wire | string {
   if (!run.caller.root && !run.caller.may('read', object.guard)) return hiddenObject(run, object)
   const mask = linkedMask(run, object, linkMask)
@@ -168,7 +171,7 @@ function wantReverse(run: Run, nesting: Nesting, object: Loaded, holder: Wire, k
     done: (found) => {
       for (const entry of found) {
         if (entry.table !== field.table || inChain(nesting.chain, entry.systemObjectId)) continue
-        // Those below an object in the trash went there with it; otherwise the trash is not shown.
+        // Children of an object in the trash were moved there with it; otherwise objects in the trash are not shown.
         if (nesting.asOf === null && entry.deletedAt && !object.deletedAt) continue
         if (!maySee(run.caller, entry)) continue
         const chain = { id: entry.systemObjectId, up: nesting.chain }
@@ -184,14 +187,14 @@ function wantReverse(run: Run, nesting: Nesting, object: Loaded, holder: Wire, k
   })
 }
 
-/** Rows that are sorted by a linked object are put in order when that is there. */
+/** Rows that are sorted by a linked object are sorted when that object is loaded. */
 function sortLater(run: Run, holder: Wire, key: string, rows: ReturnType<typeof rowsOf>, field: NestedField): void {
   const sort = (): void => {
     const wire = holder[key] as Wire[]
     const byRow = new Map(rows.map((row, index) => [row, wire[index]]))
     const text = (id: number): string | undefined => {
       const linked = run.heads.get(id) ?? run.loaded.get(id)
-      // The order must not tell what the rows do not show.
+      // The order must not reveal values that the rows do not show.
       if (!linked || !(run.caller.root || run.caller.may('read', linked.guard))) return undefined
       return standardText(linked.standard, run.actor.languages)
     }

@@ -7,46 +7,46 @@ import type { Content } from '../stored/content.ts'
 import { flat } from './flat.ts'
 
 /**
- * An answer in parts. What is shown whole (an object that was asked for, one that is embedded or stands below) is a
- * part of its own: a wire object that has, where other parts stand in it, their tokens. So each part is written once,
- * however often it stands in the answer, and the answer's size is known before it is put together.
+ * An answer in parts. Each object in whole form (requested, embedded, or below another) is a separate part: a wire object with
+ * tokens in place of other parts. So each part is written once, however often it appears in the answer, and the size of the answer
+ * is known before it is assembled.
  */
 export interface Part {
   /** Null once it is written. */
   wire: Wire | null
   /** Text around parts by their numbers; null until it is written. */
   pieces: readonly (string | number)[] | null
-  /** Bytes with all that stands in it; -1 until known. */
+  /** Bytes including all parts in it; -1 until known. */
   bytes: number
-  /** How often it stands in the answer, as far as is known while it is rendered. */
+  /** The number of times it appears in the answer, as far as is known during rendering. */
   times: number
-  /** Expected bytes of its own, its links in short form included. */
+  /** Expected bytes of this part alone, including its links in short form. */
   readonly expected: number
 }
 
-/** Largest share of an answer that embedded objects may fill: the rest is for what was asked for itself. */
+/** The largest share of an answer that embedded objects may fill: the rest is for the requested objects. */
 const embeddedShare = 1 / 4
 
-/** Bytes that are expected of an object in its short form, and of what surrounds the fields of a whole one. */
+/** Expected bytes of an object in its short form, and of everything around the fields of a whole one. */
 export const shortBytes = 300
 export const frameBytes = 700
 
 export interface AnswerLimits {
   /** Most bytes. */
   readonly bytes: number
-  /** Most places of linked objects that are filled with whole ones. */
+  /** Maximum number of places for linked objects that are filled with whole ones. */
   readonly embedded: number
 }
 
 export class AnswerParts {
   readonly #limits: AnswerLimits
   readonly #parts: Part[] = []
-  /** Stands in no text of anybody, since nobody knows it before the answer is there. */
+  /** Cannot occur in any stored text, since nobody knows it before the answer is sent. */
   readonly #mark = crypto.randomUUID()
   readonly #writer = new JsonWriter()
   /** Parts before this one are written. */
   #written = 0
-  /** Bytes of what is rendered and not written yet, as expected. */
+  /** Expected bytes of parts that are rendered but not written yet. */
   #expected = 0
   #embedded = 0
   #short = 0
@@ -61,7 +61,7 @@ export class AnswerParts {
     return this.#short
   }
 
-  /** Objects below others that are loaded at most. */
+  /** Maximum number of objects below others that are loaded. */
   get mostObjects(): number {
     return this.#limits.embedded
   }
@@ -70,13 +70,13 @@ export class AnswerParts {
     return this.#embedded < this.#limits.embedded && this.#used() < this.#limits.bytes * embeddedShare
   }
 
-  /** Takes room for what is answered anyway. @throws {AppError} when the answer has become too large. */
+  /** Reserves bytes for a part of the answer that cannot be left out. @throws {AppError} when the answer has become too large. */
   spend(bytes: number): void {
     this.#expected += bytes
     if (this.#writer.bytes + this.#expected > this.#limits.bytes) throw this.tooLarge()
   }
 
-  /** Whether linked objects are still embedded at all; else those of `times` places are short. */
+  /** Whether there is still room to embed linked objects; if not, counts those of `times` places as short. */
   mayEmbed(times: number): boolean {
     if (this.hasRoom) return true
     this.noteShort(times)
@@ -88,8 +88,8 @@ export class AnswerParts {
   }
 
   /**
-   * Takes room for a whole object in `times` places, of this size and with links of this size, for which each of them
-   * takes its room itself. False: it has to be short.
+   * Reserves room for a whole object in `times` places, of this size and with links of this size, each of which reserves its own
+   * room. False: the object has to be short.
    */
   takePlaces(times: number, bytes: number, linkBytes: number): boolean {
     const most = this.#limits.bytes * embeddedShare
@@ -107,7 +107,7 @@ export class AnswerParts {
     return this.#parts.push({ wire: null, pieces: null, bytes: -1, times, expected }) - 1
   }
 
-  /** What stands in a wire object for something that is JSON already; the same token may stand in several places. */
+  /** The token for a value that is already JSON; the same token may be used in several places. */
   text(pieces: readonly string[]): string {
     return this.token(this.#parts.push({ wire: null, pieces, bytes: -1, times: 1, expected: 0 }) - 1)
   }
@@ -116,14 +116,14 @@ export class AnswerParts {
     return this.#parts[number] as Part
   }
 
-  /** What stands in a wire object for a part. */
+  /** The token for a part, for use in a wire object. */
   token(number: number | ''): string {
     return flat(this.#mark, ':', number)
   }
 
   /**
-   * Writes these parts as the next elements of the answer, and with them all that they are made of; with `each` that hears
-   * their texts, and the answer stays empty.
+   * Writes these parts as the next elements of the answer, with all parts that they contain. With `each`, the texts are passed to
+   * it instead, and the answer stays empty.
    * @throws {AppError} when the answer would be too large.
    */
   async write(tops: readonly number[], yielder: Yielder, each?: (text: string) => void): Promise<void> {
@@ -145,7 +145,7 @@ export class AnswerParts {
         this.#first = false
         this.#put(top)
       }
-      // It stands in the answer once.
+      // A part on top appears in the answer once.
       this.part(top).pieces = null
       if (yielder.due()) await yielder.yield()
     }
@@ -153,8 +153,8 @@ export class AnswerParts {
   }
 
   /**
-   * These parts as values, with what stands in them in place of its token. What stands in several places is one value: it
-   * is there to be read.
+   * These parts as values, with each token replaced by its part. A part with several tokens is one shared value, which is only for
+   * reading.
    */
   async values(tops: readonly number[], yielder: Yielder): Promise<Wire[]> {
     const opening = this.token('')
@@ -182,9 +182,9 @@ export class AnswerParts {
     return this.#writer.end()
   }
 
-  /** `nested`: among what was written are objects that stand in others, and so may stand in many places. */
+  /** `nested`: some of the written parts are inside other parts, and so may appear in many places. */
   #checkSize(tops: readonly number[], nested: boolean): void {
-    // A letter takes three bytes at most: mostly there is no need to count them.
+    // A character takes three bytes at most: mostly there is no need to count them.
     if (!nested && this.#writer.bytes + 3 * this.#lettersOf(tops) <= this.#limits.bytes) return
     let bytes = this.#writer.bytes
     for (const top of tops) bytes += this.#sizeOf(top)
@@ -246,20 +246,20 @@ function piecesOf(text: string, opening: string): (string | number)[] {
   return pieces
 }
 
-/** About the bytes of a content as JSON: all that grows with what people store counts. */
+/** Estimated bytes of a content as JSON: everything that can grow with stored data counts. */
 export function expectedBytes(value: unknown): number {
   if (typeof value === 'string') return value.length + 3
   if (typeof value !== 'object' || value === null) return 8
   let bytes = 2
   if (Array.isArray(value)) for (const entry of value) bytes += expectedBytes(entry)
-  // Without their names: those that are numbers would each become a text.
+  // Without the names of members: names that are numbers would each be converted to a string.
   else for (const entry of Object.values(value)) bytes += 20 + expectedBytes(entry)
   return bytes
 }
 
 const sizes = new WeakMap<Content, number>()
 
-/** The same, remembered: contents are never changed. */
+/** The same, cached: contents are never changed. */
 export function contentBytes(content: Content): number {
   let bytes = sizes.get(content)
   if (bytes === undefined) {

@@ -6,7 +6,7 @@ import type { Run, ShownPool, ShownTag } from './run.ts'
 const wirePools = new WeakMap<ShownPool, Wire>()
 const wireTagsKnown = new WeakMap<ShownTag, Wire>()
 
-/** A pool as objects show it; of one that the caller may not see, only the id. */
+/** A pool as objects show it; only the id, when the caller may not see the pool. */
 export function wirePool({ deps, caller }: Run, poolId: number): Wire {
   const pool = deps.pools.byId(poolId)
   if (!pool || !caller.mayPool('bag_read', poolId)) return { _basetype: 'pool', pool: { _id: poolId } }
@@ -20,8 +20,8 @@ export function wirePool({ deps, caller }: Run, poolId: number): Wire {
 }
 
 /**
- * Tags of a version: those that it had itself, and of the kind that belongs to all versions those that the object has now. What
- * the latest version has stands in its guard.
+ * Tags of a version: the tags that the version itself had, and those of the object today whose kind belongs to all versions. The
+ * tags of the latest version are in its guard.
  */
 export function wireTags({ deps }: Run, { tags, guard }: Head): Wire[] {
   if (tags.length + guard.tags.length === 0) return []

@@ -1,12 +1,12 @@
 /**
- * Stored objects to wire objects. Vocabulary: a *run* is one response; objects asked for themselves are *on top*;
- * everything else is there because it is linked, stands below (reverse-nested, children) or above (parents, path).
+ * Stored objects to wire objects. Vocabulary: a *run* is one response; requested objects are *on top*; every other object is in the
+ * response because it is linked, or is below (reverse-nested, children) or above (parents, path).
  *
- * Rendering is breadth first. An object is rendered as soon as its content is there, with empty places for what it
- * links to; then all places of all objects are loaded together and filled, which announces the next depth. So a
- * page takes a constant number of statements per depth, whatever the number of objects. A long answer is rendered in
- * pages, and each is written before the next is loaded, so that memory holds what is answered and not what it is made
- * from. How much an answer may hold is counted while it is made (parts.ts).
+ * Rendering is breadth first. An object is rendered as soon as its content is loaded, with empty places for its links. Then the
+ * objects for all places are loaded together and filled in; their links form the next depth. So a page takes a constant number of
+ * statements per depth, whatever the number of objects. A long answer is rendered in pages, and each is written before the next is
+ * loaded, so that memory holds the answer and not the objects from which it is made. The size of an answer is limited while it is
+ * made (parts.ts).
  */
 import type { Mask } from '../../datamodel/model.ts'
 import type { JsonAnswer } from '../../platform/http/json-answer.ts'
@@ -38,14 +38,14 @@ export interface RenderItem {
   readonly mask: Mask
 }
 
-/** A last change to an object that was asked for itself. */
+/** A last change to a requested object. */
 export type Shape = (wire: Wire, item: RenderItem) => Wire
 
-/** What may be said besides what is rendered. */
+/** Additional inputs of a rendering. */
 export interface RenderMore {
   readonly known?: Known | undefined
   readonly shape?: Shape | undefined
-  /** Hears the JSON of each item, in their order; then the answer itself is an empty list. */
+  /** Gets the JSON of each item, in their order; then the answer itself is an empty list. */
   readonly each?: ((text: string) => void) | undefined
 }
 
@@ -70,8 +70,8 @@ export async function renderAnswer(
 }
 
 /**
- * Renders the items of a page as values, in their order: for what goes on with them before anybody writes them. `short` as of
- * an answer.
+ * Renders the items of a page as values, in their order, for callers that process them before they are written. `short` as for an
+ * answer.
  */
 export async function renderValues(
   base: RunBase,
@@ -84,10 +84,10 @@ export async function renderValues(
   return { values: await run.parts.values(tops, run.yielder), short: run.parts.short }
 }
 
-/** Linked objects that are kept for the next page. */
+/** Maximum number of linked objects that are kept for the next page. */
 const mostRemembered = 2000
 
-/** Renders objects that were asked for; their numbers among the parts. */
+/** Renders requested objects; returns their numbers among the parts. */
 async function renderPage(run: Run, items: readonly RenderItem[], shape: Shape | undefined): Promise<number[]> {
   for (const { object } of items) {
     if (isLatest(object)) run.loaded.set(object.systemObjectId, object)
@@ -116,7 +116,7 @@ async function renderPage(run: Run, items: readonly RenderItem[], shape: Shape |
   return tops
 }
 
-/** Brings what the objects link to before they are rendered, so that their places are filled at once. */
+/** Loads the linked objects before the objects are rendered, so that their places are filled at once. */
 async function lookAround(run: Run, items: readonly RenderItem[]): Promise<void> {
   const latest = run.aroundOf ? items.filter((item): item is Shown => isLatest(item.object)) : []
   if (!run.aroundOf || latest.length === 0) return

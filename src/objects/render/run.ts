@@ -12,14 +12,14 @@ import type { Head, Loaded } from '../stored/rows.ts'
 import type { Format, MergeMode } from './formats.ts'
 import { type AnswerLimits, AnswerParts } from './parts.ts'
 
-/** What rendering asks of other capabilities. Everything is asked once per response, for all objects together. */
+/** The services of other capabilities that rendering needs. Each is called once per response, for all objects together. */
 export interface RenderDeps extends MaskDeps {
   readonly databaseName: string
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly pools: { byId(id: number): ShownPool | undefined }
   readonly tags: { snapshot(): ReadonlyMap<number, ShownTag> }
-  /** Whether objects of the type have names of their own for their files. */
+  /** Whether the object type has name templates for files. */
   readonly namesFiles: (tableId: number) => boolean
   readonly people: {
     whoNames(q: Queryable, who: Iterable<Principal>, languages: readonly string[]): Promise<WhoNames>
@@ -29,7 +29,7 @@ export interface RenderDeps extends MaskDeps {
       languages: readonly string[],
     ): Promise<readonly unknown[]>
   }
-  /** Files with what their places in objects say, as the actor may see them; one per place, as pieces of JSON. */
+  /** Files with the members of their columns (name, preferred), as the actor may see them; one per place, as pieces of JSON. */
   readonly files: {
     shown(
       q: Queryable,
@@ -40,7 +40,7 @@ export interface RenderDeps extends MaskDeps {
     ): Promise<readonly (readonly string[])[]>
     expiry(days: number | undefined): number | undefined
   }
-  /** Collections that each of the objects is in, as far as the actor may see them; absent: in none. */
+  /** Collections that contain each of the objects, as far as the actor may see them; absent: none. */
   readonly collectionsOf?: (
     q: Queryable,
     actor: Actor,
@@ -50,7 +50,7 @@ export interface RenderDeps extends MaskDeps {
   readonly publishedOf?: (q: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, readonly unknown[]>>
 }
 
-/** What objects show of their pool. */
+/** The properties of a pool that objects show. */
 export type ShownPool = Pick<Pool, 'id' | 'reference' | 'name' | 'shortname' | 'contact' | 'effectiveMasks'>
 
 export type ShownTag = Pick<Tag, 'id' | 'type' | 'displayname' | 'reference' | 'shortname' | 'displaytype'>
@@ -63,11 +63,11 @@ export interface RenderOptions {
   /** Show linked objects of an old version as they are now, not as they were then. */
   readonly latestLinked: boolean
   readonly generateRights: boolean
-  /** Days that addresses of files hold; undefined: as usual. */
+  /** Days for which addresses of files are valid; undefined: the default. */
   readonly fileDays: number | undefined
   /** Only texts in these languages; null: all. */
   readonly languages: readonly string[] | null
-  /** Which fields of the objects themselves are answered; null: all. */
+  /** The fields of the requested objects that are answered; null: all. */
   readonly keep: FieldFilter | null
 }
 
@@ -83,20 +83,20 @@ export const defaultOptions: Omit<RenderOptions, 'format'> = {
 }
 
 /**
- * An object that a place in the response waits for. `done` gets it when it is there: with its content when `content`
- * was asked for, `undefined` when it does not exist (any more).
+ * An object that a place in the response waits for. `done` is called with it once it is loaded: with its content when `content` is
+ * set, with `undefined` when it does not exist (or no longer).
  */
 export interface Want {
   readonly id: number
-  /** Milliseconds since 1970: the object as it was then; null: as it is. */
+  /** Milliseconds since 1970: the object as it was at that time; null: its current state. */
   readonly asOf: number | null
   readonly content: boolean
   done(found: Head | Loaded | undefined): void
 }
 
 /**
- * One response on its way. Rendering an object fills these lists with what its places wait for; render.ts loads each
- * list with one statement and calls back, in rounds, until nothing is waited for.
+ * One response in progress. Rendering an object adds the needs of its places to these lists; depths.ts loads each list with one
+ * statement and calls back, in rounds, until the lists are empty.
  */
 export interface Run {
   readonly deps: RenderDeps
@@ -107,13 +107,13 @@ export interface Run {
   readonly options: RenderOptions
   readonly heads: Map<number, Head>
   readonly loaded: Map<number, Loaded>
-  /** Objects as they were: key from `asOfKey`. */
+  /** Objects in earlier states: key from `asOfKey`. */
   readonly past: Map<string, Loaded>
-  /** What reverse wants (`reverseKey`) find, as far as it is known. */
+  /** Known results of reverse wants, by `reverseKey`. */
   readonly below: Map<string, readonly Loaded[]>
   wants: Want[]
   reverses: ReverseWant[]
-  /** Asked once, after all rounds. */
+  /** Loaded once, after all rounds. */
   readonly people: { readonly who: Principal; done(names: WhoNames): void }[]
   readonly hierarchy: { readonly object: Loaded; readonly holder: Wire }[]
   readonly history: { readonly object: Loaded; readonly holder: Wire }[]
@@ -121,7 +121,7 @@ export interface Run {
     readonly holder: Wire
     readonly key: string
     readonly files: readonly FileEntry[]
-    /** uuid of the object, where it has names of its own for its files. */
+    /** uuid of the object, if its type has name templates for files. */
     readonly object: string | null
     readonly uuid: string
   }[]
@@ -129,20 +129,23 @@ export interface Run {
   /** Old versions whose `_standard` is computed from their own content. */
   readonly oldStandards: { readonly object: Loaded; done(standard: Wire): void }[]
   readonly details: { readonly object: Loaded; readonly holder: Wire }[]
-  /** What is done when everything else stands. */
+  /** Final steps, run when everything else is filled in. */
   readonly last: (() => void)[]
-  /** What is rendered so far, and how much room there is for more. */
+  /** The parts rendered so far, with the room left for more. */
   readonly parts: AnswerParts
-  /** Parts of linked objects by all that decides how they are shown (`sharedKey` in render.ts). */
+  /** Parts of linked objects, by a key of everything that decides how they are shown (`sharedKey` in object.ts). */
   readonly shared: Map<string, number>
-  /** Linked objects in their short form, as it stands in wire objects: an object itself, or a token. */
+  /** Linked objects in their short form, as used in wire objects: an object itself, or a token. */
   readonly shorts: Map<Head, { readonly mask: Mask; readonly wire: Wire | string }>
-  /** What stands in places of links by the ids of what they link to, when that is short. */
+  /** The short form of links, by the ids of their targets. */
   readonly shortLinks: Map<number, { readonly linkMask: Mask | null; readonly wire: Wire | string }>
   readonly yielder: Yielder
   /** Heads of linked objects, in no order. */
   readonly headsOf: (ids: readonly number[]) => Promise<readonly Head[]>
-  /** What links of these objects in their latest versions show, and reverse fields without anything; null: not ahead of time. */
+  /**
+   * The data that links and empty reverse fields of these objects need, in their latest versions; null: it is not loaded in
+   * advance.
+   */
   readonly aroundOf: ((items: readonly Shown[]) => Promise<Known>) | null
 }
 
@@ -152,16 +155,16 @@ export interface Shown {
   readonly mask: Mask
 }
 
-/** What is known before anything is loaded. */
+/** Data that is known before anything is loaded. */
 export interface Known {
   readonly heads: readonly Head[]
-  /** What stands below objects by `reverseKey`, in the order of siblings. */
+  /** The objects below others, by `reverseKey`, in the order of siblings. */
   readonly below: ReadonlyMap<string, readonly Loaded[]>
 }
 
 export const nothingKnown: Known = { heads: [], below: new Map() }
 
-/** The objects under one object, announced by a reverse field. */
+/** The objects below one object, registered by a reverse field. */
 export interface ReverseWant {
   readonly to: number
   /** Column id of the link; null: children in the hierarchy. */
@@ -207,7 +210,7 @@ export function startRun(base: RunBase, limits: AnswerLimits, { heads, below }: 
   }
 }
 
-/** Objects in the trash are for those who may delete (and so restore) them. */
+/** Only callers that may delete (and so restore) objects see them in the trash. */
 export function maySee(caller: CallerRights, object: Head): boolean {
   if (caller.root) return true
   return caller.may('read', object.guard) && (object.deletedAt === null || caller.may('delete', object.guard))

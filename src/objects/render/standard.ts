@@ -3,7 +3,7 @@ import { inLanguages, type Wire } from '../masks/reader.ts'
 import { numberName } from '../standard/compute.ts'
 import type { Standard } from '../stored/content.ts'
 
-/** How `_standard` is answered. */
+/** The form in which `_standard` is answered. */
 export interface StandardView {
   /** With html, files and geometries. */
   readonly extended: boolean
@@ -34,7 +34,7 @@ export function wireStandard(standard: Standard, systemObjectId: number, view: S
   return result
 }
 
-/** A stored standard as JSON. Its names are numbers: V8 writes a whole object with such in it by its slower way. */
+/** A stored standard as JSON. Its names are numbers: V8 writes a whole object with such names in its slower way. */
 export function standardText(standard: Standard): string {
   const parts: string[] = []
   for (const slot of slots) {

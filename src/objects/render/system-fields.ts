@@ -13,7 +13,7 @@ import { wirePool, wireTags } from './pools-and-tags.ts'
 import type { Run } from './run.ts'
 import { standardText, wireStandard } from './standard.ts'
 
-/** What every form of an object carries: which it is, and what it is called. */
+/** The members that every form of an object has: its identity and its name. */
 export function identity(run: Run, object: Head, mask: Mask): Wire {
   return unnumbered(object, {
     _objecttype: object.table.name,
@@ -57,7 +57,7 @@ export function sharedShort(run: Run, object: Head | Loaded, mask: Mask): Wire |
   return wire
 }
 
-/** Short forms as JSON, with what they depend on besides the object: the same few stand behind most links. */
+/** Short forms as JSON, with the other values on which they depend: the same few objects are the targets of most links. */
 const shortTexts = new WeakMap<Head, { readonly mask: Mask; readonly languages: unknown; readonly text: string }>()
 
 function shortText(run: Run, object: Head | Loaded, mask: Mask): string {
@@ -75,7 +75,7 @@ function shortText(run: Run, object: Head | Loaded, mask: Mask): string {
   return text
 }
 
-/** What short forms with this mask begin with, and the name of their block. */
+/** The start of short forms with this mask, and the name of their block. */
 const frames = new WeakMap<Mask, readonly [start: string, block: string]>()
 
 function frameOf(mask: Mask): readonly [start: string, block: string] {
@@ -89,10 +89,10 @@ function frameOf(mask: Mask): readonly [start: string, block: string] {
   return frame
 }
 
-/** Identity and system fields of the longer formats, as the mask lets them be seen. */
+/** Identity and system fields of the longer formats, as far as the mask shows them. */
 export function systemFields(run: Run, object: Loaded, mask: Mask, format: Format, top: boolean): Wire {
   const { table } = object
-  // All names that may follow are there from the beginning: see `emptyWire`.
+  // All names that may follow are set from the beginning: see `emptyWire`.
   const wire: Wire = {
     _objecttype: table.name,
     _objecttype_display_name: table.nameLocalized,
@@ -141,7 +141,7 @@ export function systemFields(run: Run, object: Loaded, mask: Mask, format: Forma
   return wire
 }
 
-/** The system fields that stand inside the block. */
+/** The system fields inside the block. */
 export function setBlockFields(run: Run, block: Wire, object: Loaded, mask: Mask, wire: Wire): void {
   block._id = object.id
   block._version = object.version
@@ -160,7 +160,7 @@ export function isHierarchical({ table }: Head): boolean {
 
 const isPast = (object: Head | Loaded): boolean => 'latestVersion' in object && object.version !== object.latestVersion
 
-/** The stored standard belongs to the latest version; that of an older one is computed when all else is there. */
+/** The stored standard belongs to the latest version; the standard of an older one is computed after everything else is loaded. */
 export function setStandard(run: Run, wire: Wire, object: Head | Loaded, extended: boolean): void {
   const view = { extended, languages: run.options.languages, databaseLanguages: run.deps.languages() }
   const set = (standard: Standard): void => {
@@ -210,7 +210,7 @@ function setPool(run: Run, wire: Wire, { poolId }: Loaded, { full }: Format): vo
   else if (full) wire._pool = null
 }
 
-/** Grants are shown to those who may change them. */
+/** Grants are only shown to callers that may change them. */
 function setGrants(run: Run, wire: Wire, object: Loaded, mask: Mask): void {
   if (!object.table.aclTable || !shows(mask, 'acl') || !run.caller.may('acl', object.guard)) return
   wire._private_acl = object.privateAcl
@@ -225,7 +225,9 @@ function setGrants(run: Run, wire: Wire, object: Loaded, mask: Mask): void {
   })
 }
 
-/** `_id_parent` is the `_id` of the parent, `_parents` are the parents themselves; the place was said by ids of rows. */
+/**
+ * `_id_parent` is the `_id` of the parent, `_parents` are the parents themselves; the place was reserved by the ids of their rows.
+ */
 function setParents(run: Run, block: Wire, object: Loaded): void {
   if (object.table.polyhierarchical) {
     const parents: unknown[] = object.parents.map(() => null)
@@ -249,7 +251,7 @@ function setParents(run: Run, block: Wire, object: Loaded): void {
   run.wants.push({ id, asOf: null, content: false, done })
 }
 
-/** An object that is shown short wherever it stands: a parent, an ancestor, a link. */
+/** An object that is always shown short: a parent, an ancestor, a link. */
 export function linkedShort(run: Run, found: Head | undefined, id: number, table: Head['table']): Wire | string {
   if (!found) return goneObject(run, id, table)
   if (!run.caller.root && !run.caller.may('read', found.guard)) return hiddenObject(run, found)
@@ -257,7 +259,7 @@ export function linkedShort(run: Run, found: Head | undefined, id: number, table
   return found.deletedAt ? trashedObject(run, found, mask) : sharedShort(run, found, mask)
 }
 
-/** Purged, or promised and not there yet. It can be sent back as it is. */
+/** A purged object, or a promised one that does not exist yet. It can be sent back as it is. */
 export function goneObject(run: Run, id: number, table: Head['table']): Wire {
   return {
     _objecttype: table.name,
@@ -267,7 +269,7 @@ export function goneObject(run: Run, id: number, table: Head['table']): Wire {
   }
 }
 
-/** An object that the caller may not read: enough to send the link back (OBJ-018), nothing of what it says. */
+/** An object that the caller may not read: enough to send the link back (OBJ-018), none of its values. */
 export function hiddenObject(run: Run, object: Head): Wire {
   return unnumbered(object, {
     _objecttype: object.table.name,
@@ -277,7 +279,7 @@ export function hiddenObject(run: Run, object: Head): Wire {
   })
 }
 
-/** A linked object in the trash: a thin wrapper that says since when. */
+/** A linked object in the trash: a short form with the time of deletion. */
 export function trashedObject(run: Run, object: Head | Loaded, mask: Mask): Wire {
   const wire = identity(run, object, mask)
   setStandard(run, wire, object, false)
@@ -286,7 +288,7 @@ export function trashedObject(run: Run, object: Head | Loaded, mask: Mask): Wire
   return wire
 }
 
-/** What only objects that were asked for themselves carry. */
+/** Members of requested objects only. */
 function setDetails(run: Run, wire: Wire, object: Loaded, mask: Mask, format: Format): void {
   if (format.full || run.options.generateRights) wire._generated_rights = run.caller.rightsOn(object.guard)
   if (!format.full) return

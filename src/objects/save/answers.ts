@@ -21,11 +21,11 @@ interface SavedContext {
   readonly known?: Known
 }
 
-/** Objects of changes, before and after they are written. */
+/** Answers about changed objects, before and after they are written. */
 export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
   const renderStream = createRenderStream(deps)
   return {
-    /** Objects as a change would leave them, all of them: for whoever is asked before it is written. */
+    /** All objects as a change would leave them: for callbacks that run before it is written. */
     async *showPending(from: Queryable, viewer: Actor, objects: readonly Loaded[]): AsyncGenerator<Wire> {
       const caller = await deps.rights.forActor(viewer)
       const toItem = (object: Loaded): RenderItem => ({
@@ -37,8 +37,8 @@ export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
     },
 
     /**
-     * What was just saved, in the transaction of the save: each object with the mask that it was sent with, as far as the
-     * caller may read it. Rights and masks to write give none to read.
+     * The saved objects, in the transaction of the save: each with the mask with which it was sent, as far as the caller may read
+     * it. The right or mask to write an object does not include the right to read it.
      */
     async renderSaved(
       tx: Queryable,
@@ -75,7 +75,7 @@ export function createSavedAnswers(deps: ReadDeps, render: RenderPages) {
   }
 }
 
-/** A saved object that the caller may not read: which it is, and its version, for the next save. */
+/** A saved object that the caller may not read: its identity, and its version, for the next save. */
 function idsOnly(wire: Wire, objecttype: string): Wire {
   const { _objecttype, _system_object_id, _global_object_id, [objecttype]: block } = wire
   return { _objecttype, _system_object_id, _global_object_id, _not_allowed: true, [objecttype]: block }

@@ -1,4 +1,7 @@
-/** What drafts come to beside what is stored, and the checks on that: the same for a save and for a transition that somebody runs. */
+/**
+ * The steps after drafts are merged with the stored objects: checks, and further changes that follow. The same for a save and for a
+ * transition that a user runs.
+ */
 import type { StoredObject } from '../stored/content.ts'
 import type { SaveContext } from './context.ts'
 import { adoptCustomData } from './custom-data.ts'
@@ -21,11 +24,11 @@ import { assertIntroducedLinks, assertSaveRights } from './rules/rights.ts'
 export interface Completed {
   /** Reverse objects that stay where they are, by the object that they are attached to. */
   readonly kept: ReadonlyMap<Item, readonly StoredObject[]>
-  /** Those that were attached before; null: that does not matter. */
+  /** The objects that were attached before; null: not needed. */
   readonly attached: readonly Attached[] | null
 }
 
-/** Looks at links, files, values of plugins' types and what stands below the items, once their drafts are merged. */
+/** Checks links, files, values of plugin types and the objects below the items, once their drafts are merged. */
 export async function completeItems(
   context: SaveContext,
   items: Item[],
@@ -52,7 +55,7 @@ export interface ResultChecks extends Pick<Completed, 'kept'> {
   readonly content: () => Promise<void>
 }
 
-/** The checks behind the transitions, in their order; gives the moves that the caller has to decide about. */
+/** The checks after the transitions, in their order; returns the pool changes that the caller has to decide about. */
 export async function checkResult(
   context: SaveContext,
   items: Item[],
@@ -67,7 +70,7 @@ export async function checkResult(
   return ask
 }
 
-/** Which reverse objects follow their master into its new pool, by the parameter or by the mode of the mask. */
+/** The reverse objects that follow their master into its new pool, by the parameter or by the mode of the mask. */
 export function followers(
   moves: readonly PoolMove[],
   { reversePoolChangedMode }: { readonly reversePoolChangedMode: PoolMode },

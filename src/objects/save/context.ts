@@ -26,7 +26,7 @@ export interface PoolInfo {
 export interface Pools {
   byId(id: number): PoolInfo | undefined
   byReference(reference: string): PoolInfo | undefined
-  /** Keeps the pools from being deleted until the transaction ends. */
+  /** Prevents deletion of the pools until the transaction ends. */
   lockForUse(tx: Tx, ids: readonly number[]): Promise<void>
 }
 
@@ -34,11 +34,11 @@ export interface Tags {
   snapshot(): TagSnapshot
   /** Tags usable for an object type in a pool; null when no settings narrow them. */
   available(objecttypeId: number, poolId: number | null): ReadonlyMap<number, EffectiveTag> | null
-  /** Those of the tags that exist; they cannot be deleted until the transaction ends. */
+  /** The tags that exist, out of the given ones; they cannot be deleted until the transaction ends. */
   lockForUse(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>>
 }
 
-/** Finds users and groups named as owners; absent from the result: there is none. One statement for all. */
+/** Finds users and groups named as owners; absent from the result: not found. One statement for all. */
 export type FindOwners = (tx: Tx, actor: Actor, refs: readonly OwnerRef[]) => Promise<ReadonlyMap<OwnerRef, number>>
 
 /** Checks grants of objects and brings them to stored form, for all objects at once; one result per entry. */
@@ -51,13 +51,13 @@ export type ValidateAcls = (
 /** The transitions of a change (transitions engine): tags and owners are changed in the items. */
 export type RunTransitions = TransitionService['runOnItems']
 
-/** Actions of transitions that ask somebody before the write. */
+/** Actions of transitions that call a receiver before the write. */
 export type TransitionAsks = Pick<TransitionService, 'asks' | 'asksFor'>
 
-/** Sends what a rejecting transition wants sent; after the rollback, with the error that ended the save. */
+/** Sends the messages of a transition that rejects the save; after the rollback, with the error that ended the save. */
 export type AfterRefusal = (error: unknown) => Promise<void>
 
-/** What rights on an object ask of a file that is put into it. */
+/** The properties of a file that rights on an object depend on. */
 export interface LinkableFile {
   readonly class: string
   readonly extension: string
@@ -65,32 +65,32 @@ export interface LinkableFile {
 }
 
 export interface Files {
-  /** Days that addresses of files hold; undefined: as usual. @throws {AppError} when that is longer than allowed. */
+  /** Days for which addresses of files are valid; undefined: the default. @throws {AppError} when it is longer than allowed. */
   expiry(days: number | undefined): number | undefined
-  /** Of the files those that exist and that the caller may give to an object; they stay until the transaction ends. */
+  /** The files that exist and that the caller may add to an object, out of the given ones; they stay until the transaction ends. */
   linkable(tx: Tx, actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, LinkableFile>>
   byReference(from: Queryable, references: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** Objects with files have another content, pool or place: renditions may have to bear something else. */
+  /** Called for objects with files that have another content, pool or place: renditions may need another watermark or caption. */
   renewMarks(tx: Tx, systemObjectIds: readonly number[]): Promise<void>
 }
 
-/** An object as it is, and as it will be; null: it is new. */
+/** An object before and after a change; null: it is new. */
 export interface ReviewedChange {
   readonly before: Guarded | null
   readonly after: Guarded
 }
 
-/** A collection, and those of the changes, by index, that it is about. */
+/** A collection whose grants would share too much, and the changes, by index, that cause this. */
 export interface TooWideShare {
   readonly collectionId: number
   readonly changes: readonly number[]
 }
 
-/** The lists that objects are put into beside a change of theirs. */
+/** The collections to which objects are added when they are changed. */
 export interface Collections {
-  /** Appends objects that were just made to a collection; `path` is where the request names it. */
+  /** Appends new objects to a collection; `path` is its place in the request. */
   add(tx: Tx, actor: Actor, id: number, systemObjectIds: readonly number[], path: string): Promise<void>
-  /** Changes that would make a grant of a collection say more of an object than the owner of the collection may pass on. */
+  /** Finds changes that would make a grant of a collection share more of an object than the owner of the collection may pass on. */
   readonly review: {
     find(tx: Tx, changes: readonly ReviewedChange[], into: number | null): Promise<readonly TooWideShare[]>
     settle(
@@ -101,9 +101,9 @@ export interface Collections {
       policy: 'setinvalid' | 'remove',
     ): Promise<void>
   }
-  /** Makes a collection of objects for the actor; its id. */
+  /** Creates a collection of objects for the actor; returns its id. */
   collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number>
-  /** Objects that go to the trash leave all collections. */
+  /** Objects that are moved to the trash are removed from all collections. */
   leave(tx: Tx, systemObjectIds: readonly number[]): Promise<void>
 }
 
@@ -126,12 +126,12 @@ export interface ObjectDeps {
   readonly runTransitions: RunTransitions
   readonly transitionAsks: TransitionAsks
   readonly afterRefusal: AfterRefusal
-  /** Who is asked before a change is written. */
+  /** The callbacks that run before a change is written. */
   readonly callbacks: Callbacks
   readonly events: EventLog
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Where large saves take their turn. */
+  /** Limits the number of large saves that run at the same time. */
   readonly heavyRequests: RequestLimiter
   /** Tells the indexer that there is work. */
   readonly wakeIndex: () => void
@@ -142,9 +142,9 @@ export interface ObjectDeps {
 
 /** One save or delete on its way through its phases. */
 export interface SaveContext {
-  /** Resolves when PostgreSQL has made sure that `model` is the current one; nothing is written before. */
+  /** Resolves when PostgreSQL has confirmed that `model` is the current one; nothing is written before. */
   readonly current: Promise<void>
-  /** False in the pass before callbacks, which finds, decides and merges like the other one and holds nothing. */
+  /** False in the pass before callbacks, which finds, decides and merges like the second pass, but locks nothing. */
   readonly locks: boolean
   readonly deps: ObjectDeps
   readonly tx: Tx
@@ -152,9 +152,11 @@ export interface SaveContext {
   readonly actor: Actor
   readonly rights: CallerRights
   readonly at: Date
-  /** Objects that are linked to, as far as they were looked up after `at`; those of the request stay until the end. */
+  /**
+   * Targets of links, as far as they were looked up after `at`; those in the request cannot be deleted until the transaction ends.
+   */
   readonly targets: Map<number, ExistingObject>
-  /** Ten thousand objects keep each phase busy for long enough that others notice. */
+  /** Ten thousand objects keep each phase busy long enough to delay other requests. */
   readonly yielder: Yielder
 }
 

@@ -12,8 +12,8 @@ import type { Item } from './item.ts'
 const nameOf = (type: string, uuid: string): string => `${type}\n${uuid}`
 
 /**
- * Values of plugins' types are stored once for each identifier: whatever is sent with one that is known stands for what is
- * stored, or for the first one of the save. One without an identifier gets it here. One statement.
+ * Values of plugin types are stored once per uuid. When a sent value has a known uuid, the stored value is used instead of it, or
+ * the first one of the save. A value without a uuid gets one here. One statement.
  */
 export async function adoptCustomData(context: SaveContext, items: readonly Item[]): Promise<void> {
   const { model, tx, locks, yielder } = context
@@ -33,7 +33,7 @@ export async function adoptCustomData(context: SaveContext, items: readonly Item
   }
   if (wanted.size === 0) return
   const { rows } = await tx.query<{ type: string; uuid: string; data: CustomData }>(
-    // Nobody changes them until the save is written; its copies would be older from the start.
+    // Locked until the save is written; otherwise the copies in this save could be outdated at once.
     `select d.type, d.uuid, d.data from custom_datum d
      join unnest($1::text[], $2::text[]) as w (type, uuid) using (type, uuid) ${locks ? 'order by 1, 2 for share of d' : ''}`,
     [[...wanted.values()].map(({ type }) => type), [...wanted.values()].map(({ uuid }) => uuid)],
@@ -49,7 +49,7 @@ export async function adoptCustomData(context: SaveContext, items: readonly Item
   }
 }
 
-/** Notes the values that are new, and which objects have which, behind the write of these; one statement. */
+/** Stores new values, and which objects use which values, after these are written; one statement. */
 export async function keepCustomData({ tx, model }: SaveContext, written: readonly Item[]): Promise<void> {
   const types = model.customTypes
   const own = written.filter(({ table }) => holdsCustomData(table, types))

@@ -6,8 +6,8 @@ import type { SaveContext } from './context.ts'
 import { guardAfter, guardBefore, type Item } from './item.ts'
 
 /**
- * What a caller may know of. An object that it may not read is answered like one that does not exist, wherever a request
- * names it: the rest of a save relies on these functions for that.
+ * Rules about which objects a caller may learn of. An object that the caller may not read is answered like one that does not exist,
+ * wherever a request names it: the rest of a save relies on these functions for that.
  */
 
 type Loose = Omit<Guarded, 'acl'> & { acl: unknown }
@@ -18,8 +18,8 @@ export function guarded(object: Loose): Guarded {
 }
 
 /**
- * Whether the object is there for the caller: it may read it, or do with it what `right` says. The trash is there for
- * those who may delete.
+ * Whether the object exists for the caller: it may read it, or has the right `right` on it. Objects in the trash exist for callers
+ * that may delete them.
  */
 export function exists(
   rights: CallerRights,
@@ -32,7 +32,10 @@ export function exists(
   return rights.may('read', guard) || rights.may(right, guard)
 }
 
-/** Whether one of the masks that the caller may use on the object shows the column, so that it may be asked for by it. */
+/**
+ * Whether one of the masks that the caller may use on the object shows the column, so that the caller may look for it by this
+ * column.
+ */
 export function showsColumn(
   { deps, rights }: Pick<SaveContext, 'rights'> & { readonly deps: MaskDeps },
   table: Table,
@@ -47,7 +50,7 @@ export function showsColumn(
     .some((mask) => mayUseMask({ deps, caller: rights }, mask, head))
 }
 
-/** Whether the caller may know that the object links through the column; null: that it has a parent. */
+/** Whether the caller may see that the object links through the column; null: that it has a parent. */
 export function showsLink(
   context: Pick<SaveContext, 'deps' | 'rights'>,
   table: Table,
@@ -64,10 +67,13 @@ interface MaskContext {
   readonly rights: CallerRights
 }
 
-/** How much of an object the caller may be shown in a mask: what the mask has, its title, or nothing but its ids. */
+/** How much of an object the caller may see in a mask: the fields of the mask, the title, or only the ids. */
 export type Showable = 'whole' | 'short' | 'nothing'
 
-/** What the answer to a save may show: what the caller could read before it or can read now. New objects it has sent itself. */
+/**
+ * How much of an object the answer to a save may show: whatever the caller could read before the save, or can read now. New objects
+ * were sent by the caller itself.
+ */
 export function showable(context: MaskContext, item: Item): Showable {
   if (context.rights.root || !item.current) return 'whole'
   const found = [guardBefore(item), guardAfter(item)].map((object) => inMask(context, item, object))
@@ -75,7 +81,7 @@ export function showable(context: MaskContext, item: Item): Showable {
   return found.includes('short') ? 'short' : 'nothing'
 }
 
-/** Whether the caller may know what is stored in the mask that it writes with. */
+/** Whether the caller may know the stored values of the mask with which it writes. */
 export function knowsStored(context: MaskContext, item: Item): boolean {
   return context.rights.root || inMask(context, item, guardBefore(item)) === 'whole'
 }
@@ -83,6 +89,6 @@ export function knowsStored(context: MaskContext, item: Item): boolean {
 function inMask({ deps, rights }: MaskContext, { mask, table, up }: Item, object: Loose): Showable {
   const guard = guarded(object)
   if (!rights.may('read', guard)) return 'nothing'
-  // Reverse-nested objects are shaped by the mask of the object above them.
+  // The mask of the object above defines the mask of reverse-nested objects.
   return up || mayUseMask({ deps, caller: rights }, mask, { table, poolId: object.poolId, guard }) ? 'whole' : 'short'
 }

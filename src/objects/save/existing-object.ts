@@ -1,7 +1,7 @@
 import type { Model } from '../../datamodel/model.ts'
 import type { Standard } from '../stored/content.ts'
 
-/** What a save needs to know of an object that exists: which one it is and what rights on it depend on, what others show it by. */
+/** The properties of an existing object that a save needs: its identity, the values on which rights depend, and its standard. */
 export interface ExistingObject {
   readonly systemObjectId: number
   readonly objecttypeId: number
@@ -20,7 +20,7 @@ export interface ExistingObject {
   readonly standard: Standard
 }
 
-/** What was found as rights see it: an object whose type has no grants of its own has none, whatever is stored. */
+/** The row as the rights see it: an object whose type has no grants has none, whatever is stored. */
 export function asGuarded<T extends Pick<ExistingObject, 'objecttypeId' | 'acl' | 'privateAcl'>>(
   tablesById: Model['tablesById'],
   row: T,
@@ -28,7 +28,7 @@ export function asGuarded<T extends Pick<ExistingObject, 'objecttypeId' | 'acl' 
   return tablesById.get(row.objecttypeId)?.aclTable ? row : { ...row, acl: null, privateAcl: false }
 }
 
-/** Columns of `object o` that rights depend on, as `ExistingObject` has them. */
+/** Columns of `object o` that rights depend on, for `ExistingObject`. */
 export const guardColumns = `o.system_object_id as "systemObjectId", o.objecttype as "objecttypeId", o.id,
   o.pool_id as "poolId", o.owner_user as "ownerUserId", o.owner_group as "ownerGroupId", o.tags, o.acl,
   o.private_acl as "privateAcl", o.deleted_at is not null as deleted`

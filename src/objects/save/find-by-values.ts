@@ -7,7 +7,7 @@ import { exists, showsColumn } from './disclosure.ts'
 import { asGuarded, type ExistingObject, guardColumns } from './existing-object.ts'
 import { lookupKey, uniqueValue } from './rules/unique.ts'
 
-/** Objects that are looked for by the value of a column, whichever text of a localized one. */
+/** A search for objects by the value of a column; of a localized one in any language. */
 export interface WantedValues {
   readonly column: Column
   /** Texts, and numbers as texts. */
@@ -18,7 +18,7 @@ export interface FoundByValue {
   readonly systemObjectId: number
   /** `_id`. */
   readonly id: number
-  /** Stored values of the object by column key, only those that the caller may know of it. */
+  /** Stored values of the object by column key, only those that the caller may see. */
   readonly valueOf: (column: Column) => unknown
 }
 
@@ -27,13 +27,13 @@ type Row = Omit<ExistingObject, 'version' | 'uuid' | 'parents' | 'standard' | 'd
   readonly content: Readonly<Record<string, unknown>>
 }
 
-/** Objects that come of one column. */
+/** Maximum number of objects found through one column. */
 const most = 5000
 
 /**
- * Objects with one of the texts in the column, by wanted column and in the order of their ids: those that the caller may find
- * by it, since it may read them in a mask that shows it. A constant number of statements: through the unique key where there
- * is one, else through the contents of the object type.
+ * Objects with one of the texts in the column, by wanted column and in the order of their ids: only objects that the caller may
+ * read in a mask that shows the column. A constant number of statements: through the unique key where there is one, else through
+ * the contents of the object type.
  */
 export async function findObjectsByValues(
   deps: ObjectDeps,
@@ -61,7 +61,7 @@ export async function findObjectsByValues(
   return found
 }
 
-/** Only plain texts and numbers are unique by themselves; translated ones are looked for in the contents. */
+/** Only plain texts and numbers have unique keys; translated ones are looked for in the contents. */
 const plain = new Set<Column['type']>(['text', 'text_oneline', 'string', 'number', 'integer.2'])
 
 const keyOf = (column: Column) => (plain.has(column.type) ? lookupKey(column) : undefined)
@@ -95,10 +95,10 @@ async function throughContents(
     keyOf(column) || texts.length === 0 ? [] : [{ n: index + 1, column, texts }],
   )
   if (asked.length === 0) return []
-  // All contents of the type are looked through: 15 microseconds each, whatever is looked for.
+  // Scans all contents of the type: 15 microseconds each, whatever the value.
   const looking = (): Promise<{ rows: Row[] }> =>
     db.query<Row>(
-      // Keys of jsonb are looked for by halves, elements of arrays one by one.
+      // Keys of jsonb are found by binary search, elements of arrays one by one.
       `select f.* from unnest($1::int[], $2::int[], $3::text[], $4::jsonb[]) as x(n, objecttype, column_key, texts)
      cross join lateral (
        select x.n, ${guardColumns}, v.content from object o

@@ -8,13 +8,13 @@ import { exists, guarded } from './disclosure.ts'
 import { asGuarded, type ExistingObject, guardColumns } from './existing-object.ts'
 import { isLookup, type LookupRef, lookupName, mayFind, resolveLookups } from './lookups.ts'
 
-/** How other records name an object. */
+/** The ways in which other records refer to an object. */
 export type NamedObject =
   | { readonly by: 'system'; readonly id: number }
   | { readonly by: 'uuid'; readonly uuid: string }
   | LookupRef
 
-/** An object that was named. */
+/** The object for a reference. */
 export interface FoundObject {
   readonly systemObjectId: number
   readonly guard: Guarded
@@ -23,8 +23,8 @@ export interface FoundObject {
 }
 
 /**
- * Finds objects that records beside them name, for the caller; null where there is none. With `lock` none of them is deleted
- * until the transaction ends. A constant number of statements.
+ * Finds objects to which other records refer, for the caller; null where there is none. With `lock` none of them is deleted until
+ * the transaction ends. A constant number of statements.
  */
 export async function findNamedObjects(
   deps: ObjectDeps,
@@ -67,7 +67,7 @@ function found(rights: CallerRights, object: ExistingObject | undefined): FoundO
   return { systemObjectId: object.systemObjectId, guard: guarded(object), readable }
 }
 
-/** Reads how a record names an object of a type: by `_system_object_id`, `_uuid`, or one column of it. */
+/** Reads the reference of a record to an object of a type: by `_system_object_id`, `_uuid`, or one column of it. */
 export function readNamedObject(
   deps: Pick<ObjectDeps, 'datamodel'>,
   { _objecttype: name, ...lookup }: Readonly<Record<string, unknown>>,

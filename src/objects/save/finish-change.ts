@@ -6,13 +6,13 @@ import type { Item } from './item.ts'
 import { type WriteOptions, writeAll } from './write/all.ts'
 
 export interface ChangeOptions extends Pick<RunRequest, 'confirmTransition' | 'events'> {
-  /** What callbacks have said, and of which versions. */
+  /** The results of the callbacks, and the versions of the objects that they saw. */
   readonly callbackOutcome: CallbackOutcome
-  /** A transition is run for stored objects; otherwise those that concern the change are. */
+  /** Set: a transition is run for stored objects. Absent: the transitions that apply to the change run. */
   readonly trigger?: RunRequest['trigger']
-  /** What still changes the items, or refuses them, once the transitions have changed them. */
+  /** A step after the transitions that may still change the items, or refuse them. */
   readonly check?: () => Promise<void>
-  /** What the caller is asked before anything is written; `confirmation` is what transitions ask. */
+  /** Returns the questions for the caller before anything is written; `confirmation` is the question of the transitions. */
   readonly ask: (confirmation: Confirmation | null) => readonly Task[] | Promise<readonly Task[]>
   readonly write?: WriteOptions
 }
@@ -20,9 +20,9 @@ export interface ChangeOptions extends Pick<RunRequest, 'confirmTransition' | 'e
 const whole: WriteOptions = { dryRun: false, skipIndex: false, skipEvents: false }
 
 /**
- * How every change of objects ends, whatever it was (a save, a delete, an undelete, a transition that somebody runs):
- * it is still what callbacks have seen, transitions, checks, open questions, write, and what the transitions send. Gives the open questions: if there are any,
- * nothing was written.
+ * The last part of every change of objects (a save, a delete, an undelete, a transition that a user runs): check that the objects
+ * are still those that the callbacks saw, transitions, checks, open questions, write, and the messages of the transitions. Returns
+ * the open questions: if there are any, nothing was written.
  */
 export async function finishChange(
   context: SaveContext,
@@ -33,7 +33,7 @@ export async function finishChange(
   const transitions = await context.deps.runTransitions(context.tx, context.actor, items, confirmTransition, trigger)
   assertAsked(items, transitions.asked, callbackOutcome)
   await check?.()
-  // Those that came to it besides.
+  // Objects that were added since.
   assertAsSeen(context, items, callbackOutcome)
   const tasks = await ask(transitions.confirmation)
   if (tasks.length > 0) return tasks

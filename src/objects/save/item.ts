@@ -12,7 +12,7 @@ export interface Item {
   readonly table: Table
   readonly mask: Mask
   readonly mode: 'create' | 'update' | 'delete' | 'undelete'
-  /** Those of a new object are provisional (`stored/provisional-ids.ts`) until the save is written. */
+  /** The ids of a new object are provisional (`stored/provisional-ids.ts`) until the save is written. */
   systemObjectId: number
   id: number
   readonly uuid: string
@@ -23,9 +23,9 @@ export interface Item {
   poolId: number | null
   ownerUser: number | null
   ownerGroup: number | null
-  /** Who created it; absent: who saves it now. Of new objects only. */
+  /** The creator; absent: the user who saves it now. Only for new objects. */
   createdBy?: number
-  /** It changes because of a link that the caller may not know of: no refusal names it. */
+  /** It changes because of a link that the caller may not see: error messages must not name it. */
   readonly untold?: boolean
   /** The owner was set by a transition: the caller needs no right for that. */
   ownerByWorkflow?: boolean
@@ -36,7 +36,7 @@ export interface Item {
   content: Content
   comment: string | null
   standard: Standard
-  /** Whether a new version is written: always for what the client sent at the top level, else only on a difference. */
+  /** Whether a new version is written: always for objects that the client sent at the top level, else only when they differ. */
   changed: boolean
 }
 
@@ -45,7 +45,7 @@ export function nextVersion(item: Item): number {
   return item.current ? item.current.version + 1 : 1
 }
 
-/** Whether something else decides now who may see the object: searches are told of that in the transaction of the save. */
+/** Whether the change affects who may see the object: searches are informed of that in the transaction of the save. */
 export function hasMoved({ mode, current, poolId, ownerUser, ownerGroup, tags, acl, privateAcl }: Item): boolean {
   if (mode !== 'update' || !current) return false
   if (poolId !== current.poolId || privateAcl !== current.privateAcl) return true

@@ -13,14 +13,14 @@ export function isLookup(ref: LinkRef): ref is LookupRef {
   return ref.by === 'lookup'
 }
 
-/** Equal names look up the same. */
+/** Equal names look up the same object. */
 export function lookupName(ref: LookupRef): string {
   return `l${ref.column.key}:${JSON.stringify(ref.value)}`
 }
 
 /**
- * Whether the caller may find the object by the column: it may read it, and with a mask that shows the column. Otherwise
- * a look-up would tell value by value what the caller may not see.
+ * Whether the caller may find the object by the column: it may read it, and with a mask that shows the column. Otherwise a caller
+ * could find out values that it may not see, by looking up one guess after the other.
  */
 export function mayFind(
   context: Pick<SaveContext, 'deps' | 'rights'>,
@@ -31,8 +31,8 @@ export function mayFind(
 }
 
 /**
- * System object ids by `lookupName`: through the unique key where there is one (what it finds must still pass `mayFind`),
- * else through the contents.
+ * System object ids by `lookupName`: through the unique key where there is one (the found object must still pass `mayFind`), else
+ * through the contents.
  * @throws {AppError} `LookupFoundTooMany` when several objects that the caller may find have the value.
  */
 export async function resolveLookups(
@@ -75,13 +75,13 @@ async function resolveUnique(
   }
 }
 
-/** Candidates per value: two are enough to know, but a caller may not be able to find those that come first. */
+/** Candidates per value: two are enough to detect ambiguity, but the caller may not have the right to find the first ones. */
 const firstRound = 2
 const growth = 100
 /** Candidates of all values together. */
 const largestRound = 50_000
 
-/** Values of columns without unique key, all with one statement a round; a further round only where the rest is unseen. */
+/** Values of columns without unique key, all with one statement a round; a further round only for values with more candidates. */
 async function scan(
   context: Pick<SaveContext, 'deps' | 'tx' | 'model' | 'rights'>,
   refs: readonly LookupRef[],

@@ -3,9 +3,9 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import type { ObjectDeps } from './context.ts'
 
 /**
- * Does the work of a transaction while PostgreSQL makes sure that the datamodel is the one in memory, and keeps it so:
- * whatever `work` asks of the database leaves with that question. Before it writes it awaits the answer.
- * @throws {AppError} `DatabaseLockError` when a commit of the datamodel came between, whatever the work made of it.
+ * Does the work of a transaction while PostgreSQL checks that the datamodel is the one in memory, and locks it. The statements of
+ * `work` are sent together with this check. `work` must await the result before it writes.
+ * @throws {AppError} `DatabaseLockError` when the datamodel was committed in between, whatever the result of `work`.
  */
 export async function onCurrentModel<T>(
   { datamodel }: Pick<ObjectDeps, 'datamodel'>,

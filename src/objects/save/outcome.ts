@@ -6,9 +6,9 @@ import type { SaveContext } from './context.ts'
 import { type Item, nextVersion } from './item.ts'
 import { type Attached, isReverse } from './rules/reverse.ts'
 
-/** What a save comes to, from what it has in hand: neither callbacks nor the answer have to read it. */
+/** The results of a save, built from data that it already has: neither callbacks nor the answer have to read it. */
 
-/** An object of a save, and as it is stored now. */
+/** An object of a save, in its new stored state. */
 export interface SavedObject {
   readonly item: Item
   readonly object: Loaded
@@ -16,7 +16,7 @@ export interface SavedObject {
 
 const operations: Readonly<Record<Item['mode'], Operation>> = { create: 'i', update: 'u', delete: 'd', undelete: 'r' }
 
-/** The object as it is stored by the save, or would be. */
+/** The object in the state that the save stores, or would store. */
 export function asStored({ actor, at }: Pick<SaveContext, 'actor' | 'at'>, item: Item): Loaded {
   const { current, systemObjectId, table, id, uuid, poolId, ownerUser, ownerGroup, tags, acl, privateAcl, parents } =
     item
@@ -44,7 +44,7 @@ function loaded(object: StoredObject): Loaded {
   return { ...object, guard: guardOf(object) }
 }
 
-/** Heads of what was saved and of what it links to, and what stands below the objects of `shown`. */
+/** Heads of the saved objects and of the objects that they link to, and the objects below those of `shown`. */
 export async function knownAfter(
   context: SaveContext,
   items: readonly Item[],
@@ -73,7 +73,7 @@ export async function knownAfter(
   return { heads, below: attached ? await belowOf(context, saved, shown, attached) : new Map() }
 }
 
-/** Objects below by reverse field; for all fields of new objects, otherwise for those that were looked at. */
+/** Objects below by reverse field; for new objects all fields, otherwise only the fields that were loaded. */
 async function belowOf(
   { model, yielder }: SaveContext,
   saved: ReadonlyMap<number, Loaded>,

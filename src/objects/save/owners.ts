@@ -5,8 +5,8 @@ import type { FindPeople } from '../../rights/service.ts'
 import type { OwnerRef } from './request/refs.ts'
 
 /**
- * Users and groups named as owners, by reference object; absent: there is none that the actor may read. A constant
- * number of statements.
+ * Users and groups named as owners, by reference object; absent: there is no such one that the actor may read. A constant number of
+ * statements.
  */
 export async function findOwners(
   principals: { find: FindPeople },

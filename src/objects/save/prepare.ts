@@ -18,7 +18,7 @@ import { claimIds, findTombstones, lockObjects } from './write/store.ts'
 
 export interface Prepared {
   readonly items: Item[]
-  /** What links to those of them that can have others below them. */
+  /** The objects that link to stored items which can have other objects below them. */
   readonly linkers: readonly Linker[]
 }
 
@@ -28,9 +28,9 @@ interface Classified {
 }
 
 /**
- * From drafts to items: finds the objects and links that the drafts name, decides what is created and what is
- * updated, gives provisional ids, locks the stored versions and puts the written values over them. A constant number of
- * statements for any number of drafts.
+ * Creates items from drafts: finds the objects and links that the drafts name, decides which are created and which are updated,
+ * gives provisional ids, locks the stored versions and puts the written values over them. A constant number of statements for any
+ * number of drafts.
  */
 export async function prepareItems(
   context: SaveContext,
@@ -53,7 +53,7 @@ export async function prepareItems(
   const masters = below ? stored.filter(({ draft }) => hasBelow(draft)) : []
   const [current, linkers] = await Promise.all([
     lockObjects(context, stored.map(idOf)),
-    // Carried out once they are locked: whoever saved them before has brought what stands below them.
+    // Runs after the objects are locked: the transaction that had the lock before may have added objects below them.
     findLinkers(context.tx, masters.map(idOf)),
   ])
   const byDraft = new Map<Draft, Item>()
@@ -109,20 +109,21 @@ function refsOf(draft: Draft): LinkRef[] {
 }
 
 /**
- * Create or update (decisions.md, 1): without version, or with version 1 and nothing stored of it, a create. An object
- * that the caller may not know of is not there; that its ids are taken is all that a create can find out.
+ * Create or update (decisions.md, 1): without version, or with version 1 and no stored object, a create. For the caller, an object
+ * that it may not see does not exist; a create can only find out that the ids are taken.
  */
 function classify({ deps, actor, rights }: SaveContext, draft: Draft, resolver: Resolver): Classified {
   const convention = deps.conventionOf(actor)
   const refs = identityRefs(draft)
-  // What is looked up is not claimed as the id of a new object.
+  // An id in a look-up is not claimed as the id of a new object.
   const taken = refs.some((ref) => ref !== draft.lookup && resolver.stored(ref) !== undefined)
   const matches = refs.map((ref) => {
     const match = resolver.stored(ref)
     return match && exists(rights, match, 'write') ? match : undefined
   })
   const found = matches.find((match) => match !== undefined)
-  // What changes in part, or whatever its version, exists; the version is checked when it is sent. Rows below it come and go as in any save.
+  // A partial change, or one of any version, is always an update; the version is checked when it is sent. Rows below it are created
+  // and deleted as in any save.
   const changes = (draft.partial && !draft.up) || (draft.anyVersion && refs.length > 0)
   const creates =
     !changes && (draft.version === undefined || (draft.version === 1 && (convention === 'next' || !found)))
@@ -159,7 +160,7 @@ function isNamedByLookup({ lookup, systemObjectId, id, uuid }: Draft): boolean {
   return lookup !== undefined && systemObjectId === undefined && id === undefined && uuid === undefined
 }
 
-/** The same whether the ids are those of an object, of one that the caller may not know of, or of a purged one. */
+/** The same error for the ids of a visible object, of one that the caller may not see, and of a purged one. */
 function idTaken(draft: Draft): AppError {
   return new AppError(
     'DatabaseUniqueKeyViolation',
@@ -214,7 +215,7 @@ function lookupNotFound(ref: LinkRef): AppError {
   )
 }
 
-/** No object twice in one request, by any of its names. */
+/** Refuses a request that contains an object twice, by any of its ids. */
 function assertDistinct(entries: readonly Classified[]): void {
   const seen = new Map<string, string>()
   const claim = (name: string, draft: Draft) => {
@@ -244,7 +245,7 @@ interface ChosenIds {
   readonly uuid: string
 }
 
-/** Ids of new objects: those that the client chose while they are free for ever, provisional ones otherwise. */
+/** Ids of new objects: those that the client chose, if no object ever had them, otherwise provisional ones. */
 async function chooseIds(
   { tx, yielder, locks }: SaveContext,
   drafts: readonly Draft[],
@@ -256,7 +257,7 @@ async function chooseIds(
     if (draft.systemObjectId !== undefined) raise(highest, 'system_object_id_seq', draft.systemObjectId)
     if (draft.id !== undefined) raise(highest, `object_id_${draft.table.id}`, draft.id)
   }
-  // The pass that only looks moves no counter.
+  // The pass without locks changes no counter.
   if (highest.size > 0 && locks) await claimIds(tx, highest)
   const provisional = provisionalIds()
   const ids = new Map<Draft, ChosenIds>()
@@ -327,8 +328,8 @@ function toItem(
 }
 
 /**
- * Stands for a target that is not there, in a save by somebody who is not told whether a target is there:
- * `assertIntroducedLinks` answers it like one that may not be read.
+ * Represents a target that does not exist, for callers that must not learn whether a target exists: `assertIntroducedLinks` answers
+ * it like a target that the caller may not read.
  */
 export const unknownTarget = -1
 
@@ -365,8 +366,8 @@ function fillLinks(
 }
 
 /**
- * A reverse-nested object links to the one that it stands under. A payload that names another one means something that
- * this save does not do.
+ * A reverse-nested object links to the object above it. A payload that names another target asks for something that this save does
+ * not do.
  */
 function assertUplink(item: Item, resolver: Resolver, byDraft: ReadonlyMap<Draft, Item>): void {
   const { draft, up } = item

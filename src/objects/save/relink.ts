@@ -1,4 +1,4 @@
-/** Lets objects link to another target: what links to one of some objects links to that one instead. */
+/** Changes the target of links: objects that link to one of several sources link to one target instead. */
 import type { Column, Mask, MaskField, Table } from '../../datamodel/model.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -37,7 +37,7 @@ export interface Relinked {
   readonly kept: readonly number[]
 }
 
-/** Work that belongs to it: in its transaction, behind the write. */
+/** Work that belongs to it: in its transaction, after the write. */
 export type WithRelink = (tx: Tx, relinked: Relinked) => Promise<void>
 
 /** All or nothing. Links in fields that the caller may not change stay as they are. */
@@ -113,7 +113,7 @@ async function prepare(
     item.content = swapped(object.table, object.content, swap)
     item.comment = comment
     if (swap.changed) items.push(item)
-    // Of a link that the caller may not see nothing is told.
+    // A link that the caller may not see is not reported.
     if (swap.left && exists(context.rights, { ...guardOf(object), deleted: false })) kept.push(id)
   }
   return { items, kept }
@@ -127,7 +127,7 @@ interface Swap {
   left: boolean
 }
 
-/** The content with other links. A row that then says nothing but what another row says already goes. */
+/** The content with other links. A row that is then the same as another row is removed. */
 function swapped(table: Table, content: Content, swap: Swap): Content {
   const copy: Content = { ...content }
   for (const column of table.columns) {
@@ -147,7 +147,7 @@ function swapped(table: Table, content: Content, swap: Swap): Content {
 
 function withoutDoubles(table: Table, rows: readonly ContentRow[], swap: Swap): ContentRow[] {
   const after = rows.map((row) => swapped(table, row, swap) as ContentRow)
-  // Rows that were there stay; what they link to says whether another one is needed.
+  // Unchanged rows are kept; a changed row is only kept if no other row has its targets.
   const linked = new Set(rows.flatMap((row, index) => (isMoved(row, after[index]) ? [] : targetsOf(table, row))))
   return after.filter((row, index) => {
     if (!isMoved(rows[index], row)) return true
@@ -168,7 +168,7 @@ function targetsOf(table: Table, row: ContentRow): string[] {
   )
 }
 
-/** Whether the caller may use a mask of the object that lets the column be changed. */
+/** Whether the caller may use a mask of the object in which the column is writable. */
 function mayEdit(
   { deps, rights }: Pick<SaveContext, 'deps' | 'rights'>,
   object: StoredObject,
@@ -205,7 +205,7 @@ function editingMasks(table: Table): ReadonlyMap<Column, ReadonlySet<Mask>> {
   return found
 }
 
-/** Live objects that link to one of the objects, by id, behind the given one. */
+/** Live objects that link to one of the objects, by id, after the given one. */
 export async function findLinking(
   q: Queryable,
   targets: readonly number[],
@@ -223,7 +223,7 @@ export async function findLinking(
   return rows.map(({ id }) => id)
 }
 
-/** Those of the objects that live objects still link to. */
+/** The objects, of those given, that are targets of links of live objects. */
 export async function findLinked(q: Queryable, targets: readonly number[]): Promise<number[]> {
   const { rows } = await q.query<{ id: number }>(
     `select t.id from unnest($1::bigint[]) as t (id) where exists (
@@ -235,7 +235,7 @@ export async function findLinked(q: Queryable, targets: readonly number[]): Prom
   return rows.map(({ id }) => id)
 }
 
-/** Those of the objects below which live objects stand. */
+/** The objects, of those given, that have live children. */
 export async function findParents(q: Queryable, ids: readonly number[]): Promise<number[]> {
   const { rows } = await q.query<{ id: number }>(
     `select t.id from unnest($1::bigint[]) as t (id) where exists (
@@ -246,7 +246,10 @@ export async function findParents(q: Queryable, ids: readonly number[]): Promise
   return rows.map(({ id }) => id)
 }
 
-/** Objects that link to one of the sources, as far as the caller may know of that: all of them, and those that may be changed. */
+/**
+ * Objects that link to one of the sources, as far as the caller may see the link: the number of all, and of those that it may
+ * change.
+ */
 export async function countLinking(
   deps: ObjectDeps,
   actor: Actor,

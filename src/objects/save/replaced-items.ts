@@ -1,4 +1,4 @@
-/** Stored objects that nobody has sent, as callbacks have them saved: those of a transition that somebody runs. */
+/** Stored objects that the client did not send, but that callbacks change: those of a transition that a user runs. */
 import { mapYielding } from '../../platform/process/cooperative-yield.ts'
 import { invalidValue } from '../content/values.ts'
 import { type CallbackReplacements, withReplacements } from './callbacks/replace.ts'
@@ -13,15 +13,14 @@ import { type Shares, settleShares, sharesOf } from './shares.ts'
 import { applySystemFields } from './system-fields.ts'
 
 export interface ReplacedItems {
-  /** What a save checks behind the transitions; `all` takes up what changes with them. */
+  /** The checks of a save after the transitions; items that change because of them are added to `all`. */
   check(all: Item[]): Promise<void>
-  /** Behind the write: collections do not share more than their owners may give. */
+  /** After the write: collections do not share more than their owners may pass on. */
   settle(): Promise<void>
 }
 
 /**
- * Puts what callbacks have made of items in the places of these. Those that callbacks are shown have a draft that says nothing,
- * which they can replace.
+ * Replaces items by the versions that callbacks made of them. Items that callbacks see get an empty draft, which they can replace.
  */
 export async function replaceItems(
   context: SaveContext,

@@ -6,18 +6,18 @@ import { asGuarded, type ExistingObject, existingColumns } from './existing-obje
 import { isLookup, lookupName, mayFind, resolveLookups } from './lookups.ts'
 import type { Draft } from './request/payload.ts'
 
-/** Finds what references name: objects of the same request first, then stored ones. */
+/** Resolves references: to objects of the same request first, then to stored ones. */
 export interface Resolver {
   /**
-   * The stored object that a reference names, trash included; `undefined` when there is none. One that is named by an id
-   * is found also when the caller may not read it; a look-up by a value finds only what the caller may find by it.
+   * The stored object of a reference, trash included; `undefined` when there is none. A reference by id finds the object even if
+   * the caller may not read it; a look-up by a value finds only objects that the caller may find by it.
    */
   stored(ref: LinkRef): ExistingObject | undefined
   /** The object of this request that a reference names. */
   drafted(ref: LinkRef): Draft | undefined
 }
 
-/** Key of a reference: equal keys name the same object. An object of another database has a key that nothing has here. */
+/** Key of a reference: equal keys name the same object. The key of an object of another database matches no object here. */
 function keyOf(ref: LinkRef, databaseName: string): string {
   switch (ref.by) {
     case 'system':
@@ -32,8 +32,8 @@ function keyOf(ref: LinkRef, databaseName: string): string {
 }
 
 /**
- * Resolves all references of a request with a constant number of statements, and locks the objects found against
- * deletion (`for key share`) until the transaction ends, unless this only looks (`locks`).
+ * Resolves all references of a request with a constant number of statements, and locks the objects found against deletion (`for key
+ * share`) until the transaction ends, unless `locks` is off.
  * @throws {AppError} `LookupFoundTooMany` when a lookup is ambiguous.
  */
 export async function createResolver(

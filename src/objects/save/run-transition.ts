@@ -17,9 +17,9 @@ import { inTransaction } from './transaction.ts'
 import { lockObjects } from './write/store.ts'
 
 /**
- * Runs one transition for stored objects, all or nothing. It is a save that sends no content: what is written are the
- * tags and owners that the transition (and the automatic ones after it) change, and what callbacks make of the objects when
- * somebody runs it; an object that all of them leave as it is gets no new version.
+ * Runs one transition for stored objects, all or nothing. It is a save without content. It writes the tags and owners that the
+ * transition (and the automatic ones after it) change, and, when a user runs it, the changes by callbacks. An object that none of
+ * them changes gets no new version.
  */
 export async function runTransition(deps: ObjectDeps, actor: Actor, run: RunRequest): Promise<RunResult> {
   const deadline = currentDeadline()
@@ -76,21 +76,21 @@ async function runInTransaction(
 
 interface Prepared {
   readonly items: Item[]
-  /** What callbacks have made of some of them; null: nothing. */
+  /** The items that callbacks have replaced; null: none. */
   readonly replaced: ReplacedItems | null
 }
 
 async function prepare(context: SaveContext, run: RunRequest, said: CallbackReplacements): Promise<Prepared> {
   const items = await storedItems(context, run)
-  // Nobody waits for what an event sets off, who could be told that it may not be.
+  // No callbacks for a transition that an event starts: no user waits for the answer, so a refusal could not be reported.
   if (run.trigger.kind === 'event') return { items, replaced: null }
   const { replaced, items: all } = await replaceItems(context, items, said)
   return { items: all, replaced }
 }
 
 /**
- * The objects in order, each once, in the version that the caller has seen, and all of them to be written by it. What is in
- * the trash, or not to be known, counts as gone.
+ * The objects in order, each once, in the version that the caller has seen; the caller must have the right to write all of them.
+ * Objects in the trash, and objects that the caller may not see, count as deleted.
  */
 async function storedItems(context: SaveContext, run: RunRequest): Promise<Item[]> {
   const { rights } = context
@@ -120,7 +120,7 @@ async function storedItems(context: SaveContext, run: RunRequest): Promise<Item[
     }
     return itemOf(object, 'update', name)
   })
-  // What whoever has set it may do to each object is asked action by action.
+  // The rights of the user who set up the transition are checked on each object, action by action.
   if (byEvent) return items
   const check = (item: Item): void => assertMay(context, 'write', item, guarded(guardBefore(item)))
   await eachYielding(items, check, context.yielder)

@@ -33,9 +33,9 @@ import { storedUuids } from './write/store.ts'
 /** Query parameters of a save, resolved. */
 export interface SaveOptions {
   readonly dryRun: boolean
-  /** PATCH: what is not sent stays. */
+  /** PATCH: fields that are not sent stay as they are. */
   readonly partial: boolean
-  /** Refuses what of the payload would have no effect. */
+  /** Refuses a payload with parts that would have no effect. */
   readonly strict: boolean
   readonly skipReverseNested: boolean
   readonly skipBidirectionalUpdate: boolean
@@ -46,38 +46,38 @@ export interface SaveOptions {
   /** `revoke=yes`: the caller knows that it loses access. */
   readonly revoke: boolean
   readonly confirmTransition: string | undefined
-  /** The collection that new objects are put into. */
+  /** The collection to which new objects are added. */
   readonly collection: number | undefined
-  /** What becomes of places in collections whose grants would say too much of an object. */
+  /** The fate of entries in collections whose grants would share too much of an object. */
   readonly collectionPolicy: 'setinvalid' | 'remove' | undefined
   readonly reversePoolChangedMode: 'reverse_pool_changed_always' | 'reverse_pool_changed_never' | undefined
 }
 
-export type SaveResult = { /** What of the payload has no effect. */ readonly ignored: Ignored } & (
+export type SaveResult = { /** The parts of the payload without effect. */ readonly ignored: Ignored } & (
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }
-  /** `saved` are those that the client sent at the top level, in order; `written` all that got a new version. */
+  /** `saved`: the objects that the client sent at the top level, in order; `written`: all objects with a new version. */
   | {
       readonly kind: 'done'
       readonly saved: readonly SavedObject[]
       readonly written: readonly number[]
-      /** What is around them, as far as the save knows it. */
+      /** The data around them, as far as the save knows it. */
       readonly around: () => Promise<Known>
     }
 )
 
-/** A save as it was asked for. */
+/** A save as it was requested. */
 export interface SaveRequest {
   readonly actor: Actor
   readonly objecttype: Table
   readonly body: readonly unknown[]
   readonly options: SaveOptions
-  /** The request that it came with, for those who are asked before it is written. */
+  /** The request that contained this save, for the callbacks that run before it is written. */
   readonly facts?: (() => RequestFacts) | undefined
-  /** Who is asked about this one alone, before all others. */
+  /** Callbacks for this save alone, run before all others. */
   readonly callbacks?: readonly SaveCallback[] | undefined
 }
 
-/** What callbacks say to a save; before any of it is written, and before anything is locked. */
+/** Runs the callbacks of a save, before anything is written or locked. */
 export async function runSaveCallbacks(
   deps: ObjectDeps,
   request: SaveRequest,
@@ -107,8 +107,8 @@ export async function runSaveCallbacks(
 }
 
 /**
- * Saves a batch of objects of one type, all or nothing. The phases and their order are the specification's
- * ("Plugin callback `db_pre_save`"): access rights, plugins (`runSaveCallbacks`), transitions, constraints, save rights, write.
+ * Saves a batch of objects of one type, all or nothing. The phases and their order come from the specification ("Plugin callback
+ * `db_pre_save`"): access rights, plugins (`runSaveCallbacks`), transitions, constraints, save rights, write.
  */
 export async function saveObjects(
   deps: ObjectDeps,
@@ -128,14 +128,14 @@ export async function saveObjects(
 
 interface Prepared extends Completed {
   readonly items: Item[]
-  /** Those that the client sent at the top level. */
+  /** The objects that the client sent at the top level. */
   readonly sent: readonly Item[]
   readonly ignored: Ignored
 }
 
 /**
- * What comes before the callbacks: finds the objects, decides what becomes of them, checks the access rights and merges.
- * With locks it is done for the write, without them for those who are asked before.
+ * The steps before the callbacks: finds the objects, decides which are created and which are updated, checks the access rights and
+ * merges. Runs with locks for the write, and without them for the callbacks.
  */
 async function prepare(
   context: SaveContext,
@@ -152,7 +152,7 @@ async function prepare(
   await applySystemFields(context, items, options)
   await assertAccess(context, items, said.replaced)
   await applyEdits(context, items, options)
-  // It compares with what is stored, so it comes after the rights.
+  // It compares the payload with stored values, so it comes after the check of rights.
   const ignored = await ignoredParts(context, items)
   if (options.strict) assertNothingIgnored(ignored)
   return { items, sent, ignored, ...(await completeItems(context, items, linkers, options)) }
@@ -221,7 +221,7 @@ function assertComments(items: readonly Item[]): void {
   }
 }
 
-/** Puts those that the client has created into the collection that it names. */
+/** Adds the objects that the client has created to the collection of the request. */
 async function collect(
   { deps, tx, actor }: SaveContext,
   sent: readonly Item[],
@@ -229,7 +229,7 @@ async function collect(
   without: ReadonlySet<Item>,
 ): Promise<void> {
   if (collection === undefined) return
-  // A dry run takes no ids: it asks for the rights on the collection alone.
+  // A dry run takes no ids: it only checks the rights on the collection.
   const created = dryRun
     ? []
     : sent.flatMap((item) => (item.mode === 'create' && !without.has(item) ? item.systemObjectId : []))

@@ -1,24 +1,24 @@
-/** What a save does to collections that share the objects (`collection_policy`). */
+/** The effects of a save on collections that share the objects (`collection_policy`). */
 import { cancelButton, type Task } from '../../platform/values/tasks.ts'
 import type { ReviewedChange, SaveContext, TooWideShare } from './context.ts'
 import { guarded } from './disclosure.ts'
 import { guardAfter, guardBefore, hasMoved, type Item } from './item.ts'
 
-/** What a save says of collections. */
+/** The options of a save that concern collections. */
 export interface ShareChoice {
   readonly collection: number | undefined
   readonly collectionPolicy: 'setinvalid' | 'remove' | undefined
   readonly dryRun: boolean
 }
 
-/** The items that collections share otherwise from now on, and where that is too much. */
+/** The items whose sharing by collections changes, and the cases where it is too much. */
 export interface Shares {
   readonly items: readonly Item[]
   readonly changes: readonly ReviewedChange[]
   readonly found: readonly TooWideShare[]
 }
 
-/** Only what decides who may see an object matters, and new objects that come into a collection. */
+/** Only changes matter that affect who may see an object, and new objects that are added to a collection. */
 export async function sharesOf(
   { deps, tx }: SaveContext,
   items: readonly Item[],
@@ -34,7 +34,7 @@ export async function sharesOf(
   return { items: changed, changes, found: await deps.collections.review.find(tx, changes, collection ?? null) }
 }
 
-/** Gives the new objects that are not to come into the collection after all. */
+/** Returns the new objects that are not added to the collection after all. */
 export async function settleShares(
   { deps, tx, actor }: SaveContext,
   { items, changes, found }: Shares,

@@ -4,8 +4,8 @@ import type { SaveContext } from './context.ts'
 import type { Item } from './item.ts'
 
 /**
- * Computes `_standard` of all items that are written, each after the items it links to. Standards of other linked
- * objects come from the database in one statement, as far as the save has not found them already.
+ * Computes `_standard` of all written items, each after the items to which it links. Standards of other linked objects come from
+ * the database in one statement, unless the save has found them already.
  */
 export async function applyStandards(
   { deps, tx, yielder, targets }: SaveContext,
@@ -33,7 +33,7 @@ export async function applyStandards(
   const standardOf = (id: number): Standard | undefined => {
     const item = pending.get(id)
     if (!item) return targets.get(id)?.standard ?? stored.get(id)
-    // Objects that link to each other in a circle: one of them is shown by its former standard.
+    // Objects that link to each other in a circle: for one of them the previous standard is used.
     if (!done.has(id)) {
       done.add(id)
       item.standard = computeStandard(item.table.preferredMask, item.content, standardOf, languages)

@@ -11,8 +11,8 @@ import { guardBefore, type Item } from './item.ts'
 import type { NamedRef, OwnerRef } from './request/refs.ts'
 
 /**
- * Pool, owner, tags and grants of the items from what their drafts say; what a draft does not say stays as stored. A
- * new object belongs to the caller and, when it is reverse-nested, lies in the pool of the object above it.
+ * Sets pool, owner, tags and grants of the items from their drafts; members that a draft does not have stay as stored. The caller
+ * is the owner of a new object. A reverse-nested new object gets the pool of the object above it.
  */
 export async function applySystemFields(
   context: SaveContext,
@@ -42,7 +42,9 @@ function applyPool(context: SaveContext, item: Item, skipConstraints: boolean): 
   }
 }
 
-/** The pool that is named. The one in which the object lies can be sent back by its id, also when the caller may not see it. */
+/**
+ * The pool that the draft names. The current pool of the object can be sent back by its id, even when the caller may not see it.
+ */
 function poolOf({ deps, rights }: SaveContext, item: Item, ref: NamedRef): number {
   const { id, reference } = ref
   const found = id === undefined ? deps.pools.byReference(reference ?? '') : deps.pools.byId(id)
@@ -82,19 +84,21 @@ async function applyOwners({ deps, tx, actor }: SaveContext, items: readonly Ite
   }
 }
 
-/** Of a stored object it is what was answered, sent back. */
+/** For a stored object, `creator` is only a value of an answer that the client sent back. */
 function newCreator(item: Item): OwnerRef | undefined {
   return item.current ? undefined : item.draft?.creator
 }
 
-/** Others than root create in their own name; whether there is the user that they name, they are not told. */
+/**
+ * Callers other than root can only create objects under their own name. The error does not reveal whether the named user exists.
+ */
 function assertSelf(actor: Actor, creator: OwnerRef): void {
   const reference = storedReference('user', creator.reference ?? '')
   if (creator.id === undefined ? reference === actor.reference : creator.id === actor.userId) return
   throw new AppError('SystemRightRequired', { right: 'system.root', name: creator.place })
 }
 
-/** An owner sent back as it was read needs no look-up. */
+/** An owner that is sent back as it was answered needs no look-up. */
 function isOwner(item: Item, owner: OwnerRef): boolean {
   if (!item.current || owner.id === undefined) return false
   return owner.kind === 'user' ? item.ownerUser === owner.id : item.ownerGroup === owner.id
@@ -112,14 +116,16 @@ function applyTags(context: SaveContext, item: Item, skipConstraints: boolean): 
   giveTags(context, item, tags, skipConstraints)
 }
 
-/** The tag that is named, if there is one. */
+/** The tag of a reference, if there is one. */
 export function tagOf(snapshot: TagSnapshot, ref: NamedRef): number {
   const id = ref.id ?? snapshot.byReference.get(ref.reference ?? '')?.id
   if (id === undefined) throw new AppError('TagNotFound', { name: ref.place, ...named(ref) })
   return id
 }
 
-/** Lets an object have these tags, and asks for the rights on those that it gets or loses; undefined: nothing is said of them. */
+/**
+ * Gives an object these tags, and checks the rights on those that are added or removed; undefined: the draft does not mention tags.
+ */
 export function giveTags(
   { deps, rights }: SaveContext,
   item: Item,
@@ -131,14 +137,14 @@ export function giveTags(
   const available = deps.tags.available(item.table.id, item.poolId)
   item.tags = checkTags(snapshot, { tags, previous, available, skipConstraints })
   if (rights.root || tags === undefined) return
-  // A new object begins with the default tags, so these are not the caller's to give but to take off.
+  // A new object starts with the default tags: the caller needs no right to add them, but needs one to remove them.
   const begun = previous ?? checkTags(snapshot, { tags: undefined, previous, available })
   const at = deps.clock().getTime()
   const lacking = (right: TagRight, ids: readonly number[], without: readonly number[]): number | undefined =>
     ids.find((id) => !without.includes(id) && !mayTag(snapshot.get(id) ?? { acl: [] }, right, rights, at))
   const added = lacking('tag_add', item.tags, begun)
   if (added !== undefined) throw tagRefused(item, 'tag_add', { tag: added })
-  // Which one it is says what the object has, to somebody who perhaps may not read it.
+  // The error names no tag: it would reveal a tag of the object to a caller that may not be allowed to read it.
   if (lacking('tag_remove', begun, item.tags) !== undefined) throw tagRefused(item, 'tag_remove', {})
 }
 
@@ -174,7 +180,7 @@ async function applyGrants({ deps, tx, actor, rights }: SaveContext, items: read
   }
 }
 
-/** Whether the grants of an item, or whether others than these count, differ from what is stored. */
+/** Whether the grants of an item, or its `privateAcl`, differ from the stored ones. */
 export function grantsChanged({ acl, privateAcl, current }: Item): boolean {
   return !sameContent(acl ?? null, current?.acl ?? null) || privateAcl !== (current?.privateAcl ?? false)
 }

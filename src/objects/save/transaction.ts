@@ -3,12 +3,12 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import type { ObjectDeps } from './context.ts'
 
 /**
- * How a transaction of a change ends: with the change stored, or rolled back. A dry run is the same path all the same; a
- * look reads what a change would come to, all of it as of one moment.
+ * The end of a transaction of a change: the change is stored, or rolled back. A dry run takes the same path. A look reads the
+ * result that a change would have, all of it from one snapshot.
  */
 export type Ending = 'store' | 'dry run' | 'look'
 
-/** Objects in a request from which on it is a large one. */
+/** Number of objects from which a request counts as large. */
 const mostSmall = 1000
 
 /** Carries the result out of a transaction that is rolled back. */

@@ -1,6 +1,6 @@
 import type { SaveOptions } from './save.ts'
 
-/** As a client saves who has nobody to ask: what a question offers is said beforehand, so far as that can be. */
+/** The options for a save without a user who could answer questions: the answers are given in advance, as far as possible. */
 export const unattended: Omit<SaveOptions, 'partial' | 'dryRun' | 'strict'> = {
   skipReverseNested: true,
   skipBidirectionalUpdate: false,

@@ -6,7 +6,7 @@ import { type Content, type ContentRow, rowsOf, type Standard } from '../stored/
 import { isProvisional } from '../stored/provisional-ids.ts'
 import { joinList, joinParts, type Text, type TextPart, textByLanguage, textOfSlot, valueText } from './text.ts'
 
-/** Stored standards of the objects that a content links to; `undefined` for objects that are gone. */
+/** Stored standards of the objects to which a content links; `undefined` for deleted objects. */
 export type LinkedStandard = (systemObjectId: number) => Standard | undefined
 
 interface Slot {
@@ -31,10 +31,10 @@ interface Context {
 const slots = [1, 2, 3] as const
 type SlotNumber = (typeof slots)[number]
 
-/** Files and geometries of a level beyond these are left out: links would otherwise gather them without end. */
+/** Maximum number of files and geometries of a level; others are left out, since links would otherwise collect more and more. */
 const maxPerLevel = 20
 
-/** What a mask contributes to `_standard`, worked out once per mask: fields that contribute nothing are not visited. */
+/** The contribution of a mask to `_standard`, computed once per mask: fields without a contribution are not visited. */
 interface Plan {
   readonly texts: Readonly<Record<SlotNumber, readonly TextSource[]>>
   readonly files: readonly LevelSource<StandardFile>[]
@@ -57,15 +57,15 @@ type LinkSource = (content: Content, add: (systemObjectId: number) => void) => v
 const plans = new WeakMap<Mask, Plan>()
 
 /**
- * The projection of an object that others show it by: up to three text slots from the fields that the mask puts into
- * them, in mask order, and the files and geometries of its levels.
+ * The short projection of an object, which other objects show for it: up to three text slots from the fields that the mask assigns
+ * to them, in mask order, and the files and geometries of its levels.
  *
  * - A link contributes slot 1 of the linked object's own stored standard (`#<id>` when that is empty), whatever the slot.
- * - The rows of a nested table are joined by its `format_inner`; its `format` stands between them and the next field.
+ * - The rows of a nested table are joined by its `format_inner`; its `format` is put between them and the next field.
  * - `stop_if_set` ends a slot at the first such field with a value.
  * - Reverse fields contribute nothing: they are other objects, whose changes do not save this one.
  *
- * A slot without text is absent; `displayStandard` puts `#<id>` there on the wire.
+ * A slot without text is absent; `wireStandard` puts `#<id>` there on the wire.
  */
 export function computeStandard(
   mask: Mask,
@@ -87,7 +87,7 @@ export function computeStandard(
   return result
 }
 
-/** Ids of the objects whose standards `computeStandard` asks for, each once. */
+/** Ids of the objects whose standards `computeStandard` needs, each once. */
 export function linkedForStandard(mask: Mask, content: Content): number[] {
   const ids = new Set<number>()
   for (const source of planOf(mask).links) source(content, (id) => ids.add(id))
@@ -105,7 +105,7 @@ export function standardText(standard: Standard, languages: readonly string[]): 
   return ''
 }
 
-/** Whether two standards show the same: a save that leaves the standard as it was need not touch who links here. */
+/** Whether two standards are equal: a save that does not change the standard need not update objects that link to it. */
 export function sameStandard(a: Standard, b: Standard): boolean {
   return canonicalJson(a) === canonicalJson(b)
 }
@@ -208,7 +208,7 @@ function planColumn(plan: GrowingPlan, field: ColumnField): void {
   }
 }
 
-/** What stands for an object without a title. A new one has no number yet in a dry run. */
+/** The name of an object without a title. In a dry run a new one has no number yet. */
 export function numberName(systemObjectId: number): string {
   return isProvisional(systemObjectId) ? '#' : `#${systemObjectId}`
 }

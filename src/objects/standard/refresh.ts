@@ -4,11 +4,11 @@ import type { Content, Standard } from '../stored/content.ts'
 import { computeStandard, linkedForStandard, sameStandard } from './compute.ts'
 
 /**
- * Brings the stored `_standard` of objects up to date with what they link to and with today's masks: the index does
- * this before it indexes them, since the save of a linked object does not touch those that link to it.
- * @returns ids of the objects that somebody is saving, or has saved meanwhile: they are left as they are, and to be
- *   asked for again. Waiting for them would keep others from saving what this statement holds already; and what their
- *   save has computed may be from before the change.
+ * Updates the stored `_standard` of objects by the current standards of linked objects and the current masks: the indexer does this
+ * before it indexes them, since the save of a linked object does not update the objects that link to it.
+ * @returns ids of the objects that another transaction is saving, or has saved meanwhile: they are left as they are, and
+ *   must be requested again. Waiting for them would block other saves of objects that this statement has locked; and a
+ *   standard that their save has computed may be older than the change.
  */
 export async function refreshStandards(
   tx: Queryable,

@@ -2,21 +2,21 @@ import type { Column, StandardFormat } from '../../datamodel/model.ts'
 import { readExact } from '../../platform/values/exact-json.ts'
 
 /**
- * A text on its way into `_standard`: a plain string is the same in every language, a map has a text per language.
- * Keeping the two apart until the end is what lets a number stand beside a translated title.
+ * A text for `_standard`: a plain string is the same in every language, a map has a text per language. The two are kept apart until
+ * the end, so that a number can be combined with a translated title.
  */
 export type Text = string | Readonly<Record<string, string>>
 
 /** Longest text of a slot. Objects that show each other (links in a circle) would otherwise grow with every save. */
 const maxLength = 2000
 
-/** A value in its slot: `format` says what stands around it and between it and the next one. */
+/** A value in its slot: `format` defines the text around it and between it and the next one. */
 export interface TextPart {
   readonly text: Text
   readonly format: StandardFormat
 }
 
-/** What stands after a value, when another one follows; formats that wrap a value are followed by a space. */
+/** The text between a value and the next one; formats that wrap a value are followed by a space. */
 const separators: Record<StandardFormat, string> = {
   comma: ', ',
   space: ' ',
@@ -37,8 +37,8 @@ const wrappers: Partial<Record<StandardFormat, readonly [string, string]>> = {
 }
 
 /**
- * Joins values: `title` (colon), `1851` (comma), `oil` (round-parentheses) give `title: 1851, (oil)`. With translated
- * parts the result has the languages in which at least one part has a text; plain parts stand in each of them.
+ * Joins values: `title` (colon), `1851` (comma), `oil` (round-parentheses) give `title: 1851, (oil)`. With translated parts the
+ * result has the languages in which at least one part has a text; plain parts are used in each of them.
  */
 export function joinParts(parts: readonly TextPart[]): Text | undefined {
   if (parts.length === 0) return undefined
@@ -140,7 +140,7 @@ export function valueText(column: Column, value: unknown, languages: readonly st
   }
 }
 
-/** 1234 is `12.34`; by digits, so that integers near 2^53 keep theirs. */
+/** 1234 is `12.34`; computed on digits, so that integers near 2^53 stay exact. */
 function hundredths(value: number): string {
   const digits = String(Math.abs(value)).padStart(3, '0')
   return `${value < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
@@ -163,7 +163,7 @@ function rangeText(range: DateRange, languages: readonly string[]): Text {
   return { ...Object.fromEntries(missing.map((language) => [language, dates])), ...range.text }
 }
 
-/** Custom types say themselves what they show: `_standard.l10ntext`, `_standard.text` or `conceptName`. */
+/** The data of custom types contains its own text: `_standard.l10ntext`, `_standard.text` or `conceptName`. */
 function customText(value: Record<string, unknown>): Text | undefined {
   const standard = value._standard
   if (typeof standard === 'object' && standard !== null) {
@@ -183,13 +183,13 @@ function asText(value: unknown): Text | undefined {
   return texts.length === 0 ? undefined : Object.fromEntries(texts)
 }
 
-/** A text as it stands in a slot: one entry per language. */
+/** A text in the form of a slot: one entry per language. */
 export function textByLanguage(text: Text, languages: readonly string[]): Record<string, string> {
   if (typeof text !== 'string') return { ...text }
   return Object.fromEntries(languages.map((language) => [language, text]))
 }
 
-/** The way back: a slot that says the same in every database language has no language of its own. */
+/** The inverse: a slot with the same text in every database language becomes a plain text. */
 export function textOfSlot(byLanguage: Readonly<Record<string, string>>, languages: readonly string[]): Text {
   const texts = Object.values(byLanguage)
   const [first] = texts

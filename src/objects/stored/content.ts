@@ -1,8 +1,8 @@
 import type { Table } from '../../datamodel/model.ts'
 
 /**
- * Content as stored, keyed by column id (`Column.key`); rows of nested tables stand under `Table.key` and carry
- * their uuid as `_u`. An absent key means that there is no value; null is never stored. Links are system object ids.
+ * Content as stored, keyed by column id (`Column.key`); rows of nested tables are under `Table.key` and have their uuid as `_u`. An
+ * absent key means that there is no value; null is never stored. Links are system object ids.
  */
 export interface Content {
   [key: string]: unknown
@@ -12,7 +12,7 @@ export interface ContentRow extends Content {
   _u: string
 }
 
-/** `_standard`: up to three text slots, and what shows the object as a picture or on a map. */
+/** `_standard`: up to three text slots, and the picture and map data of the object. */
 export interface Standard {
   [slot: string]: unknown
 }
@@ -32,7 +32,7 @@ export interface StoredObject {
   readonly tags: readonly number[]
   /** Grants on the object as stored (rights/service.ts, `StoredGrant[]`). */
   readonly acl: unknown
-  /** Private permissions: the grants of pool and object type do not reach it. */
+  /** Private permissions: the grants of pool and object type do not apply. */
   readonly privateAcl: boolean
   /** System object ids of the parents. */
   readonly parents: readonly number[]
@@ -42,7 +42,7 @@ export interface StoredObject {
   readonly createdBy: number | null
   readonly modifiedAt: Date
   readonly deletedAt: Date | null
-  /** Of the version itself. */
+  /** The operation of the version itself. */
   readonly operation: Operation
   readonly at: Date
   readonly byUser: number | null

@@ -1,5 +1,5 @@
-/** Objects that are queued for the index together in larger numbers let single ones pass (`index_queue.bulk`). */
+/** Objects that are queued for the index in large batches let single objects pass (`index_queue.bulk`). */
 export const mostSingle = 100
 
-/** Whether a statement queues many, as an expression beside the rows that it queues. */
+/** Whether a statement queues a large batch, as an expression beside the rows that it queues. */
 export const isBulk = `count(*) over () > ${mostSingle}`

@@ -8,20 +8,23 @@ import { type RowVersions, rowVersionList, rowVersionsOf } from './row-versions.
 import { type LatestRow, type Loaded, latest, latestVersion, toLoaded } from './rows.ts'
 
 /**
- * The common read, one object by its id, in one statement: each further one costs a third of the throughput
- * (bench/read.ts). Of the objects around it the statement brings the row versions only (row-versions.ts), which is half the work of
- * bringing the objects; what they are is usually in memory (object-cache.ts).
+ * The common read, one object by its id, in one statement: each further statement costs a third of the throughput (bench/read.ts).
+ * For the objects around it the statement returns only the row versions (row-versions.ts), which is half the work of loading the
+ * objects; the objects themselves are usually in memory (read/object-cache.ts).
  */
 export interface LoadedOne {
   readonly object: Loaded
   readonly rowVersion: string
   /** The objects that it links to and its parents, as far as they exist. */
   readonly around: RowVersions
-  /** Those of the reverse columns through which anything links here. */
+  /** The reverse columns, of those given, through which any object links to it. */
   readonly reverses: ReadonlySet<number>
 }
 
-/** What a mask shows around an object (reader.ts): where links stand in the content, which columns link from below. */
+/**
+ * The data around an object that a mask shows (masks/reader.ts): the paths of links in the content, and the columns of links from
+ * objects below.
+ */
 export interface Surroundings {
   readonly linkPaths: readonly string[]
   readonly reverseColumns: readonly number[]
@@ -34,18 +37,18 @@ interface OneRow {
   readonly b: string | null
 }
 
-/** Objects that one statement brings at most. */
+/** Maximum number of objects of one statement. */
 const largestBatch = 100
-/** Statements that PostgreSQL keeps prepared on each connection at most: there are a few per mask and its versions. */
+/** Maximum number of statements that PostgreSQL keeps prepared on each connection: there are a few per mask and its versions. */
 const mostPrepared = 500
 
 /**
- * Brings single objects; requests that arrive together, for the same mask, share a statement. The texts of all statements
- * have `maxBytes` in memory.
+ * Loads single objects; requests that arrive together, for the same mask, share a statement. The texts of all statements have
+ * `maxBytes` in memory.
  */
 export function createOneReader(q: Queryable, maxBytes: number) {
   let prepared = 0
-  /** By what they ask: rows by the id that they are asked for. */
+  /** Readers by their statement: each reads rows by ids. */
   const readers = createByteCache<string, ReturnType<typeof readerFor>>({
     name: 'object_statements',
     maxBytes,
@@ -54,7 +57,7 @@ export function createOneReader(q: Queryable, maxBytes: number) {
 
   function readerFor(key: string, table: Table, by: Address['by'], surroundings: Surroundings) {
     const text = oneText(by, surroundings)
-    // What was forgotten and is asked for again has its old name: connections know it by that.
+    // A statement that was evicted and is needed again gets the same name: connections know it by that name.
     const hash = createHash('sha256').update(key).digest('base64url').slice(0, 22)
     const name = ++prepared > mostPrepared ? undefined : `object-one-${hash}`
     const rowsOf = createBatchLoader(
@@ -102,7 +105,7 @@ function oneText(by: Address['by'], { linkPaths, reverseColumns }: Surroundings)
     from object o ${latestVersion} where o.objecttype = $1 and o.${by} = any($2::bigint[])`
 }
 
-/** The columns that link to an object, as `12,13`; a look into the index for each. */
+/** The columns that link to an object, as `12,13`; one index look-up for each. */
 function reverseText(columns: readonly number[], to: string): string {
   if (columns.length === 0) return 'null'
   const each = columns.map(

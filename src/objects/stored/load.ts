@@ -17,11 +17,11 @@ import {
 } from './rows.ts'
 
 /**
- * Reads objects in sets: each function is one statement, however many objects there are. Objects whose type is gone
- * from the datamodel are left out: nothing can show them.
+ * Reads objects in sets: each function is one statement, however many objects there are. Objects whose type was removed from the
+ * datamodel are left out: there is no mask to show them.
  */
 
-/** Which objects of a type are meant; ids of other types match nothing. */
+/** The ids of objects of a type; ids of other types match nothing. */
 export type Address = { readonly by: 'id' | 'system_object_id'; readonly ids: readonly number[] }
 
 const conditions = {
@@ -29,7 +29,7 @@ const conditions = {
   system_object_id: 'o.objecttype = $1 and o.system_object_id = any($2::bigint[])',
 }
 
-/** Latest versions, in no order; `seen` hears of each with the row version of its row (row-versions.ts). */
+/** Latest versions, in no order; `seen` is called for each with the row version of its row (row-versions.ts). */
 export async function loadLatest(
   q: Queryable,
   model: Model,
@@ -52,7 +52,10 @@ export async function loadLatest(
   return result
 }
 
-/** Versions of objects in the order of their ids, newest first, behind the given one: all of them, or the given one. */
+/**
+ * Versions of objects in the order of their ids, newest first, after the given one: all of them, or only the version with the given
+ * number.
+ */
 export async function loadVersions(
   q: Queryable,
   model: Model,
@@ -92,7 +95,7 @@ export async function loadNumbered(
   return loadedOf(model, rows)
 }
 
-/** Objects as they were at a moment: `at[i]` belongs to `ids[i]`. Objects that came later are in their first version. */
+/** Objects as they were at a time: `at[i]` belongs to `ids[i]`. Objects created later are in their first version. */
 export async function loadAsOf(
   q: Queryable,
   model: Model,
@@ -151,7 +154,7 @@ export async function headsWhere(
   )
 }
 
-/** The objects above the given ones, all the way up, each once; the given ones are only there when they are above. */
+/** The ancestors of the given objects, each once; the given ones are only included when they are ancestors. */
 export async function loadAncestors(q: Queryable, model: Model, parents: readonly number[]): Promise<Head[]> {
   if (parents.length === 0) return []
   const { rows } = await q.query<{ r: HeadRow }>(
@@ -172,7 +175,7 @@ export async function loadAncestors(q: Queryable, model: Model, parents: readonl
   )
 }
 
-/** An object under the one that it is shown with: through a link column, or (null) as a child in the hierarchy. */
+/** An object below another: through a link column, or (null) as a child in the hierarchy. */
 export interface LoadedReverse {
   readonly to: number
   readonly column: number | null
@@ -181,7 +184,7 @@ export interface LoadedReverse {
 
 const siblingOrder = 'order by o.child_idx nulls last, o.system_object_id'
 
-/** Objects that link to one of the given ones through one of the columns, in the order of siblings; `limit` at most. */
+/** Objects that link to one of the given ones through one of the columns, in the order of siblings; at most `limit`. */
 export async function loadReverses(
   q: Queryable,
   model: Model,
@@ -199,7 +202,7 @@ export async function loadReverses(
   return reversesOf(model, rows)
 }
 
-/** Children in the hierarchy, in their order; `limit` at most. */
+/** Children in the hierarchy, in their order; at most `limit`. */
 export async function loadChildren(
   q: Queryable,
   model: Model,

@@ -3,10 +3,10 @@ import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 import type { CallerRights } from '../../rights/service.ts'
 import { readableSql } from './readable-sql.ts'
 
-/** Children of `x.id` that are not in the trash. The second part is what the index on parents knows. */
+/** Children of `x.id` that are not in the trash. The second part is the condition of the index on parents. */
 const child = `o.parents @> array[x.id] and o.parents <> '{}' and o.deleted_at is null`
 
-/** Which of the objects have a child that the caller may read; children in the trash do not count. */
+/** The objects, of those given, that have a child that the caller may read; children in the trash do not count. */
 export async function withReadableChildren(
   q: Queryable,
   model: Model,

@@ -3,17 +3,17 @@ import type { Model } from '../../datamodel/model.ts'
 import { type CallerRights, objectSql } from '../../rights/service.ts'
 
 export interface ReadableSql {
-  /** Over `object` under the alias `o`; its parameters are the first ones of the statement. */
+  /** A condition on `object` with the alias `o`; its parameters are the first ones of the statement. */
   readonly sql: string
   readonly values: readonly unknown[]
-  /** For names of prepared statements: callers whose grants ask for the same kinds of things share them. */
+  /** For names of prepared statements: callers whose grants lead to the same kinds of conditions share them. */
   readonly shape: string
 }
 
-/** It lists the pools of a caller, and is asked page by page. */
+/** Cached: it lists the pools of a caller, and is needed for each page. */
 const known = new WeakMap<CallerRights, { readonly model: Model; readonly made: ReadableSql }>()
 
-/** What the caller may read. */
+/** The condition for objects that the caller may read. */
 export function readableSql(model: Model, caller: CallerRights): ReadableSql {
   const found = known.get(caller)
   if (found?.model === model) return found.made

@@ -2,17 +2,17 @@ import { createBatchLoader } from '../../platform/postgres/batch-loader.ts'
 import { numbersText, type Queryable } from '../../platform/postgres/db.ts'
 
 /**
- * Whether rows are still what they were when they were read. The *row version* of an object is the `xmin` of its row: every
+ * Detects whether rows have changed since they were read. The *row version* of an object is the `xmin` of its row: every
  * transaction that updates the row gives it a new one.
  */
 
 /** System object ids to row versions. */
 export type RowVersions = ReadonlyMap<number, string>
 
-/** Ids and pairs that one statement asks for, more or less. */
+/** Approximate maximum of ids and pairs in one statement. */
 const largestBatch = 1000
 
-/** Objects whose row versions are asked for, and columns that may link to the first of them. */
+/** Objects whose row versions are requested, and columns that may link to the first of them. */
 interface Question {
   readonly ids: readonly [number, ...number[]]
   readonly columns: readonly number[]
@@ -20,18 +20,20 @@ interface Question {
 
 interface Current {
   readonly rowVersions: RowVersions
-  /** Keys (`linkKey`) of the asked pairs that anything links through. */
+  /** Keys (`linkKey`) of the requested pairs with a link. */
   readonly linked: ReadonlySet<string>
 }
 
-/** Asks for row versions. */
+/** Reads row versions. */
 export function createRowVersionReader(db: Queryable) {
   const current = createBatchLoader((lists: readonly (readonly Question[])[]) => read(db, lists.flat()), {
     most: largestBatch,
     sizeOf: (questions) => questions.reduce((sum, { ids, columns }) => sum + ids.length + columns.length, 0),
   })
   return {
-    /** The row versions of the objects that exist, and those of the columns through which anything links to the first one. */
+    /**
+     * The row versions of the objects that exist, and the columns, of those given, through which any object links to the first one.
+     */
     async read(
       ids: readonly [number, ...number[]],
       columns: readonly number[],
@@ -77,7 +79,7 @@ function linkKey(to: number, column: number): string {
 /** The row versions of some rows as one text, up to the condition on `l.system_object_id`. */
 export const rowVersionList = `string_agg(concat(l.system_object_id, ':', l.xmin), ',') from object l where l.system_object_id`
 
-/** What `rowVersionList` gives. */
+/** Parses the result of `rowVersionList`. */
 export function rowVersionsOf(text: string | null): RowVersions {
   const rowVersions = new Map<number, string>()
   if (text === null) return rowVersions

@@ -3,11 +3,11 @@ import type { Guarded, StoredGrant } from '../../rights/service.ts'
 import type { Content, Operation, Standard, StoredObject } from './content.ts'
 
 /**
- * How objects come out of the database. A row comes as one JSON array: parsing one JSON text takes half the time of
- * having the driver parse 22 columns, and every read of an object passes here.
+ * Reads objects from the database. A row is returned as one JSON array: parsing one JSON text takes half the time of having the
+ * driver parse 22 columns, and every read of an object uses this.
  */
 
-/** What an object is without its content: enough to show it as a link. */
+/** An object without its content: enough to show it as a link. */
 export type Head = Pick<
   StoredObject,
   | 'systemObjectId'
@@ -25,7 +25,7 @@ export type Head = Pick<
   | 'standard'
   | 'deletedAt'
 > & {
-  /** What rights look at: always the latest state, also for an old version. */
+  /** The values on which rights depend: always the latest state, also for an old version. */
   readonly guard: Guarded
 }
 
@@ -68,7 +68,7 @@ type VersionRow = readonly [
   content: Content,
 ]
 
-/** What a version says of itself where the head has the latest state. */
+/** The columns of a version for values whose latest state is in the head. */
 const historyColumns = `v.version, v.pool_id, v.owner_user, v.owner_group, v.tags, v.acl, v.private_acl,
   v.parents`
 

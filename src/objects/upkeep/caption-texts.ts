@@ -5,11 +5,11 @@ import { namedColumn, replacementText } from '../values/replacement.ts'
 import type { FieldTree, ObjectTree } from '../values/tree.ts'
 import { type CaptionVisibility, type CaptionVisibilityDeps, captionVisibility } from './caption-visibility.ts'
 
-/** A caption of a file, and the object that its replacements are about. */
+/** A caption of a file, and the object for its replacements. */
 interface WantedCaption {
   readonly use: { readonly fileId: number; readonly systemObjectId: number }
   readonly template: string
-  /** Whoever has set it: it tells what they may read. */
+  /** The user who set the caption: it shows only values that this user may read. */
   readonly setBy: number
 }
 
@@ -32,14 +32,14 @@ interface Reading extends CaptionVisibilityDeps {
   readonly languages: readonly string[]
 }
 
-/** A percent sign that does not begin a name stands for itself. */
+/** A percent sign that does not begin a name is a plain character. */
 const replacement = /%([A-Za-z_][^%\s]*)%/g
 /** Characters of a caption. */
 const longest = 2000
 
 /**
- * The texts of captions, by file: `%title%` or `%artwork.title%` is the value of a column, with a language at its end where one
- * is meant. They tell what whoever has set the caption may read now; everybody who may see the rendition sees its caption.
+ * The texts of captions, by file: `%title%` or `%artwork.title%` is the value of a column, optionally followed by a language. They
+ * contain only values that the user who set the caption may read now; every user who may see the rendition sees its caption.
  */
 export async function captionTexts(
   reading: Reading,
@@ -136,7 +136,7 @@ interface Shown {
   readonly visibility: CaptionVisibility
 }
 
-/** What is stored of the object, as far as the template names it and it may be told. */
+/** The stored values of the object that the template names and that may be shown. */
 function shownTree(template: string, source: Source, { table, linked, visibility }: Shown): ObjectTree {
   const { systemObjectId: id, content } = source
   const named = [...template.matchAll(replacement)].flatMap(([, name = '']) => columnOf(name, table) ?? [])

@@ -6,7 +6,7 @@ import { type MaskDeps, mayUseMask } from '../masks/preference.ts'
 import { loadHeads } from '../stored/load.ts'
 import type { Head } from '../stored/rows.ts'
 
-/** What somebody may read of the objects that a caption tells of. */
+/** The rights of a user to read values of the objects in a caption. */
 export interface CaptionVisibility {
   object(systemObjectId: number): boolean
   /** Its `_standard`. */
@@ -17,15 +17,15 @@ export interface CaptionVisibility {
 export interface CaptionVisibilityDeps {
   readonly model: Model
   readonly masks: MaskDeps
-  /** The rights of those of the users who may sign in now, and of root in any case. */
+  /** The rights of the users, of those given, who may sign in now, and always of root. */
   readonly readersOf: (from: Queryable, userIds: readonly number[]) => Promise<ReadonlyMap<number, CallerRights>>
-  /** Told of those who may not act any more: their captions tell nothing of objects. */
+  /** Called with users who may no longer act: their captions show no values of objects. */
   readonly onGone: (userIds: readonly number[]) => void
 }
 
 const nothing: CaptionVisibility = { object: () => false, title: () => false, column: () => false }
 
-/** By whoever has set the captions; a constant number of statements. */
+/** By the user who set the captions; a constant number of statements. */
 export async function captionVisibility(
   { model, masks, readersOf, onGone }: CaptionVisibilityDeps,
   from: Queryable,

@@ -7,7 +7,7 @@ import { uniqueEntries } from '../save/rules/unique.ts'
 import type { Content } from '../stored/content.ts'
 import { reviveLinks } from './revived-links.ts'
 
-/** What a commit of the datamodel asks of the stored objects; everything in the transaction of the commit, in chunks. */
+/** The work on stored objects that a commit of the datamodel requires; everything in the transaction of the commit, in chunks. */
 export function createCommitHooks(reindex: CommitHooks['reindex']): CommitHooks {
   return { countObjects, countViolations, convertValues, rebuildUniqueKeys, revive: reviveLinks, reindex }
 }
@@ -62,7 +62,10 @@ async function countWhere(
   return rows[0]?.count ?? 0
 }
 
-/** Objects that would have to give up a value to another one. The values go through a temporary table, not memory. */
+/**
+ * Number of objects that would have to give up a value to another one. The values are collected in a temporary table, not in
+ * memory.
+ */
 async function countDuplicates(tx: Tx, key: UniqueKey): Promise<number> {
   await tx.query('create temporary table if not exists unique_check (value text, id bigint) on commit drop')
   await tx.query('truncate unique_check')
@@ -135,7 +138,7 @@ async function convertValues(tx: Tx, conversions: readonly Conversion[]): Promis
   return failed.map((ids) => ids.size)
 }
 
-/** Converts one column in place; says whether the content changed. */
+/** Converts one column in place; returns whether the content changed. */
 function convertContent(root: Table, row: ContentRowOf, conversion: Conversion, failed: Set<number>): boolean {
   let changed = false
   const { key, table } = conversion.column

@@ -1,4 +1,4 @@
-/** Values of plugins' types, as their updaters bring them up to date, and the copies that objects have. */
+/** Updates of the values of plugin types by their updaters, and of the copies in objects. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../../datamodel/model.ts'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
@@ -12,14 +12,14 @@ export interface CustomDatum {
   readonly data: CustomData
 }
 
-/** What an updater says of a value that it was given. */
+/** The new data that an updater returns for a value. */
 export interface UpdatedDatum {
-  /** The value that it was given. */
+  /** The uuid of the given value. */
   readonly uuid: string
   readonly data: CustomData
 }
 
-/** Those whose time is over at that moment; those that say no time of their own so many days earlier. */
+/** The values that have expired at that time; values without `_expires_at` in their data are due `earlier` days earlier. */
 interface Due {
   readonly at: Date
   readonly earlier: number
@@ -31,14 +31,14 @@ export interface CustomDataDeps {
   readonly wakeIndex: () => void
 }
 
-/** Objects that are brought up to date in one transaction. */
+/** Number of objects that are updated in one transaction. */
 const batch = 200
 
 export type CustomDataUpkeep = ReturnType<typeof createCustomDataUpkeep>
 
 export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataDeps) {
   return {
-    /** How many values of the type are to be asked for. */
+    /** The number of values of the type that are due. */
     async due(type: string, { at, earlier }: Due): Promise<number> {
       const { rows } = await db.query<{ n: number }>(
         `select count(*)::int as n from custom_datum d where ${isDue}`,
@@ -48,7 +48,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       return rows[0]?.n ?? 0
     },
 
-    /** Those that have waited longest. */
+    /** The values that have been due for longest. */
     async next(type: string, { at, earlier }: Due, most: number): Promise<readonly CustomDatum[]> {
       const { rows } = await db.query<CustomDatum>(
         `select uuid, data from custom_datum d where ${isDue} order by expires_at, uuid limit $4`,
@@ -59,8 +59,8 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
     },
 
     /**
-     * Takes over what an updater says. One that has got the identifier of another is merged with that. `given` are those that it
-     * was given: they are asked for again in so many days, unless it says another time, but not in the same run.
+     * Takes over the result of an updater. A value that gets the uuid of another one is merged with it. `given` are the values that
+     * the updater was given: they are due again in `again.days` days, unless it returns another time, but not in the same run.
      */
     async apply(
       type: string,
@@ -94,7 +94,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
         )
         await tx.query(markUses, [type, JSON.stringify(own)], 'custom-data-mark')
         const renamed = own.filter(({ uuid, to }) => to !== uuid)
-        // A name that one gives up may be the name that another one gets.
+        // A uuid that one value gives up may become that of another one.
         const names = new Set(own.map(({ to }) => to))
         await tx.query(
           'delete from custom_datum where type = $1 and uuid = any($2)',
@@ -109,8 +109,8 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
     },
 
     /**
-     * Brings the copies in objects up to date, some objects at a time; gives how many there were. No new versions come of it: the
-     * value is the same one, it only says more. What is being saved meanwhile waits.
+     * Updates the copies in objects, some objects at a time; returns their number. This creates no new versions: the value is the
+     * same one, with more data. Objects that are being saved are left for later.
      */
     async refresh(type: string): Promise<number> {
       return db.transaction(async (tx) => {
@@ -157,7 +157,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       })
     },
 
-    /** Removes values that are in the latest version of no object. A save that takes one over at this moment keeps it. */
+    /** Removes values that are in the latest version of no object. A save that uses one at this moment keeps it. */
     async removeUnused(type: string): Promise<void> {
       await db.transaction(async (tx) => {
         const { rows } = await tx.query<{ uuid: string }>(
@@ -166,7 +166,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
           [type],
           'custom-data-unused',
         )
-        // What was saved between the look and the lock is seen by another statement.
+        // A separate statement, so that it sees values that were saved between the read and the lock.
         await tx.query(
           `delete from custom_datum d where type = $1 and uuid = any($2) and ${unused}`,
           [type, rows.map(({ uuid }) => uuid)],
@@ -175,7 +175,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       })
     },
 
-    /** Takes the run of a type, for so many seconds; false: another process has it. */
+    /** Claims the update run of a type, for this number of seconds; false: another process has it. */
     async begin(type: string, seconds: number, total: number): Promise<boolean> {
       const { rowCount } = await db.query(
         `insert into custom_datum_run as r (type, held_until, started_at, done, total)
@@ -189,7 +189,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
       return rowCount === 1
     },
 
-    /** Says how far it is, and holds it for so many seconds more. */
+    /** Reports the progress, and extends the claim by this number of seconds. */
     async goOn(type: string, seconds: number, done: number): Promise<void> {
       await db.query(
         'update custom_datum_run set held_until = now() + make_interval(secs => $2), done = $3 where type = $1',
@@ -204,7 +204,7 @@ export function createCustomDataUpkeep({ db, datamodel, wakeIndex }: CustomDataD
   }
 }
 
-/** Both conditions, since the first one alone finds its way by the index. */
+/** Two conditions, since only the first one can use the index. */
 const isDue = `type = $1 and expires_at <= $2::timestamptz + greatest($3::int, 0) * interval '1 day'
   and expires_at <= $2::timestamptz + case when data ? '_expires_at' then 0 else $3::int end * interval '1 day'`
 
@@ -214,7 +214,7 @@ const rowsOf = `jsonb_to_recordset($2::jsonb) as n (uuid text, "to" text, data j
 
 const dueAgain = `$4::timestamptz + $5 * interval '1 day'`
 
-/** A value under a new identifier is another row; one that was there already takes what is said of it. */
+/** A value with a new uuid is another row; a row that already exists takes over the data. */
 const writeData = `with n as (select distinct on ("to") * from ${rowsOf} order by "to", (uuid = "to") desc),
   written as (
     insert into custom_datum (type, uuid, data, expires_at)
@@ -224,19 +224,19 @@ const writeData = `with n as (select distinct on ("to") * from ${rowsOf} order b
   update custom_datum d set expires_at = ${dueAgain}
   where d.type = $1 and d.uuid = any($3) and not exists (select from n where n."to" = d.uuid)`
 
-/** Copies of a value that another one is merged with are older as well: it has taken over what is said of that one. */
+/** Copies of a value with which another one is merged are outdated as well: the value has taken over the data of the other one. */
 const markUses = `with n as (select uuid, "to" from ${rowsOf} where stale)
   update custom_datum_use u set uuid = coalesce((select n."to" from n where n.uuid = u.uuid), u.uuid), stale = true
   where u.type = $1 and u.uuid in (select uuid from n union all select "to" from n)`
 
-/** The row of the object is written anew as well: what is kept of it in memory is known by that. */
+/** The row of the object is written again as well: caches detect the change by its row version. */
 const writeCopies = `with n as (select * from jsonb_to_recordset($1::jsonb) as t (s bigint, v int, c jsonb)),
   copies as (
     update object_version v set content = n.c from n where v.system_object_id = n.s and v.version = n.v
   )
   update object o set modified_at = o.modified_at from n where o.system_object_id = n.s`
 
-/** What stands in the objects now is what the uses say; two that were merged are one. */
+/** Updates the uses by the objects of today; two values that were merged are one. */
 async function settleUses(tx: Tx, type: string, ids: readonly number[]): Promise<void> {
   const { rows } = await tx.query<{ id: number; uuid: string }>(
     `delete from custom_datum_use where type = $1 and system_object_id = any($2::bigint[])

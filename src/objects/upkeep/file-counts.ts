@@ -3,22 +3,22 @@ import { type Db, numbersText, type Tx } from '../../platform/postgres/db.ts'
 import { createPeriodic, type Periodic } from '../../platform/process/periodic.ts'
 
 /**
- * Keeps the sums of files (migration 0391): files that triggers have left to be counted anew are taken out of the sums as they
- * were counted and put in as they are, in one transaction. Whoever reads sums meanwhile does the same for what is left
- * (file-stats.ts), so nothing depends on when this runs, or where it ends.
+ * Keeps the sums of files (migration 0391): triggers list the files to be counted again. In one transaction, these files are
+ * subtracted from the sums as they were counted, and added as they are. A reader of sums does the same for the files that are still
+ * listed (file-stats.ts), so no result depends on when this runs, or where it ends.
  */
 export interface FileCountOptions {
   readonly db: Db
   readonly log: Pick<Logger, 'warn'>
-  /** Nothing is changed at this time. */
+  /** While true, nothing is changed. */
   readonly paused: () => boolean
 }
 
 /** Milliseconds between two looks. */
 const often = 15_000
-/** Entries whose files are counted in one transaction. */
+/** Number of entries whose files are counted in one transaction. */
 const batch = 20_000
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock for this work: `strg` in ASCII, followed by a number. */
 const lock = 0x73747267_000an
 
 export function createFileCounts({ db, log, paused }: FileCountOptions): Periodic {
@@ -37,17 +37,17 @@ const parts = `select u.file_id, o.objecttype, o.pool_id,
     min(case when o.deleted_at is not null then 3 when u.latest then 1 else 2 end)::smallint as age
   from file_use u join object o using (system_object_id) where u.file_id = any($1::bigint[]) group by 1, 2, 3`
 
-/** What these are for the sums. */
+/** The uses of files in the form in which sums count them. */
 const uses = `select file_id, sha256(convert_to(string_agg(objecttype || ' ' || coalesce(pool_id::text, '-') || ' ' || age, ','
     order by objecttype, pool_id, age), 'UTF8')) as hash
   from parts group by 1`
 
-/** How many entries were worked off; none while another process does so. */
+/** The number of processed entries; 0 while another process does this work. */
 async function recount(tx: Tx): Promise<number> {
   const { rows } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
   if (!rows[0]?.mine) return 0
-  // What is committed from here on leaves an entry of its own, which stays. All entries of a file go at once: whatever brings
-  // files leaves several for each (its versions, its objects), each of which would count it again.
+  // Transactions that commit from here on add new entries, which stay. All entries of a file are removed at once: an upload adds
+  // several for each file (its versions, its objects), and each would count the file again.
   const { rows: due } = await tx.query<{ ids: number[] | null; entries: number }>(
     `with next as materialized (
        select distinct file_id from (select file_id from file_count_due order by id limit ${batch}) x

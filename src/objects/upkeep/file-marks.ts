@@ -9,11 +9,11 @@ type Settings = Readonly<Record<string, unknown>>
 
 const rootUserId = 1
 
-/** What pools and object types say of watermarks and captions (wire form, checked when it was saved). */
+/** The settings of pools and object types for watermarks and captions (wire form, checked when it was saved). */
 interface MarkSettings {
   readonly watermark?: Settings
   readonly caption?: Settings
-  /** Who has set the caption; absent: root, as before that was known. */
+  /** The user who set the caption; absent: root, as for captions older than this member. */
   readonly caption_set_by?: number
 }
 
@@ -41,12 +41,12 @@ interface Caption {
   readonly setBy: number
 }
 
-/** The object that says what a file bears: the first that has it and is not in the trash. */
+/** The object that decides the watermark and caption of a file: the first that has it and is not in the trash. */
 interface MarkingUse {
   readonly fileId: number
   readonly columnId: number
   readonly systemObjectId: number
-  /** The object type's, then those of the pools from the root down to its own. */
+  /** Settings of the object type, then those of the pools from the root down to its own. */
   readonly layers: readonly MarkSettings[]
 }
 
@@ -65,7 +65,7 @@ export function marksAnywhere({
   )
 }
 
-/** What is known until one of the snapshots is another. */
+/** A value that is computed once, until one of the snapshots changes. */
 function ofSnapshots<T>(snapshots: () => readonly unknown[], find: () => T): () => T {
   let known: { readonly of: readonly unknown[]; readonly value: T } | null = null
   return () => {
@@ -75,12 +75,12 @@ function ofSnapshots<T>(snapshots: () => readonly unknown[], find: () => T): () 
   }
 }
 
-/** What renditions of files bear: the object type says it first, and pools from the root down say it better. */
+/** Watermarks and captions of renditions: settings of the object type come first, and pools from the root down override them. */
 export function createMarking({ model, languages, any, ...visibility }: MarkingDeps) {
   return {
     any,
 
-    /** By file; of files that no object has there is nothing. */
+    /** By file; files that no object has are missing. */
     async of(from: Queryable, fileIds: readonly number[]) {
       const uses = await firstUses(from, fileIds)
       const said = uses.map((use) => {
@@ -113,7 +113,7 @@ function imageOf(watermark: Settings | undefined): number | null {
   return image?._id ?? null
 }
 
-/** Each member comes from the nearest layer that says it; `image` null: there is none from here on. */
+/** Each member comes from the nearest layer that has it; `image` null: no watermark from this layer on. */
 function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
   const merged: Settings = Object.assign({}, ...layers.map(({ watermark }) => watermark ?? {}))
   const imageId = imageOf(merged)
@@ -127,7 +127,7 @@ function watermarkOf(layers: readonly MarkSettings[]): ShownWatermark | null {
   return { imageId, gravity: gravity || 'c', dissolve: dissolve ?? 100, size: size ?? '', tile: tile ?? false }
 }
 
-/** Of the field that has the file, named in full or by its column. */
+/** The caption settings of the field with the file, named in full or by its column. */
 function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' | 'fullName'>): Caption | null {
   const said = ({ caption }: MarkSettings) => caption?.[column.fullName] ?? caption?.[column.name] ?? []
   const merged = Object.assign({}, ...layers.flatMap(said)) as {
@@ -139,13 +139,13 @@ function captionOf(layers: readonly MarkSettings[], column: Pick<Column, 'name' 
   }
   const { text = '', size = '', padding, multiline = false, overlay = false } = merged
   if (text === '') return null
-  // The nearest layer that says the text.
+  // The nearest layer that has the text.
   const source = layers.findLast((layer) => Object.hasOwn(said(layer) as object, 'text'))
   const setBy = source?.caption_set_by ?? rootUserId
   return { text, size, padding: padding === undefined ? null : Number(padding), multiline, overlay, setBy }
 }
 
-/** With what is set as it is in the database: jobs follow a change at once. */
+/** With the settings as they are in the database: jobs follow a change at once. */
 async function firstUses(from: Queryable, fileIds: readonly number[]): Promise<MarkingUse[]> {
   const { rows } = await from.query<MarkingUse>(
     `select f.id as "fileId", u."columnId", u."systemObjectId", jsonb_build_array(coalesce(t.settings->'fields', '{}')) || p.layers as layers

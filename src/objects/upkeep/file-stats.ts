@@ -29,13 +29,14 @@ interface Row extends FileCount {
 export type FileScope = { readonly objecttype: number } | { readonly pools: readonly number[] }
 
 /**
- * From the sums that are kept (file-counts.ts): how many files objects have and how large they are, each file once: where the latest version of an object has it, where
- * only former ones do, where only objects in the trash do.
+ * From the stored sums (file-counts.ts): number and size of files, each file counted once, in one of three classes: in the latest
+ * version of an object, only in former versions, or only in objects in the trash.
  */
 export async function fileFigures(from: Queryable, scope: FileScope): Promise<FileFigures> {
   const [condition, value] =
     'pools' in scope ? ['pool_id = any($1::bigint[])', scope.pools] : ['objecttype = $1', scope.objecttype]
-  // Sums as they were kept, less what was counted of files that have changed since, and these as they are: all of one moment.
+  // The stored sums, minus the counts of files that have changed since, plus the current counts of these files: all from one
+  // snapshot.
   const { rows } = await from.query<Row>(
     `with due as materialized (select distinct file_id from file_count_due),
      uses as materialized (select usage_id, min(age) as age from file_count_use_part where ${condition} group by 1),

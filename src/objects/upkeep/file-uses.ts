@@ -6,19 +6,22 @@ import { exists, showsColumn } from '../save/disclosure.ts'
 import { isBulk } from '../stored/index-lane.ts'
 import { type HeadRow, headColumns, heads } from '../stored/rows.ts'
 
-/** An object that has a file, and in which column. */
+/** An object with a file, and the column. */
 export interface SeenUse {
   readonly object: { readonly systemObjectId: number } & ReturnType<typeof heads>[number]['guard']
   readonly columnId: number
   readonly deleted: boolean
 }
 
-/** Objects of one file that are looked at: whom a thousand of them give no right will not get it from the next. */
+/**
+ * Maximum number of objects per file that are looked at: a caller without a right on a thousand of them will hardly have it on the
+ * next.
+ */
 const mostPerFile = 1000
 
 /**
- * Objects that have the files, in their latest version or an old one, as far as the caller may read the object and one of
- * its masks there shows it the column: what a mask hides is not to be had by guessing numbers.
+ * Objects that have the files, in their latest version or an old one, as far as the caller may read the object and one of its masks
+ * there shows the column: a file in a hidden column cannot be reached by guessing numbers.
  */
 export async function seenUses(
   context: { readonly deps: MaskDeps; readonly model: Model; readonly rights: CallerRights },
@@ -49,7 +52,7 @@ export async function seenUses(
   return found
 }
 
-/** Those of the files that the object of that uuid has, in its latest version or an old one. */
+/** The files, of those given, that the object of that uuid has, in its latest version or an old one. */
 export async function filesWithin(from: Queryable, fileIds: readonly number[], uuid: string): Promise<Set<number>> {
   const { rows } = await from.query<{ id: number }>(
     `select distinct u.file_id as id from file_use u join object o on o.system_object_id = u.system_object_id
@@ -60,7 +63,7 @@ export async function filesWithin(from: Queryable, fileIds: readonly number[], u
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Queues the objects that have the files now for the index: more is known of these, or they have another name. */
+/** Queues the objects that have the files now for the index: the files have more metadata, or another name. */
 export async function requeueUsers(tx: Tx, fileIds: readonly number[], wakeIndex: () => void): Promise<void> {
   const { rowCount } = await tx.query(
     `insert into index_queue (system_object_id, priority, bulk)
@@ -73,7 +76,7 @@ export async function requeueUsers(tx: Tx, fileIds: readonly number[], wakeIndex
   if (rowCount !== 0) tx.afterCommit(wakeIndex)
 }
 
-/** Those of the objects that have a file in their latest version. */
+/** The objects, of those given, that have a file in their latest version. */
 export async function objectsWithFiles(from: Queryable, systemObjectIds: readonly number[]): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
     'select distinct system_object_id as id from file_use where system_object_id = any($1::bigint[]) and latest',

@@ -3,16 +3,16 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
 /**
- * Files that former versions of objects, and objects in the trash, need not keep: they are given up like those of purged
- * objects. The versions stay as they are; the file is one that nobody has any more, unless others have it.
+ * Files that former versions of objects, and objects in the trash, need not keep: they are given up like the files of purged
+ * objects. The versions stay as they are; the file is then unused, unless other objects have it.
  */
 
-/** What is said for the objects of a pool, or for those of an object type without pools. A null bounds nothing. */
+/** The settings for the objects of a pool, or for those of an object type without pools. A null sets no limit. */
 export interface LinkPolicy {
   readonly holder: string
-  /** Days that a version has been a former one. */
+  /** Days since a version became a former one. */
   readonly days: number | null
-  /** The latest of the former versions, so many of them, keep theirs. */
+  /** This number of former versions, the latest ones, keep their files. */
   readonly count: number | null
   /** Days in the trash. */
   readonly trashed: number | null
@@ -28,7 +28,7 @@ interface Said extends PolicyHolders {
   }
 }
 
-/** Those that let something go. */
+/** The policies that give up any files. */
 export function linkPolicies({ removal, ...holders }: Said): LinkPolicy[] {
   const { keep_count_history_versions, keep_days_history_versions } = removal.file_link_delete
   const general = { days: keep_days_history_versions, count: keep_count_history_versions, trashed: null }
@@ -59,9 +59,9 @@ const policy = `policy as materialized (
 )`
 
 /**
- * What comes after the finding. Objects are locked, so that nobody puts a file back meanwhile, and files, so that nobody
- * who is about to have one waits for long; what somebody else has locked is left for another run. A file that only these
- * objects had belongs to its uploader again.
+ * The second part of the statement, after the files are found. Objects are locked, so that no save puts a file back meanwhile, and
+ * files are locked, but without making a save wait for long; rows that another transaction has locked are left for another run. A
+ * file that only these objects had belongs to its uploader again.
  */
 const giveUp = `, gone as (
   delete from file_use u using found f
@@ -76,7 +76,7 @@ const giveUp = `, gone as (
 )
 select file, object, "column" from found order by object, file, "column"`
 
-/** Of former versions, from the object on where the last batch ended. */
+/** For former versions, starting at the object where the last batch ended. */
 const former = `with ${policy}, found as materialized (
   select u.file_id as file, u.system_object_id as object, u.column_id as "column", u.replaced_by
   from file_use u join object o using (system_object_id) join file f on f.id = u.file_id
@@ -90,7 +90,7 @@ const former = `with ${policy}, found as materialized (
   for no key update of o skip locked for update of f skip locked
 )${giveUp}`
 
-/** Of objects in the trash, all versions. */
+/** For objects in the trash, all versions. */
 const trashed = `with ${policy}, found as materialized (
   select u.file_id as file, u.system_object_id as object, u.column_id as "column", u.replaced_by
   from object o join policy p on p.holder = ${holderOf} join file_use u using (system_object_id)
@@ -108,8 +108,8 @@ export interface FormerFiles {
 }
 
 /**
- * A run through all that may go, batch by batch: each call does one in the transaction that it is given, with its report,
- * and answers how many links it gave up; 0: that was all.
+ * A run through all links that may be given up, batch by batch: each call processes one batch in the given transaction, with its
+ * report, and returns the number of links that it gave up; 0: the run is finished.
  */
 export function createFormerFiles({ events, policies, wakeIndex }: FormerFiles) {
   return (now: Date): ((tx: Tx) => Promise<number>) => {

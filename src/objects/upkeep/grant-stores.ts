@@ -1,6 +1,9 @@
 import type { Model } from '../../datamodel/model.ts'
 
-/** Where grants stand, and the tables of what they name: for those that name what is gone (rights/invalid). */
+/**
+ * The tables with grants, and the tables of the records that grants name: to find grants that name deleted records
+ * (rights/invalid).
+ */
 export const grantStores = [
   { kind: 'pool', from: 'pool', context: 'pool' },
   {
@@ -27,7 +30,7 @@ export const grantTables = {
   tag: 'tag',
 } as const
 
-/** What of the datamodel grants name. */
+/** The names of the datamodel that grants use. */
 export function namesInGrants({ objecttypes, columnsById }: Model) {
   const tables = [...objecttypes.values()]
   return {

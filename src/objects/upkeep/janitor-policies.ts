@@ -5,7 +5,7 @@ import type { KeptObjecttypes } from '../../objecttypes/service.ts'
 import type { PoolSnapshot } from '../../pools/model.ts'
 import type { KeptPools } from '../../pools/service.ts'
 
-/** What of the settings says how objects are cleaned up. */
+/** The pools and object types whose settings define how objects are cleaned up. */
 export interface PolicyHolders {
   readonly pools: PoolSnapshot
   /** Object types without pools. */
@@ -19,7 +19,7 @@ interface JanitorSources {
   readonly pools: Pick<KeptPools, 'snapshot'>
 }
 
-/** What is said of cleaning up: in the base configuration, by pools, by object types without pools. */
+/** The settings for cleaning up: of the base configuration, of pools, of object types without pools. */
 export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: JanitorSources) {
   return {
     removal: baseConfig.get().janitor.object_and_file_removal,
@@ -30,12 +30,12 @@ export function janitorSettings({ baseConfig, datamodel, objecttypes, pools }: J
   }
 }
 
-/** Who says it for an object `o`: its pool, or its object type. */
+/** The holder of the settings for an object `o`: its pool, or its object type. */
 export const holderOf = `coalesce('p' || o.pool_id, 't' || o.objecttype)`
 
 /**
- * What each of them says of one matter; undefined: what the base configuration says, always where they may say nothing else
- * (`overwrite`). A pool says it for those below it, unless these say something themselves.
+ * The setting of each holder for one matter; undefined: the base configuration applies. It always applies where `overwrite` does
+ * not allow holders to change it. The setting of a pool also applies to pools below it, unless they have their own.
  */
 export function saidByHolders<K extends keyof JanitorPolicy>(
   { pools, objecttypes }: PolicyHolders,

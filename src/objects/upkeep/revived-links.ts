@@ -6,8 +6,8 @@ import { walkContents } from '../content/rows.ts'
 import { addLinks } from '../save/write/store.ts'
 
 /**
- * Knows again what objects link to through columns that the datamodel has once more. While it did not have them, nobody asked for
- * their targets: a live object loses its link to one that went, as it would have then.
+ * Restores the links of objects through columns that are in the datamodel again. While a column was missing, deletions did not
+ * check its links: a live object loses its link to a target that was deleted meanwhile, as it would have then.
  */
 export async function reviveLinks(tx: Tx, columns: readonly Column[]): Promise<void> {
   const ids = new Set(columns.map(({ id }) => id))

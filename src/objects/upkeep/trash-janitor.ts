@@ -16,16 +16,16 @@ import { lockObjects } from '../save/write/store.ts'
 import { holderOf, type PolicyHolders, saidByHolders } from './janitor-policies.ts'
 
 /**
- * Purges objects that have been in the trash for as long as their pool, or their object type without pools, says: as if the
- * user `root` purged them. Any process may do it; one does at a time, a batch in each transaction, so that a process that ends
- * in the middle leaves whole batches, and the next run does the rest.
+ * Purges objects that have been in the trash for as long as the settings of their pool, or of their object type without pools,
+ * define: as if the user `root` purged them. Any process may do it, one at a time, with a batch in each transaction: a process that
+ * ends in the middle leaves whole batches, and the next run does the rest.
  */
 export interface TrashJanitorOptions {
   readonly objects: ObjectDeps
   readonly log: Logger
   readonly policies: () => readonly PurgePolicy[]
   readonly systemActor: () => Promise<Actor>
-  /** Nothing is purged at this time. */
+  /** While true, nothing is purged. */
   readonly paused: () => boolean
 }
 
@@ -42,7 +42,7 @@ interface Said extends PolicyHolders {
   }
 }
 
-/** Those that let objects go. */
+/** The policies that purge any objects. */
 export function purgePolicies({ removal, ...holders }: Said): PurgePolicy[] {
   return saidByHolders(holders, 'object_purge', removal.allow_overwrite).flatMap(({ holder, said }) => {
     const { min_deleted_days: days } = said ?? removal.object_purge
@@ -53,14 +53,14 @@ export function purgePolicies({ removal, ...holders }: Said): PurgePolicy[] {
 const hour = 3_600_000
 /** Objects that are purged in one transaction. */
 const batch = 200
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock for this work: `strg` in ASCII, followed by a number. */
 const lock = 0x73747267_000bn
 const kind = 'objects_purge'
 
 const due = `from json_to_recordset($1::json) as p(holder text, days int) join object o on p.holder = ${holderOf}
   where o.deleted_at < $2::timestamptz - p.days * interval '1 day'`
 
-/** `gone`: how many objects it has purged. */
+/** `gone`: the number of purged objects. */
 interface Run {
   readonly report: JanitorRun
   gone: number
@@ -76,7 +76,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
     let after = { at: '-infinity', id: 0 }
     while (!stopped()) {
       const said = JSON.stringify(policies())
-      // Those that have been there for longest first, which is how the index of the trash has them.
+      // Objects that have been in the trash for longest come first, which is the order of the index of the trash.
       const { rows } = await deps.db.query<{ id: number; at: string }>(
         `select o.system_object_id as id, o.deleted_at::text as at ${due}
            and (o.deleted_at, o.system_object_id) > ($3::timestamptz, $4::bigint)
@@ -101,7 +101,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
     readonly run: Run
   }
 
-  /** All of them, or, where something keeps one from going, all others. */
+  /** Purges all of them, or, if some cannot be purged, all others. */
   async function purge(actor: Actor, terms: Terms, ids: readonly number[]): Promise<void> {
     try {
       await purgeBatch(actor, terms, ids)
@@ -128,7 +128,7 @@ export function createTrashJanitor({ objects: deps, log, policies, systemActor, 
       const { rows: mine } = await tx.query<{ mine: boolean }>('select pg_try_advisory_xact_lock($1) as mine', [lock])
       if (!mine[0]?.mine) return
       const context = await contextFor(tx, actor, async () => {
-        // What somebody else has in hand is left for another run; what came out of the trash meanwhile stays.
+        // Objects that another transaction has locked are left for another run; objects restored in the meantime stay.
         const { rows } = await tx.query<{ id: number }>(
           `select o.system_object_id as id ${due} and o.system_object_id = any($3::bigint[])
            order by o.system_object_id for update of o skip locked`,

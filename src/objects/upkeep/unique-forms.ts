@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/postgres/db.ts'
 import { uniqueEntries } from '../save/rules/unique.ts'
 import type { Content } from '../stored/content.ts'
 
-/** A value that two objects have, in two forms of Unicode: the first one keeps it. */
+/** A value that two objects have, in two forms of Unicode: the first object keeps it. */
 export interface SharedValue {
   readonly objecttype: string
   readonly key: string
@@ -15,8 +15,8 @@ export interface SharedValue {
 const chunk = 1000
 
 /**
- * Makes the unique values anew that were made before texts were compared in one form (migration 0660). Answers what collides: the
- * object of the lowest id has the value then, and the other one is refused when it is saved with a new one.
+ * Renews the unique values that were stored before texts were compared in one form (migration 0660). Returns the collisions: the
+ * object with the lowest id then has the value, and the next save of the other object is refused unless it has another value.
  */
 export async function renewUniqueForms(db: Db, model: () => Model): Promise<readonly SharedValue[]> {
   const shared: SharedValue[] = []

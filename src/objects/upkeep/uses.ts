@@ -3,11 +3,11 @@ import type { PresetTerms } from '../../rights/service.ts'
 import { isBulk } from '../stored/index-lane.ts'
 
 /**
- * What other capabilities ask of the stored objects: where tags and pools are used, who points to a user. Set-based;
+ * Queries of other capabilities on the stored objects: where tags and pools are used, which objects refer to a user. Set-based;
  * contents are not read.
  */
 
-/** Number of objects, the trash included, that lie in the pools. */
+/** Number of objects, the trash included, in the pools. */
 export async function countInPools(tx: Queryable, poolIds: readonly number[]): Promise<number> {
   const { rows } = await tx.query<{ count: number }>(
     'select count(*)::int as count from object where pool_id = any($1::bigint[])',
@@ -26,7 +26,7 @@ export async function requeuePools(tx: Tx, poolIds: readonly number[], wakeIndex
   tx.afterCommit(wakeIndex)
 }
 
-/** How many objects have each of the tags; grants on objects that ask for a tag count as well. */
+/** The number of objects with each of the tags; grants on objects that require a tag count as well. */
 async function countTags(tx: Queryable, tagIds: readonly number[]): Promise<Map<number, number>> {
   const { rows } = await tx.query<{ id: number; count: number }>(
     `select t.id, count(*)::int as count from object o cross join lateral unnest(o.tags) as t(id)
@@ -36,7 +36,7 @@ async function countTags(tx: Queryable, tagIds: readonly number[]): Promise<Map<
   return new Map(rows.map((row) => [row.id, row.count]))
 }
 
-/** Takes tags off all objects. The version stays: the tag is gone everywhere, nobody edited the objects. */
+/** Removes tags from all objects. The version stays: the tag is deleted everywhere, no user edited the objects. */
 async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => void): Promise<void> {
   await tx.query(
     `with changed as (
@@ -52,7 +52,7 @@ async function removeTags(tx: Tx, tagIds: readonly number[], wakeIndex: () => vo
   tx.afterCommit(wakeIndex)
 }
 
-/** Objects as a place where tags are used (tags/service.ts, `TagUse`). */
+/** The use of tags by objects (tags/service.ts, `TagUse`). */
 export function objectTagUse(wakeIndex: () => void) {
   return {
     context: 'object',
@@ -62,8 +62,8 @@ export function objectTagUse(wakeIndex: () => void) {
 }
 
 /**
- * Objects of a user that goes belong to the user `to`, those of a group to the group `to`; they are indexed again, since
- * their owners are found by search. There is no index by owner: this is rare, and a scan of the heads.
+ * Gives the objects of a deleted user to the user `to`, and those of a group to the group `to`; they are indexed again, since their
+ * owners are found by search. There is no index by owner: this is rare, and a scan of the heads.
  */
 export async function replaceOwner(
   tx: Tx,
@@ -81,7 +81,7 @@ export async function replaceOwner(
   tx.afterCommit(wakeIndex)
 }
 
-/** Those of the groups that own objects or that grants on single objects name. A scan of the heads: this is rare. */
+/** The groups, of those given, that own objects or that grants on single objects name. A scan of the heads: this is rare. */
 export async function groupsOfObjects(from: Queryable, groupIds: readonly number[]): Promise<ReadonlySet<number>> {
   if (groupIds.length === 0) return new Set()
   const { rows } = await from.query<{ id: number }>(
@@ -97,8 +97,8 @@ export async function groupsOfObjects(from: Queryable, groupIds: readonly number
 const madeFrom = (preset: string) => `acl @> jsonb_build_array(jsonb_build_object('preset', ${preset}::bigint))`
 
 /**
- * Grants on objects as a place where presets are used (rights/presets). Versions of the objects stay: what their grants
- * say has changed, nobody edited them; histories show what was true when they were written.
+ * Grants on objects as a place where presets are used (rights/presets). Versions of the objects stay: their grants have changed,
+ * but no user edited them; histories show the grants at the time of writing.
  */
 export function objectPresetUse(wakeIndex: () => void) {
   /** Sets a new list of grants, with those of the latest version, and queues the objects for the index. */

@@ -2,15 +2,15 @@
 import type { Column, Table } from '../../datamodel/model.ts'
 import type { FieldTree, ObjectTree } from './tree.ts'
 
-/** A path in the datamodel as it is now. */
+/** A path in the current datamodel. */
 export interface FieldPath {
   /** The object type. */
   readonly root: Table
   /** Nested tables from the outside in. */
   readonly nested: readonly Table[]
-  /** The column that links to the object whose column it is. */
+  /** The column that links to the object with `column`. */
   readonly link: Column | null
-  /** Null: the identifier of the object. */
+  /** `null`: the id of the object. */
   readonly column: Column | null
 }
 
@@ -20,7 +20,7 @@ export interface ColumnValue {
   readonly value: unknown
 }
 
-/** The values at a path, in their order; of several rows those of each. What the object does not show is not there. */
+/** The values at a path, in their order; for several rows the values of each. Values that the object does not show are missing. */
 export function valuesAt(tree: ObjectTree, { root, nested, link, column }: FieldPath): readonly ColumnValue[] {
   if (!column || tree.table.id !== root.id) return []
   let holders: readonly (readonly FieldTree[])[] = [tree.fields]

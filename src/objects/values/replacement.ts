@@ -1,17 +1,17 @@
-/** What the replacements of a template (`%artwork.title.de-DE%`) say of an object and one of its files. */
+/** The values for the replacements of a template (`%artwork.title.de-DE%`), from an object and one of its files. */
 import { textIn } from '../../objecttypes/service.ts'
 import { valueText } from '../standard/text.ts'
 import { type FieldTree, isRecord, type ObjectTree, type Wire } from './tree.ts'
 
 export interface Replaced {
-  /** As its reader sees it. */
+  /** The object as its reader sees it. */
   readonly tree: ObjectTree
   readonly file: Readonly<Record<string, unknown>>
   /** Best first. */
   readonly languages: readonly string[]
 }
 
-/** Null where the replacement is no column of an object type with this name; `rest` stands behind the column. */
+/** Null where the replacement is no column of an object type with this name; `rest` is the part after the column. */
 export function namedColumn(
   name: string,
   objecttype: string,
@@ -20,7 +20,7 @@ export function namedColumn(
   return first === objecttype ? { column, rest } : null
 }
 
-/** The text of a replacement, empty where the object says nothing. Where a language is named it is that one or none. */
+/** The text of a replacement, empty where the object has no value. With a language, the text in this language or none. */
 export function replacementText(name: string, { tree, file, languages }: Replaced): string {
   const { wire, table } = tree
   const [first = '', ...rest] = name.split('.')
@@ -33,7 +33,7 @@ export function replacementText(name: string, { tree, file, languages }: Replace
       const pool = isRecord(wire._pool) && isRecord(wire._pool.pool) ? wire._pool.pool : {}
       return localized(pool[rest[0] ?? ''], rest[1], languages)
     }
-    // Of a moment the day.
+    // Only the day of a time.
     case '_created':
     case '_last_modified':
       return plain(wire[first]).slice(0, 10)
@@ -61,7 +61,7 @@ function fieldText(field: FieldTree, rest: readonly string[], languages: readonl
   }
 }
 
-/** `_standard.1.text.de-DE`, from the number on. */
+/** `_standard.1.text.de-DE`, after `_standard`. */
 function standardText(
   { _standard: standard }: Wire,
   [slot = '', , language]: readonly string[],

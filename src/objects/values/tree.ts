@@ -1,7 +1,7 @@
 /**
- * An object as it is answered, as a tree of typed values: what the datamodel says of each value stands beside it. A value that
- * the answer does not have is not there either, so masks and rights need no second look. Formats, manifests, mappings, names of
- * files and captions take their values from it.
+ * An object as it is answered, as a tree of typed values, each with its definition in the datamodel. A value that the answer does
+ * not have is not in the tree either, so masks and rights need not be checked again. Formats, manifests, mappings, names of files
+ * and captions take their values from it.
  */
 import type {
   Column,
@@ -21,17 +21,20 @@ export interface ObjectTree {
   /** With its system fields. */
   readonly wire: Wire
   readonly table: Table
-  /** It is shown with its fields, not only by its name or by its id alone. */
+  /** It is shown with its fields, and not only by its name or its id. */
   readonly whole: boolean
   readonly fields: readonly FieldTree[]
-  /** The ways from the top of the hierarchy down to it, itself included; empty where there is none to be shown. */
+  /** The paths from the top of the hierarchy down to it, itself included; empty where there is none to show. */
   readonly paths: readonly (readonly ObjectTree[])[]
 }
 
 interface Placed {
   /** Name on the wire: that of the column, `_nested:…`, `_reverse_nested:…`. */
   readonly name: string
-  /** `artwork.title`, `artwork._nested:artwork__contributor.role`; of linked objects with all before: `artwork.artist.person.name`. */
+  /**
+   * `artwork.title`, `artwork._nested:artwork__contributor.role`; for linked objects with the path to them:
+   * `artwork.artist.person.name`.
+   */
   readonly path: string
 }
 
@@ -50,7 +53,7 @@ export interface RowTree {
   readonly fields: readonly FieldTree[]
 }
 
-/** A file as it is told. */
+/** A file with the versions that are written. */
 export interface FileTree {
   readonly wire: Wire
   readonly versions: readonly VersionTree[]
@@ -58,9 +61,9 @@ export interface FileTree {
 
 export interface VersionTree {
   readonly name: string
-  /** What is said of it besides where it is. */
+  /** The members of the version besides its address. */
   readonly wire: Wire
-  /** Beside the written document. */
+  /** Path beside the written document. */
   readonly path?: string
   readonly url?: string
 }
@@ -74,7 +77,7 @@ export interface WrittenObject {
   readonly objecttype: string
 }
 
-/** A file as an object shows it (`FileApi`). */
+/** A file in the form in which an object shows it (the schema `File` of files/schema.ts). */
 export type ShownFile = Readonly<Record<string, unknown>>
 
 export interface FilePlace {
@@ -86,9 +89,12 @@ export interface FilePlace {
   readonly path: string
 }
 
-/** What is told of a file. */
+/** The versions of a file to write. */
 export interface ToldFile {
-  /** By their names: where each is, beside the written file (`path`) or at the service (`url`). Others are not told. */
+  /**
+   * Versions by their names, with their place: beside the written file (`path`) or at the service (`url`). Other versions are left
+   * out.
+   */
   readonly versions: Readonly<Record<string, { readonly path?: string; readonly url?: string }>>
 }
 
@@ -99,21 +105,21 @@ export interface TreeContext {
   readonly model: Pick<Model, 'objecttypes'>
   /** Fields by their paths; absent: all. */
   readonly keep?: KeepPath
-  /** Objects of hierarchies that stand whole in the paths of others, by their ids. */
+  /** Objects of hierarchies that are whole in the paths of others, by their ids. */
   readonly above?: ReadonlyMap<number, Wire>
-  /** What files say of themselves, by their ids. */
+  /** The metadata of files, by their ids. */
   readonly metadata?: ReadonlyMap<number, unknown>
-  /** Absent: files are told with all their versions. */
+  /** Absent: files are written with all their versions. */
   readonly fileOf?: FileChoice | undefined
 }
 
-/** Of an object that is shown with its fields: a boolean that it does not have is a node without a value (null). */
+/** For an object that is shown with its fields: a missing boolean is a node without a value (null). */
 interface Within extends TreeContext {
   readonly whole: boolean
   readonly object: Wire
 }
 
-/** Null: the type of the object is gone from the datamodel meanwhile. */
+/** Null: the type of the object was removed from the datamodel meanwhile. */
 export function treeOf(context: TreeContext, wire: Wire): ObjectTree | null {
   const tree = placedTree(context, wire, undefined, undefined)
   return tree && { ...tree, paths: pathsOf(context, wire) }
@@ -136,7 +142,7 @@ function pathsOf(context: TreeContext, wire: Wire): readonly (readonly ObjectTre
 
 const idOf = (wire: Wire): number => Number(wire._system_object_id)
 
-/** `mask`: the one of the place, which the object does not name itself. */
+/** `mask`: the mask at this place, which the object itself does not name. */
 function placedTree(
   context: TreeContext,
   wire: Wire,
@@ -196,7 +202,7 @@ function columnTree(context: Within, { column, linkMask }: ColumnField, holder: 
   }
 }
 
-/** A mask with a name is named by the object itself, as it may be shown with another one. */
+/** An object names a mask with a name itself, as it may be shown with another one. */
 const inlineOnly = (mask: Mask | null): Mask | undefined => (mask?.isInline ? mask : undefined)
 
 function rowsTree(context: Within, { table, fields }: NestedField, holder: Wire, before: string): FieldTree[] {
@@ -239,7 +245,7 @@ function versionsOf({ versions }: Wire): VersionTree[] {
   })
 }
 
-/** Versions that are told stand in the order in which they are told, also those that the service has not. */
+/** Versions have the order of the choice, including versions that the service does not have. */
 function toldVersions(versions: readonly VersionTree[], { versions: told }: ToldFile): VersionTree[] {
   return Object.entries(told).map(([name, where]) => {
     const { wire = {} } = versions.find((one) => one.name === name) ?? {}
@@ -254,12 +260,12 @@ export function writtenOf(wire: Wire): WrittenObject {
   return { systemObjectId: idOf(wire), version, objecttype }
 }
 
-/** What the datamodel calls a field. */
+/** The names of a field in the datamodel. */
 export function namedBy(field: FieldTree): { readonly name: string; readonly nameLocalized: Localized } {
   return field.kind === 'rows' ? field.table : field.kind === 'objects' ? field.field.table : field.column
 }
 
-/** The files of fields and of their rows: a list for each field that has some. */
+/** The files of fields and of their rows: a list for each field with files. */
 export function fileLists(
   fields: readonly FieldTree[],
 ): { readonly column: Column; readonly files: readonly FileTree[] }[] {

@@ -1,8 +1,8 @@
 import type { LaneSettings } from './job-lanes.ts'
 
 /**
- * What a client sends as the version of a record that it changes (decisions.md, 1 and 20): the stored one, or, where the
- * instance is configured for such clients, the one that it makes. Never both: that would lose updates.
+ * The version that a client sends when it changes a record (decisions.md, 1 and 20): the stored version, or, where the instance is
+ * configured for such clients, the version that the change creates. Never both: that would lose updates.
  */
 export type VersionConvention = 'stored' | 'next'
 /** An OAuth2 client of the configuration file (`svc.services.api.oauth2Server.clients.<id>`). */
@@ -11,18 +11,17 @@ export interface OAuthClientConfig {
   /** bcrypt hash of at most 14 rounds (LIM-003); null: a public client. */
   readonly secret: string | null
   readonly redirectURIs: readonly string[]
-  /** Null: all scopes may be asked for. */
+  /** Null: all scopes may be requested. */
   readonly scopes: readonly string[] | null
-  /** Whether a public client must prove that the code is its own (RFC 7636); clients with a secret may. */
+  /** Whether a public client must prove the possession of its code (RFC 7636); clients with a secret may. */
   readonly pkce: 'required' | 'optional'
-  /** Which versions it sends; absent: as the instance has it. */
+  /** The version that the client sends; absent: the setting of the instance. */
   readonly versionConvention?: VersionConvention
 }
 
 /**
- * The effective configuration of one process: defaults, then `svc.yml`, then the environment. Immutable.
- * Keys in the file stand under `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of
- * them is config-keys.ts, the reader config-load.ts.
+ * The effective configuration of one process: defaults, then `svc.yml`, then the environment. Immutable. Keys in the file are under
+ * `svc` (`svc.http.port`); each has an environment name (`SVC_PORT`). The table of them is keys.ts, the reader load.ts.
  */
 export interface Config extends LaneSettings {
   /** Absolute path. */
@@ -34,9 +33,9 @@ export interface Config extends LaneSettings {
   readonly backendHost: string
   /** Port of /metrics and the unauthenticated console; null: not served. */
   readonly backendPort: number | null
-  /** The console of the backend port changes things, too. */
+  /** The console of the backend port may also make changes. */
   readonly backendActions: boolean
-  /** The console takes queries of the database. */
+  /** The console may run queries on the database. */
   readonly debugSqlQuery: boolean
   /** Without a slash at the end. */
   readonly externalUrl: string
@@ -46,13 +45,13 @@ export interface Config extends LaneSettings {
   /** The part after `@` in global object ids. */
   readonly databaseName: string
   readonly rootPassword: string | null
-  /** Seals what is stored; null: the key in the data folder does. */
+  /** The key that seals stored secrets; null: the key in the data folder. */
   readonly secretKey: string | null
   readonly secretKeyBefore: string | null
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly readOnly: boolean
   readonly allowPurge: boolean
-  /** Root may bring the whole instance to its first state. */
+  /** Root may reset the whole instance to its initial state. */
   readonly allowPurgeAll: boolean
   /** Largest request body in bytes. */
   readonly bodyLimit: number
@@ -60,30 +59,30 @@ export interface Config extends LaneSettings {
   readonly answerLimit: number
   /** Seconds in which a request must have arrived. */
   readonly requestTimeout: number
-  /** Most connections at a time. */
+  /** Maximum number of connections at a time. */
   readonly maxConnections: number
   /** Percent of the connections that one network may have. */
   readonly quotaConnections: number
   /** Large requests of one caller that may wait. */
   readonly quotaHeavyRequests: number
-  /** Bytes of one event that a client writes; events of one caller within an hour, and their bytes. */
+  /** Bytes of one event that a client may write; events of one caller within an hour, and their bytes. */
   readonly quotaEventBytes: number
   readonly quotaEvents: number
   readonly quotaEventStorage: number
-  /** Uploads in pieces of one user that are open, and the bytes that these announce. */
+  /** Open uploads in pieces of one user, and the bytes that they announce. */
   readonly quotaUploads: number
   readonly quotaUploadBytes: number
-  /** Sign-ins that one network begins within an hour with nothing proved. */
+  /** Sign-ins that one network may begin within an hour before anything is proved. */
   readonly quotaSignIns: number
-  /** Deep links that one network opens within an hour without an account. */
+  /** Deep links that one network may open within an hour without an account. */
   readonly quotaDeepLinks: number
-  /** Recipients to whom one user sends mail by hand, or of shares, within an hour. */
+  /** Recipients of mail by hand, or of shares, from one user within an hour. */
   readonly quotaMails: number
-  /** Milliseconds from which a statement is slow; 0: none is. */
+  /** Milliseconds from which a statement is slow; 0: no statement is. */
   readonly slowStatement: number
-  /** Address of a collector of traces; null: nothing is traced. */
+  /** Address of a collector of traces; null: tracing is off. */
   readonly tracingEndpoint: string | null
-  /** Traces of a hundred that are kept. */
+  /** Percentage of traces that are kept. */
   readonly tracingPercent: number
   /** Share links of one user. */
   readonly quotaTasks: number
@@ -92,15 +91,15 @@ export interface Config extends LaneSettings {
   readonly quotaCollections: number
   /** Entries of all collections of one user. */
   readonly quotaCollectionEntries: number
-  /** Exports of one user, runs of them at the same time, and archives that one caller takes at the same time. */
+  /** Exports of one user, runs of them at the same time, and archives that one caller downloads at the same time. */
   readonly quotaExports: number
   readonly quotaExportRuns: number
   readonly quotaArchives: number
-  /** Users whom one user makes by grants within an hour. */
+  /** Users that one user creates by grants within an hour. */
   readonly quotaShares: number
   /** Sessions of one user. */
   readonly quotaSessions: number
-  /** Points in time of one caller, of all, and hits of one. */
+  /** Points in time of one caller, of all callers, and hits of one. */
   readonly quotaPointsInTime: number
   /** Seconds; 0: the index is not checked. */
   readonly indexCheckPause: number
@@ -110,17 +109,17 @@ export interface Config extends LaneSettings {
   readonly quotaPointInTimeHits: number
   /** Event streams of one caller. */
   readonly quotaStreams: number
-  /** Seconds over which a slow client is watched. */
+  /** Seconds over which the pace of a client is measured. */
   readonly slowGrace: number
-  /** Least bytes per second that a client sends or takes; 0: any. */
+  /** Least bytes per second that a client must send or read; 0: any. */
   readonly leastRate: number
-  /** Seconds that a request which only reads may keep the database busy, and one that writes. */
+  /** Seconds for which a request may keep the database busy: one that only reads, and one that writes. */
   readonly readTimeLimit: number
   readonly writeTimeLimit: number
-  /** Large requests that are worked on at the same time. */
+  /** Number of large requests that run at the same time. */
   readonly heavyRequests: number
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   /** Seconds that requests in flight get to finish when the service stops. */
   readonly stopTimeout: number
@@ -129,20 +128,20 @@ export interface Config extends LaneSettings {
   readonly identifierAliases: readonly string[]
   /** Milliseconds that a write waits for a lock before 423. */
   readonly lockTimeout: number
-  /** Absolute folders, besides the data folder, in which locations of files may lie. */
+  /** Absolute folders, besides the data folder, that may contain locations of files. */
   readonly fileFolders: readonly string[]
   /** Folders and files with further profiles of mappings. */
   readonly mappingPaths: readonly string[]
-  /** An alarm is told when a disk with data has fewer free megabytes; 0: disks are not looked at. */
+  /** An alarm is raised when a disk with data has fewer free megabytes; 0: disks are not checked. */
   readonly leastFreeDisk: number
-  /** Folder that files are dropped into; null: `hotfolder` in the data folder. */
+  /** The hotfolder; null: `hotfolder` in the data folder. */
   readonly hotfolderPath: string | null
-  /** Bytes that stay free on the disk of the hotfolder. */
+  /** Bytes that must stay free on the disk of the hotfolder. */
   readonly hotfolderReserve: number
-  /** Files and bytes that clients may have dropped for one collection and that lie there. */
+  /** Files and bytes that clients may have in the hotfolder of one collection. */
   readonly quotaHotfolderFiles: number
   readonly quotaHotfolderBytes: number
-  /** Fetches files from private addresses too (tests, closed networks). */
+  /** Files may be fetched from private addresses, too (tests, closed networks). */
   readonly allowPrivateFiles: boolean
   /** Names, addresses and networks from which no file is fetched. */
   readonly blockedFileHosts: readonly string[]
@@ -162,13 +161,13 @@ export interface Config extends LaneSettings {
   readonly pluginPaths: readonly string[]
   /** Plugins may be installed and updated over the interface: their programs run as the service. */
   readonly allowPluginInstall: boolean
-  /** Fetches plugins from private addresses too (tests, closed networks). */
+  /** Plugins may be fetched from private addresses, too (tests, closed networks). */
   readonly allowPrivatePlugins: boolean
-  /** `name=/path/of/the/program`: programs that plugins may run besides node, python3 and their own. */
+  /** `name=/path/of/the/program`: programs that plugins may run in addition to node, python3 and their own. */
   readonly pluginServices: readonly string[]
-  /** Seconds that a program of a plugin has where its manifest does not say. */
+  /** Time limit in seconds for a program of a plugin whose manifest has none. */
   readonly pluginSeconds: number
-  /** Seconds that a call waits for a place. */
+  /** Seconds that a call waits for a free place. */
   readonly pluginWait: number
   /** Megabytes of memory of a program of a plugin, and of its answer. */
   readonly pluginMemory: number
@@ -179,7 +178,7 @@ export interface Config extends LaneSettings {
   readonly outgoingAnswerLimit: number
   /** Seconds for one exchange with it. */
   readonly outgoingTimeout: number
-  /** Origins besides our own to which a sign-in may lead: `https://*.example.org`, `http://localhost:*`. */
+  /** Origins, in addition to ours, to which a sign-in may lead: `https://*.example.org`, `http://localhost:*`. */
   readonly loginAllowRedirects: readonly string[]
   readonly oauthClients: readonly OAuthClientConfig[]
 }

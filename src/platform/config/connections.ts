@@ -1,21 +1,21 @@
-/** How the database connections of a process are shared out, so that the setting is the whole of them. */
+/** The division of the database connections of a process, so that all of them together are the number in the setting. */
 export interface ConnectionShares {
-  /** For requests, jobs and the indexer; two are always taken, by whoever waits for jobs and by whoever shows that he lives. */
+  /** For requests, jobs and the indexer. Two are always in use: by the listener for jobs, and by the heartbeat of the process. */
   readonly pool: number
-  /** For reads of microseconds. */
+  /** For reads that take microseconds. */
   readonly pipelined: number
-  /** For the objects of pages, which take longer than those; with few connections these stand in the pool. */
+  /** For the objects of pages, whose reads take longer; with few connections they use the pool. */
   readonly pages: number
-  /** For searches for words. */
+  /** For full-text searches. */
   readonly lexical: number
 }
 
-/** Listens to the other processes. */
+/** The listener for messages of other processes. */
 const bus = 1
 
 /**
- * The fewest that work: of the five in the pool two are always taken, one is the indexer's, one makes an index for
- * sorting, and with the last one requests come to their end, since none of them needs a second one.
+ * The smallest number that works: of the five in the pool two are always in use, one is the indexer's, one builds an index for
+ * sorting, and the last one lets requests finish, since no request needs a second one.
  */
 export const fewestConnections = 8
 

@@ -10,7 +10,7 @@ export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
-/** What a setting's value may be. */
+/** The allowed form of a setting's value. */
 export interface Form<T> {
   form: string
   check(name: string, value: unknown): T
@@ -53,7 +53,7 @@ const truth = new Map([
   ...['false', 'no', 'off', '0'].map((word) => [word, false] as const),
 ])
 
-/** In files, too, `yes` and `off` may stand: they were booleans before YAML 1.2. */
+/** Files may also have `yes` and `off`: they were booleans before YAML 1.2. */
 export function boolean(): Form<boolean> {
   return {
     form: '`true` or `false`',
@@ -142,7 +142,7 @@ export function url(): Form<string> {
   }
 }
 
-/** A list whose items have a form that a sentence says better than a pattern. */
+/** A list whose items have a form that is described by a sentence and not by a pattern. */
 function listOf(isRight: (item: string) => boolean, form: string): Form<readonly string[]> {
   const plain = list()
   return {

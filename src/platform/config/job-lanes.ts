@@ -1,13 +1,13 @@
 interface JobLane {
-  /** How many of its jobs a process works on at the same time, where nothing else is configured. */
+  /** Number of jobs of the lane that a process runs at the same time, by default. */
   readonly places: number
-  /** What the setting of it says, behind a common beginning. */
+  /** The end of the setting's description, after a common beginning. */
   readonly doc: string
 }
 
 /**
- * Jobs of a lane have workers of their own, so that none waits behind those of another. A lane is a line here: its setting
- * (`svc.jobs.<lane>`), its workers and its measures come of it.
+ * Each lane of jobs has separate workers, so that no job waits behind those of another lane. A lane is a line here: its setting
+ * (`svc.jobs.<lane>`), its workers and its metrics are derived from it.
  */
 export const jobLanes = {
   quick: { places: 4, doc: 'the quick lane (mails, transitions): what somebody waits for and takes moments.' },
@@ -25,13 +25,13 @@ export const jobLanes = {
 
 export type Lane = keyof typeof jobLanes
 
-/** How many jobs of each lane run at the same time in one process. */
+/** The number of jobs of each lane that run at the same time in one process. */
 export type Lanes = Readonly<Record<Lane, number>>
 
 /** The setting of each lane in the configuration of a process. */
 export type LaneSettings = { readonly [L in Lane as `jobs${Capitalize<L>}`]: number }
 
-/** What is made of each lane. */
+/** A value for each lane. */
 export function ofLanes<T>(make: (lane: Lane) => T): Readonly<Record<Lane, T>> {
   return Object.fromEntries((Object.keys(jobLanes) as Lane[]).map((lane) => [lane, make(lane)])) as Record<Lane, T>
 }

@@ -1,28 +1,28 @@
 import type { Form } from './forms.ts'
 
-/** One setting: where it stands, what it may be, what it is for. */
+/** One setting: its place, its allowed values, its purpose. */
 export interface Key<T> {
   /** Place in the file. */
   path: string
   /** Name in the environment. */
   env: string
   default: T
-  /** What the documentation says of the value's form. */
+  /** The form of the value, as text for the documentation. */
   form: string
   doc: string
-  /** The checked value. @throws {ConfigError} that starts with `name`. */
+  /** Returns the checked value. @throws {ConfigError} with a message that starts with `name`. */
   check(name: string, value: unknown): T
-  /** The value that a variable's text stands for; `check` follows. */
+  /** The value of a variable's text; `check` follows. */
   fromText(name: string, text: string): unknown
   /** The value as `strongroom config` shows it. */
   show(value: T): unknown
-  /** Bytes that are held in memory, and so at most a share of it. */
+  /** Bytes that are held in memory, and so limited to a share of it. */
   readonly bound?: MemoryBound
 }
 
 interface MemoryBound {
   readonly share: 'largestBody' | 'largestAnswer' | 'work'
-  /** Whether it is the whole share when it is not set. */
+  /** Whether the default is the whole share. */
   readonly isDefault: boolean
 }
 

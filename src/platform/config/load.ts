@@ -13,14 +13,14 @@ export interface ConfigSources {
   /** Path given by `--config`. */
   file?: string | undefined
   env: NodeJS.ProcessEnv
-  /** Folder against which relative paths count. */
+  /** Base folder of relative paths. */
   cwd: string
 }
 
 type Environment = NodeJS.ProcessEnv
 type Tree = Record<string, unknown>
 
-/** Variables that start like ours and are not settings. */
+/** Variables with our prefix that are not settings. */
 const otherVariables = new Set(['SVC_CONFIG'])
 
 /**
@@ -47,7 +47,7 @@ export function loadConfig({ file, env, cwd }: ConfigSources): Config {
   })
 }
 
-/** Two servers on one address: the system would name the port as taken, and not by whom. */
+/** Two servers on one address: the error of the system would name the port as taken, but not the other setting. */
 function refuseSamePort({ host, port, backendHost, backendPort }: Config): void {
   if (backendPort === null || backendPort === 0 || backendPort !== port) return
   const everywhere = [host, backendHost].some((address) => address === '0.0.0.0' || address === '::')
@@ -57,7 +57,7 @@ function refuseSamePort({ host, port, backendHost, backendPort }: Config): void 
   )
 }
 
-/** The effective configuration in the shape of the file; secrets are masked unless they are not set. */
+/** The effective configuration in the structure of the file; secrets are masked unless they are not set. */
 export function describeConfig(config: Config): Tree {
   const tree: Tree = {}
   for (const [name, key] of Object.entries(keys) as [keyof Config, Key<unknown>][]) {
@@ -118,7 +118,7 @@ function settingOf<T>(key: Key<T>, tree: Tree, env: Environment, memory: Memory)
   return key.bound?.isDefault ? (memory[key.bound.share] as T) : key.default
 }
 
-/** @throws {ConfigError} for more than memory holds. */
+/** @throws {ConfigError} for a value that exceeds its share of the memory. */
 function withinMemory<T>(key: Key<T>, name: string, value: T, memory: Memory): T {
   if (key.bound === undefined || typeof value !== 'number') return value
   const { share } = key.bound
@@ -130,7 +130,7 @@ function withinMemory<T>(key: Key<T>, name: string, value: T, memory: Memory): T
   )
 }
 
-/** Walks the file along the known paths; below a key that is a map of its own, that key's check takes over. */
+/** Walks the file along the known paths; below a key whose value is a map, the check of that key takes over. */
 function refuseUnknownKeys(tree: Tree): void {
   const known = Object.values(keys).map((key) => key.path)
   const walk = (place: Tree, prefix: string): void => {

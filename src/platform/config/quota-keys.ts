@@ -1,7 +1,7 @@
 import { integer } from './forms.ts'
 import { key } from './key.ts'
 
-/** What one user or one network may have or do at most, of what all share. */
+/** Limits for one user or one network, of the resources that all share. */
 export const quotaKeys = {
   quotaConnections: key(
     'svc.quotas.connections',

@@ -4,10 +4,10 @@ import type { Config, VersionConvention } from './config.ts'
 
 export type { VersionConvention } from './config.ts'
 
-/** Which of them the client behind a request keeps to. One token has one convention, so no update is lost. */
+/** The convention of the client behind a request. One token has one convention, so no update is lost. */
 export type ConventionOf = (actor: Actor) => VersionConvention
 
-/** That of the client that signed in, where its configuration says one; else that of the instance (decisions.md, 88). */
+/** The convention of the client that signed in, if its configuration has one; else that of the instance (decisions.md, 88). */
 export function clientConventions({
   versionConvention,
   oauthClients,

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import type { Authenticator } from './surface.ts'
 import { requireRight } from './system-right.ts'
 
-/** As a hook before the body: who calls, and whether that is enough for what the route declares. */
+/** A hook before the body: identifies the caller, and checks it against the declaration of the route. */
 export function accessHook(readOnly: () => boolean) {
   return async (request: FastifyRequest): Promise<void> => {
     const { access, writes, systemRight, surface } = request.routeOptions.config
@@ -24,7 +24,7 @@ export function accessHook(readOnly: () => boolean) {
   }
 }
 
-/** The caller by the first way that the request uses: what it carries for another one is not looked at. */
+/** The caller by the first authentication method that the request uses: credentials for other methods are ignored. */
 async function callerOf(request: FastifyRequest, authenticators: readonly Authenticator[]): Promise<Actor | null> {
   for (const authenticate of authenticators) {
     const actor = await authenticate(request)

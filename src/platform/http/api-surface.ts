@@ -8,16 +8,16 @@ import { checkQueryNames, learnQueryNames, prettyJson } from './query-names.ts'
 import type { ParameterRules, Surface } from './surface.ts'
 
 export interface ApiOptions extends Pick<Surface, 'authenticators'> {
-  /** Names of the headers that can say who is calling. */
+  /** Names of the headers that can identify the caller. */
   readonly requestTokens: readonly string[]
 }
 
-/** The interface: the error envelope, bearer tokens, parameters that have their effect, are named or refused. */
+/** The surface of the interface: the error envelope, bearer tokens, and parameters that have their effect, are named or refused. */
 export function apiSurface({ authenticators, requestTokens }: ApiOptions): Surface {
   return {
     name: 'api',
     sendError: (error, request, reply) => reply.status(error.status).send(cleanBody(error, request)),
-    // RFC 6750, section 3: without an error where no token was sent.
+    // RFC 6750, section 3: without an error when no token was sent.
     challenge: {
       UserRequired: 'Bearer realm="api"',
       InvalidToken: 'Bearer realm="api", error="invalid_token"',
@@ -45,10 +45,10 @@ function parameterRules(requestTokens: readonly string[]): ParameterRules {
   }
 }
 
-/** Shorter ones are no tokens of ours, and may be words. */
+/** Shorter values cannot be tokens of ours, and may be words. */
 const shortestToken = 20
 
-/** Errors go into logs and bug reports: what they quote of a request is without its secrets. */
+/** Errors are copied into logs and bug reports: their quotes of a request must not contain its secrets. */
 function cleanBody(error: AppError, { id, headers, query }: FastifyRequest): ErrorBody {
   const sent = [...secretsIn(headers), ...secretsIn(query)]
   const clean = withoutSecrets(sent.filter(({ length }) => length >= shortestToken))

@@ -3,8 +3,8 @@ import type { Db } from '../postgres/db.ts'
 import { createMetrics, type MetricsOptions } from './metrics.ts'
 
 /**
- * The server of the backend port, for machines of the same private network: no sign-in. `/ready` tells a load
- * balancer whether to send requests here: not while the service stops, not without its database.
+ * The server of the backend port, for machines of the same private network: no sign-in. `/ready` tells a load balancer whether to
+ * send requests here: not while the service is stopping, and not without its database.
  */
 export function createBackend(options: MetricsOptions): FastifyInstance {
   const { db, http } = options
@@ -18,7 +18,7 @@ export function createBackend(options: MetricsOptions): FastifyInstance {
     const ready = !http.traffic.stopping && (await answers(db))
     return reply.status(ready ? 200 : 503).send({ ready })
   })
-  // For orchestrators: the process answers, whatever it stands on does.
+  // For orchestrators: answers whether the process and its database work.
   backend.get('/healthz', async (_request, reply) => {
     const database = await answers(db)
     return reply.status(database ? 200 : 503).send({ status: database ? 'ok' : 'unavailable', database })

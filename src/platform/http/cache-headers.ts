@@ -1,24 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const notKept = 'no-store, no-cache'
-/** Whole, in part, or as the cache has it. */
+/** OK, partial content, not modified. */
 const keptAnswers = [200, 206, 304]
 
-/** As a hook before the answer: what says nothing of it is not to be stored by caches. */
+/** A hook before the answer: caches must not store answers without a `Cache-Control` header. */
 export async function keptByNobody(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   if (request.method === 'GET' && !reply.hasHeader('Cache-Control')) reply.header('Cache-Control', notKept)
   return payload
 }
 
 /**
- * Query `cache_seconds` works on any GET endpoint (SEARCH-006). What is made for a caller may be kept by that caller
- * alone; what was answered to nobody is given to nobody else by a cache that looks at the headers which say who is
- * calling, the requestTokens.
+ * Query `cache_seconds` works on any GET endpoint (SEARCH-006). An answer for a caller may only be cached by that caller. An answer
+ * to a caller without a token is cached publicly, with `Vary` on the headers that identify a caller (`requestTokens`), so that a
+ * cache does not give it to other callers.
  */
 export function keepAsAsked(request: FastifyRequest, reply: FastifyReply, requestTokens: readonly string[]): void {
   const asked = (request.query as Record<string, unknown> | undefined)?.cache_seconds
   if (request.method !== 'GET' || asked === undefined) return
-  // Files say themselves how long they keep, which the caller may know better; what is nobody else's stays so.
+  // Files set their own cache time, which the request may override; `no-store` is never overridden.
   if (String(reply.getHeader('Cache-Control')).startsWith('no-store')) return
   const seconds = Number(asked)
   const cacheable = keptAnswers.includes(reply.statusCode) && Number.isSafeInteger(seconds) && seconds > 0
@@ -27,7 +27,7 @@ export function keepAsAsked(request: FastifyRequest, reply: FastifyReply, reques
   reply.header('Cache-Control', cacheable ? `max-age=${seconds}, ${kept}` : notKept)
 }
 
-/** The request says nothing of who is calling, well or badly. */
+/** The request contains no credentials, valid or invalid. */
 function isForAnybody({ actor, headers, query }: FastifyRequest, requestTokens: readonly string[]): boolean {
   const said = requestTokens.some((name) => headers[name.toLowerCase()] !== undefined)
   return actor === null && !said && (query as Record<string, unknown> | null)?.access_token === undefined

@@ -4,7 +4,7 @@ import { type KnownRoute, methodsAt, unknownAddress } from './unknown-address.ts
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The plugin of the configured origins leaves the route alone: filled in here. */
+    /** The plugin for the configured origins ignores the route: filled in here. */
     cors?: false
   }
 }
@@ -35,8 +35,8 @@ const exposedHeaders = [
 ]
 
 /**
- * Hooks that answer OPTIONS with the methods of an address (RFC 9110, 9.3.7) and the preflights of browsers, and what
- * `@fastify/cors` needs to let pages of the configured origins read answers. `learn` comes before all routes.
+ * Hooks that answer OPTIONS with the methods of an address (RFC 9110, 9.3.7) and the preflights of browsers, and the options for
+ * `@fastify/cors`, so that pages of the configured origins can read answers. `learn` must run before all routes.
  */
 export function createCrossOrigin(origins: readonly string[]) {
   const routes: RouteOfOptions[] = []
@@ -45,7 +45,7 @@ export function createCrossOrigin(origins: readonly string[]) {
   function learn(route: RouteOptions): void {
     const { origins: whose, optionsHeaders: headers = {} } = route.config?.surface ?? {}
     const anyOrigin = whose === 'any'
-    // They have the one header that they need: the plugin would name the caller's origin and allow credentials.
+    // These routes set the one header that they need: the plugin would name the caller's origin and allow credentials.
     if (anyOrigin) route.config = { ...route.config, cors: false }
     for (const method of [route.method].flat()) {
       if (method === 'OPTIONS') continue
@@ -56,7 +56,7 @@ export function createCrossOrigin(origins: readonly string[]) {
 
   function onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     if (request.routeOptions.config.surface?.origins === 'any') reply.header('Access-Control-Allow-Origin', '*')
-    // A surface may have OPTIONS of its own; a preflight is answered here all the same.
+    // A surface may handle OPTIONS itself; a preflight is always answered here.
     const own = request.routeOptions.config.surface !== undefined && !isPreflight(request)
     if (request.method !== 'OPTIONS' || own) done()
     else answer(request, reply, done)
@@ -77,14 +77,14 @@ export function createCrossOrigin(origins: readonly string[]) {
       return
     }
     if (open) reply.headers(openPreflight(request, found))
-    // Some browsers wait for a body where no length is told.
+    // Some browsers wait for a body when there is no `Content-Length`.
     reply.status(204).header('Content-Length', '0').send()
   }
 
   const cors: FastifyCorsOptions = {
     origin: origins.includes('*') ? true : [...origins],
     credentials: !origins.includes('*'),
-    // Read at each preflight, so routes that are registered later are in it.
+    // Read at each preflight, so that routes registered later are included.
     methods,
     exposedHeaders,
   }

@@ -5,7 +5,7 @@ import type { NeededRight } from './system-right.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** All routes with what they declare, in the order of registration. */
+    /** All routes with their declarations, in the order of registration. */
     readonly declaredRoutes: readonly DeclaredRoute[]
   }
 }
@@ -19,10 +19,10 @@ export interface DeclaredRoute {
   readonly systemRight: NeededRight | undefined
 }
 
-/** @throws {Error} when a route of ours is on no surface, or does not declare who may call it and whether it writes. */
+/** @throws {Error} when one of our routes is on no surface, or does not declare its access and whether it writes. */
 export function declarationsOf({ method, url, config }: RouteOptions): DeclaredRoute[] {
   const methods = [method].flat()
-  // Made by the framework and its plugins: HEAD beside each GET, the preflight of CORS.
+  // Added by the framework and its plugins: HEAD beside each GET, the preflight of CORS.
   if (methods.every((one) => one === 'HEAD' || one === 'OPTIONS')) return []
   const { surface, access, writes, systemRight } = config ?? {}
   if (surface === undefined) throw new Error(`${methods} ${url} is on no surface`)

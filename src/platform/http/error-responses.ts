@@ -4,13 +4,10 @@ import { AppError, badRequest, errorBody } from '../errors.ts'
 import { unavailabilityBehind } from '../postgres/failures.ts'
 import type { Surface } from './surface.ts'
 
-/** Seconds after which to ask again what is not available now, where nothing better is known. */
+/** Seconds for `Retry-After` when a resource is not available and no better value is known. */
 const retryAfter = 2
 
-/**
- * Answers whatever went wrong, in the form of the surface on which the route stands; an address that nothing has stands
- * `elsewhere`.
- */
+/** Answers a failure in the form of the route's surface; an unknown address uses the surface `elsewhere`. */
 export function createFailureHandler(elsewhere: Surface) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = toAppError(error)
@@ -25,7 +22,7 @@ export function createFailureHandler(elsewhere: Surface) {
   }
 }
 
-/** What is not HTTP, or too large a head, never becomes a request; it gets the envelope all the same. */
+/** Input that is not HTTP, or has too large a head, never becomes a request; it still gets the error envelope. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
@@ -56,7 +53,7 @@ interface FastifyFailure {
   validationContext?: string
 }
 
-/** Every failure as an `AppError`; what nobody foresaw is an `InternalError` that tells the client nothing. */
+/** Every failure as an `AppError`; an unexpected failure becomes an `InternalError` without details for the client. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const failure = error as FastifyFailure

@@ -1,11 +1,11 @@
 import { OAuthError } from './oauth-error.ts'
 
-/** Parameters of a form body; those without a value are not there. */
+/** Parameters of a form body; parameters without a value are left out. */
 export type Form = ReadonlyMap<string, string>
 
 /**
- * Reads the body of an OAuth2 request. A parameter may stand only once, one without a value counts as omitted, and
- * unknown ones are ignored.
+ * Reads the body of an OAuth2 request. A parameter may occur only once, a parameter without a value counts as omitted, and unknown
+ * ones are ignored.
  * @see RFC 6749 section 3.2
  */
 export function readForm(contentType: string | undefined, body: unknown): Form {

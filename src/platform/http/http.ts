@@ -12,9 +12,9 @@ import type { NeededRight } from './system-right.ts'
 import type { Traffic } from './traffic.ts'
 
 /**
- * What a route needs from its caller, declared beside its path in `config` and enforced by one hook (access.ts):
- * `public` never looks at a token; `optional` serves callers without a user and treats a rejected token as none;
- * `user` needs a valid token; `session` is `user`, but answers `InvalidToken` also when no token was sent (AUTH-010).
+ * The access of a route, declared beside its path in `config` and enforced by one hook (access.ts): `public` never looks at a
+ * token; `optional` serves callers without a user and treats a rejected token as none; `user` needs a valid token; `session` is
+ * `user`, but answers `InvalidToken` also when no token was sent (AUTH-010).
  */
 export type Access = 'public' | 'optional' | 'user' | 'session'
 
@@ -23,26 +23,29 @@ declare module 'fastify' {
     access?: Access
     /** The route changes stored data: refused with `ReadOnlyMode` while the instance is read-only. */
     writes?: boolean
-    /** Codes that a client may get from this route besides those that follow from the rest of its declaration. */
+    /** Error codes of this route, in addition to those that follow from the rest of its declaration. */
     errors?: readonly ErrorCode[]
     /** The body may be left out. */
     bodyOptional?: boolean
     /**
-     * How much the body may be (body/limits.ts): `one` where the schema has a body, else `none`. `stream`: the handler
-     * takes it as it comes, of any type (body/streamed.ts).
+     * The size class of the body (body/limits.ts): `one` where the schema has a body, else `none`. `stream`: the handler reads it
+     * as it arrives, of any type (body/streamed.ts).
      */
     body?: BodySize | 'stream'
-    /** Numbers of the body that no double holds are kept as their text (exact-json.ts): for who knows of them. */
+    /** Numbers of the body that do not fit into a double are kept as their text (exact-json.ts): for handlers that support this. */
     exactNumbers?: boolean
-    /** How slowly clients may send: filled in here. */
+    /** The lowest speed at which clients may send: filled in here. */
     pace?: Pace
-    /** The same as numbers: filled in here. */
+    /** The limits of the body: filled in here. */
     bodyLimits?: BodyLimits
-    /** The system right without which nobody is served: asked for before the body is read. */
+    /** The system right that callers need: checked before the body is read. */
     systemRight?: NeededRight
-    /** Nobody else is served while it works (standstill.ts): it is not waited for. */
+    /**
+     * The route makes all processes stand still, so no other request is served while it works (standstill.ts), and it is not
+     * counted among the writing requests whose end is awaited.
+     */
     alone?: boolean
-    /** What it does is done to its end, whether the client waits for it or not: what counts wrong passwords. */
+    /** Its work is finished even if the client disconnects: for routes that count wrong passwords. */
     outlivesClient?: boolean
   }
   interface FastifySchema {
@@ -54,24 +57,24 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     actor: Actor | null
-    /** Ends with the client and after the time that a request may keep the database busy. */
+    /** Ends when the client disconnects, and after the time for which a request may keep the database busy. */
     deadline: Deadline
   }
   interface FastifyInstance {
     /** Requests in flight; `drain` it before `close`. */
     readonly traffic: Traffic
-    /** Compiles the schemas of all routes, which else happens on first use. @throws {Error} on a wrong one. */
+    /** Compiles the schemas of all routes, which otherwise happens on first use. @throws {Error} for an invalid one. */
     readonly compileSchemas: () => void
   }
 }
 
 export type HttpApp = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, Logger, TypeBoxTypeProvider>
 
-/** The actor of a route whose access is `user` or `session`: there always is one. */
+/** The actor of a route whose access is `user` or `session`: it always has one. */
 export function actorOf(request: FastifyRequest): Actor {
   if (!request.actor) throw new AppError('UserRequired')
   return request.actor
 }
 
-/** Says in one word how the service is. */
+/** The state of the service, in one word. */
 export const statusHeader = 'X-Svc-Status'

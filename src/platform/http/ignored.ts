@@ -7,8 +7,8 @@ const mostLetters = 200
 const header = 'X-Svc-Ignored'
 
 /**
- * Says in the answer what of the request had no effect: query parameters by name, parts of a body by path
- * (`0.artwork.titel`). Names are percent-encoded where a header needs it; `+3` at the end stands for three more.
+ * Lists in the answer the parts of the request without effect: query parameters by name, parts of a body by path
+ * (`0.artwork.titel`). Names are percent-encoded where a header needs it; `+3` at the end means three more.
  */
 export function noteIgnored(reply: FastifyReply, names: readonly string[], more = 0): void {
   if (names.length === 0) return
@@ -22,6 +22,6 @@ export function noteIgnored(reply: FastifyReply, names: readonly string[], more 
 
 function headerName(name: string): string {
   const short = name.length > mostLetters ? `${name.slice(0, mostLetters)}…` : name
-  // A plus would look like the number of those left out; colons are part of field names and need no escape.
+  // A plus would look like the count of omitted names; colons are part of field names and need no escape.
   return encodeURIComponent(short.toWellFormed()).replaceAll('%3A', ':')
 }

@@ -4,14 +4,14 @@ import { isTransferred, release, transfer } from '../memory/buffer-ownership.ts'
 import type { Yielder } from '../process/cooperative-yield.ts'
 
 /**
- * An answer as JSON text in UTF-8, in pieces that nobody has to put together. Large ones are given back when they are sent
- * (memory/buffer-ownership.ts): whoever keeps one says so.
+ * An answer as JSON text in UTF-8, in pieces that need not be joined. The memory of large pieces is released when they are sent
+ * (memory/buffer-ownership.ts): a function that keeps a piece must `retain` it.
  */
 export type JsonBody = readonly Buffer[]
 
-/** Elements of a list that are written in one go. */
+/** Number of elements of a list that are written at once. */
 const group = 500
-/** Bytes of a piece, about. */
+/** Approximate bytes of a piece. */
 const pieceSize = 256 * 1024
 
 /** Collects text in pieces. */
@@ -55,7 +55,7 @@ export class JsonWriter {
   }
 }
 
-/** Writes a value whose lists may be long: entries of objects down to `depth` by themselves, lists in groups. */
+/** Writes a value whose lists may be long: entries of objects down to `depth` one by one, lists in groups. */
 export async function writeJson(writer: JsonWriter, value: unknown, yielder: Yielder, depth = 3): Promise<void> {
   if (yielder.due()) await yielder.yield()
   if (depth === 0 || typeof value !== 'object' || value === null) {
@@ -80,7 +80,7 @@ export async function writeJson(writer: JsonWriter, value: unknown, yielder: Yie
   }
 }
 
-/** A JSON answer. `short`: linked objects that are answered short for want of room, though asked for whole. */
+/** A JSON answer. `short`: number of linked objects that are answered short because there was no room, though requested whole. */
 export interface JsonAnswer {
   readonly body: JsonBody
   readonly short: number
@@ -90,12 +90,13 @@ export function sendJson(reply: FastifyReply, { body, short }: JsonAnswer): Fast
   reply.type('application/json; charset=utf-8')
   if (short > 0) reply.header('X-Svc-Truncated', `linked_objects=${short}`)
   const [first] = body
-  // All of it has left by then. What waits until V8 looks by itself was a hundred megabytes at 500 pages a second.
+  // By then all of it has been sent. Without this, memory that waited for V8's collection was a hundred megabytes at 500 pages a
+  // second.
   if (body.some(isTransferred)) reply.raw.once('finish', () => release(body))
   return reply.send(body.length === 1 ? first : new PiecesStream(body))
 }
 
-/** A finished answer in pieces, which stay in memory until the last one is taken. */
+/** A finished answer in pieces, which stay in memory until the last one is read. */
 export class PiecesStream extends Readable {
   readonly bytes: number
   readonly #pieces: Iterator<Buffer>

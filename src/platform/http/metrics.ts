@@ -8,12 +8,12 @@ export interface Metrics {
   text(): Promise<string>
 }
 
-/** A number that a capability tells of itself. */
+/** A metric of a capability. */
 export interface Measure {
   /** Without the prefix `strongroom_`. */
   readonly name: string
   readonly help: string
-  /** The number now; or one for each value of `label`. */
+  /** The current number; or one for each value of `label`. */
   read(): number | Promise<number> | Promise<Readonly<Record<string, number>>>
   readonly label?: string
 }
@@ -32,7 +32,7 @@ export function createMetrics({ db, http, measures }: MetricsOptions): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   observeRequests(http, registry)
-  // Looked at before those below, which ask the database.
+  // Read before the metrics below, which query the database.
   new Gauge({
     name: 'strongroom_db_connections',
     help: 'Database connections of this process by state; waiting: requests without one.',
@@ -66,7 +66,7 @@ function observeCaches(registry: Registry): void {
   gauge('strongroom_cache_entries', 'Entries of each cache of this process.', 'entries')
 }
 
-/** The route label is the pattern, never the address: a label must not have endless values. */
+/** The route label is the pattern, never the address: a label must not have unlimited values. */
 function observeRequests(http: HttpApp, registry: Registry): void {
   const duration = new Histogram({
     name: 'strongroom_http_request_duration_seconds',
@@ -89,7 +89,7 @@ function observeRequests(http: HttpApp, registry: Registry): void {
   })
 }
 
-/** What cannot be read just now (the database is away) is left out; the other numbers are needed most then. */
+/** A metric that cannot be read now (the database is down) is left out; the other metrics are needed most then. */
 function showMeasure({ name, help, label, read }: Measure, registry: Registry): void {
   new Gauge({
     name: `strongroom_${name}`,

@@ -12,8 +12,8 @@ export type OAuthErrorCode =
   | 'temporarily_unavailable'
 
 /**
- * A failure that RFC 6749 has a name for: OAuth2 endpoints answer it as `error`, `error_description` (OAUTH-021), others
- * in their own form, with the name among the parameters.
+ * A failure with a code in RFC 6749: OAuth2 endpoints answer it as `error`, `error_description` (OAUTH-021), other endpoints in
+ * their own form, with the code among the parameters.
  */
 export class OAuthError extends AppError {
   readonly error: OAuthErrorCode

@@ -10,46 +10,46 @@ import { PiecesStream } from './json-answer.ts'
 export interface PeerOptions {
   /** Connections at a time. */
   readonly most: number
-  /** Connections of one network, and its requests that are not answered. */
+  /** Connections of one network, and its unanswered requests. */
   readonly mostOfNetwork: number
-  /** Whether an address is that of a proxy: it speaks for many. */
+  /** Whether an address is that of a proxy, which serves many clients. */
   readonly isProxy: (address: string) => boolean
   readonly pace: Pace
-  /** Bytes of answers that may wait for their clients together. */
+  /** Total bytes of answers that may wait for their clients. */
   readonly mostUntaken: number
 }
 
-/** Requests of one connection that may be unanswered at a time: clients that send on without waiting are rare. */
+/** Maximum number of unanswered requests of one connection: clients that send without waiting are rare. */
 const mostPipelined = 32
-/** Seconds after which a request of somebody who has too many may find its place. */
+/** Seconds after which a request of a client over its limit may find a place. */
 const comeBackAfter = 1
-/** Milliseconds without any progress after which a connection may be given up for others. */
+/** Milliseconds without any progress after which a connection may be closed to make room. */
 const stalled = 2000
 
 interface Watched {
-  /** Requests that are not answered. */
+  /** Number of unanswered requests. */
   open: number
-  /** When the last one was answered, or when it was opened. */
+  /** Time of the last answer, or of the opening. */
   restsSince: number
-  /** When the look at its pace began, and what the client had taken then; null: there is nothing to take. */
+  /** The start of the current pace measurement, and the bytes that the client had read then; null: there is nothing to read. */
   since: number | null
   takenThen: number
-  /** When the client last took something. */
+  /** Time at which the client last read some bytes. */
   movedAt: number
   takenLast: number
-  /** Bytes of finished answers that it has not taken to their end. */
+  /** Bytes of finished answers that it has not read completely. */
   held: number
 }
 
 /**
- * Connections have an end in number, in the requests that they hold open, and in the answers that wait in memory until
- * their clients take them. Clients that take an answer slower than the pace are cut off.
+ * Limits connections: in number, in the requests that they hold open, and in the answers that wait in memory for their clients.
+ * Connections of clients that read an answer more slowly than the pace are closed.
  */
 export function guardPeers(server: Server, options: PeerOptions) {
   const { most, mostOfNetwork, isProxy, pace, mostUntaken } = options
   const connections = new Map<Socket, Watched>()
   const shares = createConnectionShares(options)
-  /** Requests that are not answered, by the network of their client. */
+  /** Unanswered requests, by the network of their client. */
   const requests = new Map<string, number>()
   let untaken = 0
 
@@ -70,7 +70,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
     }
   }
 
-  /** Whether the client has had its time and has taken less than it must. */
+  /** Whether the client has had its time and has read less than it must. */
   function isLate(socket: Socket, watched: Watched, now: number): boolean {
     const waiting = unsent(socket)
     const taken = socket.bytesWritten - waiting
@@ -93,7 +93,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
     return late
   }
 
-  /** Gives up the connections that have not moved for longest, until the answers fit again. */
+  /** Closes the connections without progress for longest, until the answers fit again. */
   function makeRoom(): void {
     look()
     const now = performance.now()
@@ -108,7 +108,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
     }
   }
 
-  /** Behind a proxy a client has no connections of its own, but requests. False: it has too many. */
+  /** Clients behind a proxy share connections, so their requests are counted. False: the client has too many. */
   function countRequest({ ip }: FastifyRequest, { raw }: FastifyReply): boolean {
     if (isProxy(ip)) return true
     const network = networkOf(ip)
@@ -127,7 +127,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
   server.once('close', () => clearInterval(timer))
 
   return {
-    /** As a hook before everything else. @throws {AppError} `ServiceUnavailable` when a client asks for more than it takes. */
+    /** A hook before all others. @throws {AppError} `ServiceUnavailable` when a client requests more than it reads. */
     onRequest(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
       const watched = connections.get(request.raw.socket)
       if (watched) {
@@ -150,7 +150,7 @@ export function guardPeers(server: Server, options: PeerOptions) {
       else done()
     },
 
-    /** As a hook before the answer: it counts until the client has taken it. */
+    /** A hook before the answer: it counts until the client has read it. */
     onSend(
       request: FastifyRequest,
       reply: FastifyReply,
@@ -172,13 +172,13 @@ export function guardPeers(server: Server, options: PeerOptions) {
   }
 }
 
-/** Bytes of an answer that is finished; one that is made while it is taken holds hardly any. */
+/** Bytes of an answer that is complete; an answer that is produced as it is read needs hardly any memory. */
 function bytesOf(payload: unknown): number {
   if (typeof payload === 'string' || Buffer.isBuffer(payload)) return payload.length
   return payload instanceof PiecesStream ? payload.bytes : 0
 }
 
-/** Bytes that the client has not taken; of one that is just being written, what the system has not accepted. */
+/** Bytes that the client has not read; for an answer in progress, the bytes that the system has not accepted. */
 function unsent(socket: Socket): number {
   const { writableLength } = socket
   if (writableLength === 0) return 0

@@ -13,31 +13,34 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Names of the query parameters that the route takes: filled in here, from its schema. */
     queryNames?: ReadonlySet<string>
-    /** Parameters that are known and refused, each with the reason: `x-refused` in their schema. */
+    /** Known parameters that are refused, each with the reason: `x-refused` in their schema. */
     refusedQuery?: ReadonlyMap<string, string>
-    /** Parameters that are known and have no effect yet, each with the reason: `x-without-effect` in their schema. */
+    /** Known parameters without an effect so far, each with the reason: `x-without-effect` in their schema. */
     idleQuery?: ReadonlyMap<string, string>
-    /** Routes that delete: parameters that are 400 where they are empty, since nothing would be taken for everything. */
+    /** Routes that delete: parameters that are 400 when empty, since an empty filter would match everything. */
     filterNames?: ReadonlySet<string>
-    /** The route has a `pretty` of its own. */
+    /** The route implements `pretty` itself. */
     ownPretty?: boolean
-    /** Why caches may not keep what this route answers, though it reads: `cache_seconds` has no effect and is named. */
+    /**
+     * The reason why caches may not keep answers of this route, though it reads: `cache_seconds` has no effect and is listed as
+     * ignored.
+     */
     neverKept?: string
     /**
-     * What happens to others: `refuse` is what routes that write do, `name` (in `X-Svc-Ignored`) what others do.
-     * Declared where that is not right.
+     * The handling of unknown parameters: routes that write `refuse` them, other routes `name` them in `X-Svc-Ignored`. Only set to
+     * override this default.
      */
     unknownQuery?: 'refuse' | 'name'
   }
 }
 
-/** Parameters of every endpoint, beside its own. */
+/** Parameters of every endpoint, in addition to its own. */
 const everywhere = {
   strict: flag('Refuse what else would be ignored and only named.'),
   pretty: flag('Indent the JSON of the answer.'),
 }
 
-/** `strict` of a request that is refused for whatever it says too much, whether it is set or not. */
+/** `strict` of a route that always refuses unknown parts, whether it is set or not. */
 const alwaysStrict = {
   strict: Type.Optional(
     Type.Unsafe<Flag>({
@@ -68,10 +71,10 @@ function marked(properties: Readonly<Record<string, Marked>> = {}, mark: keyof M
   )
 }
 
-/** Known wherever a token is; read before anything is validated, and described as a way to sign in. */
+/** Known on all routes with a token; read before validation, and described as an authentication method. */
 const carriers = ['access_token']
 
-/** What every endpoint takes, this one too. */
+/** The parameters of every endpoint, for this route. */
 function commonTo({ method, schema, config }: RouteOptions): Readonly<Record<string, Type.TSchema>> {
   const own = (schema?.querystring as { properties?: Record<string, Marked> } | undefined)?.properties
   const reads = [method].flat().every((one) => one === 'GET' || one === 'HEAD')
@@ -85,7 +88,7 @@ function commonTo({ method, schema, config }: RouteOptions): Readonly<Record<str
 
 const deletes = ({ method }: RouteOptions): boolean => [method].flat().includes('DELETE')
 
-/** Parameters that say something by their value: not those that are on by their name alone. */
+/** Parameters whose value matters: not those that are switched on by their name alone. */
 function parametersWithValue(properties: Readonly<Record<string, Shown>> = {}): ReadonlySet<string> {
   return new Set(Object.keys(properties).filter((name) => properties[name]?.['x-shown-as']?.type !== 'boolean'))
 }
@@ -97,11 +100,11 @@ interface Shown extends Marked {
 const unknownQueryOf = (config: RouteOptions['config']): 'refuse' | 'name' =>
   config?.unknownQuery ?? (config?.writes ? 'refuse' : 'name')
 
-/** Adds to a route what every endpoint takes, and learns from its schema which parameters that are in all. */
+/** Adds the common parameters to a route, and collects the names of all its parameters from its schema. */
 export function learnQueryNames(route: RouteOptions): void {
   const common = commonTo(route)
   const own = route.schema?.querystring as { properties: Record<string, Marked> } | undefined
-  // Its own come first, as people read them; they also win.
+  // Its own parameters come first, for readers; they also take precedence.
   const querystring = own
     ? { ...own, properties: { ...own.properties, ...common, ...own.properties } }
     : Type.Object(common)
@@ -118,8 +121,8 @@ export function learnQueryNames(route: RouteOptions): void {
 }
 
 /**
- * A parameter that is known has its effect or is refused (decision 26), and one that nobody knows has none: a misspelled `dry_run` must not delete. So a request that writes is
- * refused, one that reads is answered with the name in `X-Svc-Ignored`.
+ * A known parameter has its effect or is refused (decision 26), and an unknown one has no effect: a misspelled `dry_run` must not
+ * delete. So a request that writes is refused, and a request that reads is answered with the name in `X-Svc-Ignored`.
  */
 export function checkQueryNames(request: FastifyRequest, reply: FastifyReply): void {
   assertUtf8(request.raw.url ?? '')
@@ -145,7 +148,7 @@ export function checkQueryNames(request: FastifyRequest, reply: FastifyReply): v
   noteIgnored(reply, unknown)
 }
 
-/** Another encoding would be read as the escapes themselves, which nobody has meant. */
+/** Escapes of another encoding would be read as literal text, which is never intended. */
 function assertUtf8(url: string): void {
   const start = url.indexOf('?') + 1
   if (start === 0 || !url.includes('%', start)) return
@@ -178,15 +181,15 @@ function unknownParameter(name: string, known: ReadonlySet<string>): AppError {
   )
 }
 
-/** Whether the caller wants to be refused rather than told what was ignored. */
+/** Whether the caller wants a refusal instead of a list of ignored parts. */
 export function isStrict(request: FastifyRequest): boolean {
   return isOn((request.query as { strict?: Flag }).strict)
 }
 
-/** Bytes of JSON: more than that is not written anew only to be easier on the eye. */
+/** Bytes of JSON: longer answers are not formatted again only for readability. */
 const mostPretty = 2_000_000
 
-/** `pretty` of every endpoint that does not see to it itself. */
+/** `pretty` of every endpoint that does not implement it itself. */
 export async function prettyJson(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   const { pretty } = (request.query ?? {}) as { pretty?: Flag }
   const { queryNames, ownPretty } = request.routeOptions.config
@@ -203,7 +206,7 @@ export async function prettyJson(request: FastifyRequest, reply: FastifyReply, p
   return payload
 }
 
-/** A stream up to a number of bytes; `rest` is all of it again when there are more. */
+/** The beginning of a stream up to a number of bytes; `rest` is the whole stream again when there are more. */
 async function beginning(stream: Readable, most: number): Promise<{ start: Buffer; rest?: AsyncIterable<Buffer> }> {
   const chunks: Buffer[] = []
   let length = 0

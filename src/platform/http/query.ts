@@ -22,7 +22,7 @@ export function isOn(flag: Flag | undefined): boolean {
   return flag === '1' || flag === 'true' || flag === ''
 }
 
-/** Options of the schema of a member whose stored value is shown and may be sent back; a change of it is refused. */
+/** Schema options of a member whose stored value is shown and may be sent back; a change of it is refused. */
 export function refusedChange(reason: string): { readonly description: string; readonly 'x-refused-change': string } {
   return {
     description: `A change is refused: ${reason}. What is stored may be sent back.`,
@@ -31,8 +31,8 @@ export function refusedChange(reason: string): { readonly description: string; r
 }
 
 /**
- * Options of the schema of a parameter that answers a question (202) which nothing can ask yet. Clients may send it all
- * the same, so it is accepted, and the answer names it in `X-Svc-Ignored`; `strict` refuses it.
+ * Schema options of a parameter that answers a question (202) that the service does not ask yet. Clients may send it already, so it
+ * is accepted, and the answer lists it in `X-Svc-Ignored`; `strict` refuses it.
  */
 export function unasked(reason: string): { readonly description: string; readonly 'x-without-effect': string } {
   return {
@@ -43,10 +43,10 @@ export function unasked(reason: string): { readonly description: string; readonl
 
 const noShares = 'nothing that is saved here makes a grant of a collection say more than its owner may pass on'
 
-/** Sums of amounts with a unit, as in 1h30m or 2.5s. */
+/** Amounts with a unit that are added up, as in 1h30m or 2.5s. */
 const durationPattern = '^(\\d+(\\.\\d+)?(ns|us|µs|ms|s|m|h))+$'
 
-/** What saves of whatever holds grants, watermarks or captions are to do about files; what is about collections is refused. */
+/** The handling of files when something with grants, watermarks or captions is saved; parameters about collections are refused. */
 export const dependentsQuery = {
   confirm: Type.Optional(
     Type.Enum(['resync', 'skip'], {
@@ -76,7 +76,7 @@ export const dependentsQuery = {
   ),
 }
 
-/** The parameters about collections where nothing about these can change. */
+/** The parameters about collections, for routes that cannot affect collections. */
 export const withoutSharesQuery = {
   allow_invalid_acl: Type.Optional(Type.Boolean(refused(noShares))),
   background_invalid_acl: Type.Optional(Type.Boolean(refused(noShares))),
@@ -95,7 +95,7 @@ const unitMilliseconds: Readonly<Record<string, number>> = {
   h: 3_600_000,
 }
 
-/** Milliseconds of a sum of amounts with a unit. */
+/** The milliseconds of such a duration. */
 export function durationOf(text: string): number {
   const parts = text.match(/[\d.]+|[a-zµ]+/g) ?? []
   let sum = 0
@@ -104,7 +104,7 @@ export function durationOf(text: string): number {
   return sum
 }
 
-/** What changes of collections take; `skip_index` is for their lists. */
+/** The parameters for changes of collections; `skip_index` is for their lists. */
 export const collectionQuery = {
   allow_invalid_acl: flag(
     'Save grants of collections that say more than their owners may pass on: they give nothing there. Needs `bag_acl` on ' +
@@ -119,25 +119,25 @@ export const collectionListQuery = {
   skip_index: flagWithout('no document of the index has to be written anew for it'),
 }
 
-/** A switch that has nothing to switch. */
+/** A flag without effect. */
 function flagWithout(reason: string) {
   return Type.Optional(Type.Unsafe<Flag>({ ...Flag, ...unasked(reason), 'x-shown-as': { type: 'boolean' } }))
 }
 
 /**
- * Options of the schema of a member that is stored and answered as it was sent, and that the service itself does nothing
- * with: `reader` is who does.
+ * Schema options of a member that is stored and answered as it was sent, and that the service itself does not use: `reader` names
+ * its user.
  */
 export function kept(reader: string): { readonly description: string; readonly 'x-kept': string } {
   return { description: `Kept for ${reader}.`, 'x-kept': `${reader}.` }
 }
 
-/** Options of the schema of something that is known and refused, since what it is for does not exist (decision 26). */
+/** Schema options of a part that is known and refused, since the feature does not exist (decision 26). */
 export function refused(reason: string): { readonly description: string; readonly 'x-refused': string } {
   return { description: `Refused: ${reason}.`, 'x-refused': `${reason}.` }
 }
 
-/** What a request says of grants that say more than may be passed on. */
+/** The parameters of a request about grants that share more than their owners may pass on. */
 export function sharesIn(query: {
   readonly allow_invalid_acl?: boolean
   readonly background_invalid_acl?: boolean

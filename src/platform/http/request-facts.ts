@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** A request of the interface, as programs are told of it: without what says who is calling. */
+/** A request of the interface in the form for external programs: without its credentials. */
 export interface RequestFacts {
   readonly url: string
   readonly host: string

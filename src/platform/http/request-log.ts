@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { scrubPath } from '../secrets/secrets.ts'
 
-/** One line per request. It has no place for secrets but its path. */
+/** One line per request. Only its path can contain secrets. */
 export function responseLogger(lines: Logger) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     lines.info(
@@ -19,12 +19,12 @@ export function responseLogger(lines: Logger) {
   }
 }
 
-/** The path without its query string, which may carry a token. */
+/** The path without its query string, which may contain a token. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? ''
 }
 
-/** The id that a client gives its request, where it is one that logs can have. */
+/** The id that a client gives its request, if it is valid for logs. */
 export function acceptedRequestId(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined
 }

@@ -27,40 +27,40 @@ import { trackTraffic } from './traffic.ts'
 import { trustedProxies } from './trusted-proxies.ts'
 import { methodsAt, unknownAddress } from './unknown-address.ts'
 
-/** Seconds in which the head of a request must have arrived. */
+/** Seconds in which the head of a request must arrive. */
 const headersTimeout = 30
 
 export interface HttpOptions {
   log: Logger
   /** Largest request body in bytes (LIM-012). */
   bodyLimit: number
-  /** Bytes that bodies, and the values made of them, may take in memory together. */
+  /** Total bytes of memory for bodies, and for the values made of them. */
   bodyMemory: number
-  /** Seconds in which a request must have arrived. */
+  /** Seconds in which a request must arrive. */
   requestTimeout: number
   /** Connections at a time. */
   maxConnections: number
-  /** Of one network, and its requests that are not answered. */
+  /** Connections of one network, and its unanswered requests. */
   maxConnectionsOfNetwork: number
-  /** Bytes of answers that may wait together until their clients take them. */
+  /** Total bytes of answers that may wait for their clients. */
   mostUntaken: number
-  /** How slowly clients may send and take. */
+  /** The lowest speed at which clients may send and read. */
   pace: Pace
   corsOrigins: readonly string[]
-  /** Proxies whose `X-Forwarded-*` headers are believed. */
+  /** Proxies whose `X-Forwarded-*` headers are trusted. */
   trustedProxies: readonly string[]
-  /** Milliseconds that one request may keep the database busy, when it only reads and when it writes. */
+  /** Milliseconds for which one request may keep the database busy: when it only reads, and when it writes. */
   timeLimits: { readonly read: number; readonly write: number }
   readOnly: () => boolean
-  /** While something goes on there, requests are refused. */
+  /** While it is active, requests are refused. */
   standstill: Pick<Standstill, 'word' | 'enter'>
-  /** On which an address stands that nothing has. */
+  /** The surface for unknown addresses. */
   elsewhere: Surface
 }
 
 /**
- * Builds the HTTP layer: what holds of all requests, and the hooks that read the surface and the declaration of a route.
- * Knows no capability and no protocol.
+ * Builds the HTTP layer: everything that applies to all requests, and the hooks that read the surface and the declaration of a
+ * route. Knows no capability and no protocol.
  */
 export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   const sendFailure = createFailureHandler(options.elsewhere)
@@ -83,7 +83,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   app.addHook('onRoute', crossOrigin.learn)
   app.addHook('onRequest', crossOrigin.onRequest)
   if (options.corsOrigins.length > 0) await app.register(cors, crossOrigin.cors)
-  // Packed bodies are unpacked by our own reader, which knows how much that may become.
+  // Our own reader unpacks compressed bodies, since it limits the unpacked size.
   await app.register(compress, {
     global: true,
     globalDecompression: false,
@@ -121,7 +121,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
     if (writes && !alone) options.standstill.enter(reply.raw)
   })
   app.addHook('onRequest', peers.onRequest)
-  // Before the body: whoever asks for what does not exist, or may not ask, sends it in vain.
+  // Before the body is read: a request for a missing or forbidden resource is refused early.
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) throw notThere(request, reply)
   })
@@ -147,7 +147,7 @@ export async function createHttp(options: HttpOptions): Promise<HttpApp> {
   })
   return app
 
-  /** A known address says which methods it has (RFC 9110, 15.5.6). */
+  /** For a known address the answer lists its methods (RFC 9110, 15.5.6). */
   function notThere(request: FastifyRequest, reply: FastifyReply): AppError {
     const path = pathOf(request)
     const known = methodsAt(path, declaredRoutes)
@@ -169,12 +169,12 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
     bodyLimit: options.bodyLimit,
     routerOptions: { maxParamLength: 4096 },
     trustProxy: [...options.trustedProxies],
-    // A logger for each request would look for secrets in its id each time: the id is logged where something is logged.
+    // A logger for each request would scan its id for secrets each time: so the id is only added where a line is logged.
     childLoggerFactory: (log) => log,
     genReqId: (request) => acceptedRequestId(request.headers['x-request-id']) ?? crypto.randomUUID(),
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: true, allErrors: false } },
     forceCloseConnections: 'idle',
-    // Whoever reads a body sees to its end (body/reader.ts): files may take longer than any other request.
+    // The reader of a body limits its time (body/reader.ts): files may take longer than any other request.
     requestTimeout: 0,
     frameworkErrors: (error, request, reply) => {
       reply.header('X-Request-Id', request.id)
@@ -182,10 +182,10 @@ function createFastify(options: HttpOptions, { sendFailure, upgrades }: FastifyP
     },
     clientErrorHandler: answerBrokenRequest,
     http: {
-      // Others offer to go on with another protocol in a request that is to be answered whether that is taken or not.
+      // Other clients offer a protocol upgrade in a request that must be answered whether the upgrade is accepted or not.
       shouldUpgradeCallback: ({ headers, url = '' }) =>
         headers.upgrade?.toLowerCase() === 'websocket' && upgrades.has(url.split('?', 1)[0] ?? ''),
-      // GET /search carries a whole search request in its query.
+      // GET /search has a whole search request in its query.
       maxHeaderSize: 64 * 1024,
       headersTimeout: Math.min(headersTimeout, options.requestTimeout) * 1000,
       connectionsCheckingInterval: 1000,
@@ -198,10 +198,10 @@ interface Learned {
   readonly upgrades: Set<string>
 }
 
-/** What is filled in of each route when it is registered. */
+/** Completes the declaration of each route when it is registered. */
 function learnRoutes(app: HttpApp, options: HttpOptions, { declaredRoutes, upgrades }: Learned): void {
   app.addHook('onRoute', function (route) {
-    // That of the scope in which the route is registered.
+    // The surface of the scope in which the route is registered.
     const { surface } = this
     const size = route.config?.body ?? (route.schema?.body === undefined ? 'none' : 'one')
     const limits = size === 'stream' ? {} : { bodyLimits: limitsOf(size, options.bodyLimit) }

@@ -5,50 +5,50 @@ import type { AppError } from '../errors.ts'
 import type { HttpApp } from './http.ts'
 
 /**
- * One way to tell who calls: the caller; `null` when the request carries nothing of that kind.
- * @throws {AppError} `InvalidToken` when what it carries is no good.
+ * One authentication method. Returns the caller; `null` when the request has no credentials of this kind.
+ * @throws {AppError} `InvalidToken` when the credentials are invalid.
  */
 export type Authenticator = (request: FastifyRequest) => Promise<Actor | null>
 
-/** What becomes of parameters and members that a route does not know, and of those that every route has. */
+/** The handling of parameters and members that a route does not know, and of those that every route has. */
 export interface ParameterRules {
-  /** Learns what a route takes, and adds what all take. */
+  /** Collects the parameters of a route, and adds the common ones. */
   learn(route: RouteOptions): void
   /** Before the body is read. @throws {AppError} */
   checkQuery(request: FastifyRequest, reply: FastifyReply): void
   /** Before the handler. @throws {AppError} */
   checkBody(request: FastifyRequest, reply: FastifyReply): void
-  /** How the answer is kept and shown, by what was asked for. */
+  /** Formats the answer, and sets its caching, as the request asks for. */
   present(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>
 }
 
-/** What the description of the interface says of the failures of a surface. */
+/** The description of a surface's failures in the description of the interface. */
 export interface SurfaceDescription {
   /** The JSON schema of an error's body. */
   readonly error: object
-  /** What the statuses mean; without it they are those of the codes that a route may answer. */
+  /** The meanings of the statuses; absent: those of the codes that a route may answer. */
   readonly failures?: Readonly<Record<number, string>>
-  /** Failures that a protocol tells in a form of its own, beside those. */
+  /** Failures that a protocol reports in another format, besides those. */
   readonly further?: { readonly type: string; readonly texts: Readonly<Record<number, string>> }
 }
 
 /**
- * How a part of the HTTP interface speaks with its clients, whatever its routes do. Each scope of routes stands on one
+ * The protocol of a part of the HTTP interface with its clients, independent of its routes. Each scope of routes has one
  * (`onSurface`); the hooks of server.ts read it there.
  */
 export interface Surface {
   readonly name: string
-  /** Sends an error in the form of the surface; what all of them say in headers is said already. */
+  /** Sends an error in the form of the surface; the common headers are already set. */
   readonly sendError: (error: AppError, request: FastifyRequest, reply: FastifyReply) => FastifyReply
   /** `WWW-Authenticate`, by the code of the error. */
   readonly challenge: Readonly<Partial<Record<ErrorCode, string>>>
-  /** How callers may say who they are, asked in turn. */
+  /** The authentication methods, tried in turn. */
   readonly authenticators: readonly Authenticator[]
-  /** null: parameters mean what a route makes of them, and nothing else. */
+  /** null: only the route itself interprets parameters. */
   readonly parameters: ParameterRules | null
-  /** Whose pages may read the answers: those of the configured origins, or all, without credentials. */
+  /** The origins whose pages may read the answers: the configured origins, or all, without credentials. */
   readonly origins: 'configured' | 'any'
-  /** Headers of an answer to OPTIONS: what a protocol wants to tell of itself there. */
+  /** Additional headers of an answer to OPTIONS that a protocol requires. */
   readonly optionsHeaders: Readonly<Record<string, string>>
   /** null: the routes are not in the description of the interface. */
   readonly description: SurfaceDescription | null
@@ -56,16 +56,16 @@ export interface Surface {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** On which the routes of this scope stand. */
+    /** The surface of the routes in this scope. */
     readonly surface: Surface
   }
   interface FastifyContextConfig {
-    /** Filled in here: that of the scope. */
+    /** Filled in here: the surface of the scope. */
     surface?: Surface
   }
 }
 
-/** Registers routes on a surface, in a scope of their own. */
+/** Registers routes on a surface, in a separate scope. */
 export async function onSurface(
   app: HttpApp,
   surface: Surface,

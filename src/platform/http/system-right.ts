@@ -21,12 +21,12 @@ export function hasSystemRight(actor: Actor | null, name: string, parameter?: st
   return Array.isArray(held) ? held.includes(value) : held === value
 }
 
-/** A system right as routes and services name it. */
+/** A system right in the form for routes and services. */
 export interface NeededRight {
   readonly name: string
   readonly parameter?: string
   readonly value?: string
-  /** Another one that will do as well. */
+  /** Another right that is sufficient as well. */
   readonly or?: NeededRight
 }
 

@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import { beginSpan, isTracing, type OpenSpan, withinSpan } from '../tracing/spans.ts'
 import type { HttpApp } from './http.ts'
 
-/** Header of a trace that a request belongs to (W3C Trace Context, 3.2). */
+/** Header with the trace of a request (W3C Trace Context, 3.2). */
 const parentHeader = 'traceparent'
 
-/** A span for each request, by the pattern of its route: addresses may have secrets in them. */
+/** A span for each request, named by the pattern of its route: addresses may contain secrets. */
 export function traceRequests(app: HttpApp): void {
   const open = new WeakMap<FastifyRequest, OpenSpan>()
   app.addHook('onRequest', (request, _reply, done) => {
@@ -14,7 +14,7 @@ export function traceRequests(app: HttpApp): void {
     open.set(request, span)
     withinSpan(span, done)
   })
-  // A body that is read in between leaves what was set before it.
+  // After the body is read, the async context from before is lost, so it is set again.
   app.addHook('preHandler', (request, _reply, done) => {
     const span = open.get(request)
     if (span) withinSpan(span, done)
@@ -35,7 +35,7 @@ export function traceRequests(app: HttpApp): void {
       name: `${request.method} ${route}`,
       kind: 'server' as const,
       attributes: { 'http.request.method': request.method, 'http.route': route, 'strongroom.request_id': request.id },
-      // A proxy that is trusted has said for whom it asks.
+      // A trusted proxy forwards the trace context of its caller.
       caller: typeof header === 'string' && (request.ips?.length ?? 0) > 1 ? header : undefined,
     }
   }

@@ -7,8 +7,8 @@ const named: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Whether an address is that of a proxy whose `X-Forwarded-*` headers are believed. Entries are addresses, networks with
- * a prefix (`10.0.0.0/8`) or a mask (`10.0.0.0/255.0.0.0`), and the names above, as in `trustProxy` of Fastify.
+ * Whether an address is that of a proxy whose `X-Forwarded-*` headers are trusted. Entries are addresses, networks with a prefix
+ * (`10.0.0.0/8`) or a mask (`10.0.0.0/255.0.0.0`), and the names above, as in `trustProxy` of Fastify.
  */
 export function trustedProxies(entries: readonly string[]): (address: string) => boolean {
   const list = new BlockList()

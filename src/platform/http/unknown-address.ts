@@ -6,10 +6,10 @@ export interface KnownRoute {
   readonly url: string
 }
 
-/** Longer paths are no slips of the pen, and would be costly to compare. */
+/** Longer paths are unlikely to be typing errors, and would be costly to compare. */
 const longestPath = 200
 
-/** The answer to a request that no route takes: names what was asked for and what may have been meant. */
+/** The answer to a request without a route: names the requested address and the most similar one. */
 export function unknownAddress(method: string, path: string, routes: readonly KnownRoute[]): AppError {
   const steps = path.slice(0, longestPath).split('/')
   const methods = methodsAt(path, routes).map((route) => route.method)
@@ -29,13 +29,13 @@ export function methodsAt<Route extends KnownRoute>(path: string, routes: readon
 
 function nearestHint(method: string, steps: readonly string[], routes: readonly KnownRoute[]): string | null {
   const byShape = new Map<string, string>()
-  // Of two methods of one address the one that was asked for.
+  // Of two methods of one address the requested one is suggested.
   for (const route of routes) {
     const shape = withValues(route.url, steps)
     if (!byShape.has(shape) || route.method === method) byShape.set(shape, `${route.method} ${route.url}`)
   }
   const path = steps.join('/')
-  // The place below /api/v1 is what most people forget.
+  // Most clients with a wrong address forget the prefix /api/v1.
   const nearest = nearestName(path, byShape.keys()) ?? nearestName(`/api/v1${path}`, byShape.keys())
   const found = nearest === null ? undefined : byShape.get(nearest)
   return found === undefined ? null : `did you mean ${found}?`
@@ -49,7 +49,7 @@ function fits(steps: readonly string[], pattern: readonly string[]): boolean {
   )
 }
 
-/** The pattern with the values of the path in its open places, so that these do not count as differences. */
+/** The pattern with the values of the path in its parameters, so that these do not count as differences. */
 function withValues(url: string, steps: readonly string[]): string {
   const parts = url.split('/')
   const shift = parts.length - steps.length

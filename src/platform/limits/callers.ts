@@ -1,31 +1,34 @@
 /**
- * Who has a share of what there is only so much of: a user, however many clients and addresses they have, or else the
- * network that somebody without an account of their own comes from.
+ * The owner of a share of limited resources: a user, however many clients and addresses it has, or else the network of a caller
+ * without an account.
  */
 import { isIPv6 } from 'node:net'
 import type { Actor } from '../actor.ts'
 import { AppError } from '../errors.ts'
 
-/** The one user that all guests act as. */
+/** The user that represents all guests. */
 export const guestReference = 'system:anonymous'
 
 const shared = 'system:share:'
 
-/** The reference of a user that is whoever has a link. */
+/** The reference of the user for everybody who has a link. */
 export const sharedReference = (uuid: string): string => shared + uuid
 
-/** Whether many act as a user: guests, and those who have a link. */
+/** Whether several people act as a user: guests, and people with a link. */
 export function isShared({ reference }: Pick<Actor, 'reference'>): boolean {
   return reference === guestReference || reference?.startsWith(shared) === true
 }
 
-/** The name of a caller's share. All guests are one user, as all who have a link: they are told apart by their networks. */
+/**
+ * The name of a caller's share. All guests are one user, and so are all people with one link: they are distinguished by their
+ * networks.
+ */
 export function callerOf(actor: Pick<Actor, 'userId' | 'reference'> | null, address: string): string {
   if (actor && !isShared(actor)) return `user ${actor.userId}`
   return `network ${networkOf(address)}`
 }
 
-/** What somebody is told who has their share: which setting it is, how much it allows, and when to come again. */
+/** The error for a caller whose share is used up: the setting, its value, and the time after which to retry. */
 export function quotaExceeded(
   quota: string,
   most: number,
@@ -35,7 +38,7 @@ export function quotaExceeded(
   return new AppError('QuotaExceeded', { quota, most, retry_after: Math.max(1, Math.ceil(retryAfter)), ...more })
 }
 
-/** A place usually has a whole /48 of them, with as many networks as there are addresses in the smallest part of it. */
+/** A site usually has a whole /48 of IPv6 addresses, with many networks in it. */
 export function siteOf(address: string): string {
   const network = networkOf(address)
   return network.includes(':') ? network.split(':').slice(0, 3).join(':') : network

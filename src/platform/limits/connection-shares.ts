@@ -4,16 +4,16 @@ import { networkOf } from './callers.ts'
 export interface ConnectionSharesOptions {
   /** Connections at a time. */
   readonly most: number
-  /** Of one network. */
+  /** Connections of one network. */
   readonly mostOfNetwork: number
-  /** A proxy brings many clients over its connections: none of them is counted. */
+  /** A proxy forwards many clients over its connections: it is not counted as a network. */
   readonly isProxy: (address: string) => boolean
 }
 
 export interface Connection {
-  /** Requests that are not answered. */
+  /** Number of unanswered requests. */
   open: number
-  /** When the last one was answered, or when it was opened. */
+  /** Time of the last answer, or of the opening. */
   restsSince: number
 }
 
@@ -22,12 +22,12 @@ interface Holder {
   readonly sockets: Map<Socket, Connection>
 }
 
-/** From this part of all connections on, those that only wait for a next request make room. */
+/** From this part of all connections on, idle connections are closed to make room. */
 const crowded = 0.9
 
 /**
- * Who has how many connections. A network has at most a share; where it wants more, the one that has waited longest for a
- * next request goes, or else the new one. When it becomes crowded, whoever has most makes room first.
+ * Divides the connections among networks. A network has at most a share; beyond it, its connection that has been idle for longest
+ * is closed, or else the new one. When the server becomes crowded, the network with most connections loses some first.
  */
 export function createConnectionShares({ most, mostOfNetwork, isProxy }: ConnectionSharesOptions) {
   const holders = new Map<string, Holder>()
@@ -44,7 +44,7 @@ export function createConnectionShares({ most, mostOfNetwork, isProxy }: Connect
     socket.destroy()
   }
 
-  /** Those whose connections go first: with most of them, proxies behind all others. */
+  /** The holders whose connections are closed first: those with most, proxies last. */
   function greediest(): [key: string, holder: Holder][] {
     return [...holders].sort(([, a], [, b]) => Number(a.isProxy) - Number(b.isProxy) || b.sockets.size - a.sockets.size)
   }

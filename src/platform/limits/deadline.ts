@@ -3,29 +3,29 @@ import type { ServerResponse } from 'node:http'
 import { AppError } from '../errors.ts'
 
 /**
- * How long somebody waits for the result of some work, and how long it may keep the database busy. Statements that run
- * within a deadline (`Db.within`) end with it.
+ * The time for some work: how long the caller waits for the result, and how long the work may keep the database busy. Statements
+ * that run within a deadline (`Db.within`) end with it.
  */
 export interface Deadline {
-  /** For whom it is (`callerOf`); empty: for nobody alone. */
+  /** The caller for whom the work is done (`callerOf`); empty: for no single caller. */
   readonly who: string
-  /** Nothing ends it: neither a client that goes nor the time. */
+  /** Nothing ends it: neither a client that disconnects nor the time. */
   readonly neverEnds?: true
-  /** Why it is over; null while it is not. */
+  /** The reason why it is over; null while it is not. */
   readonly over: AppError | null
-  /** Milliseconds of work in the database that are left. */
+  /** Remaining milliseconds of work in the database. */
   readonly left: number
   /** @throws {AppError} when it is over. */
   check(): void
-  /** Takes off time that the database has worked. */
+  /** Subtracts time in which the database has worked. */
   spend(milliseconds: number): void
-  /** Calls `action` when it is over; until the returned function is called. */
+  /** Calls `action` when it is over, until the returned function is called. */
   onOver(action: () => void): () => void
-  /** What was asked for is stored. From now on it has the time that it needs: a refusal would say that it is not. */
+  /** The requested change is stored. There is no time limit from now on: an error would claim that it is not stored. */
   stored(): void
 }
 
-/** What many wait for, or nobody: it takes the time that it takes. */
+/** For work that many callers need, or none: no time limit. */
 export const noDeadline: Deadline = {
   who: '',
   neverEnds: true,
@@ -37,14 +37,14 @@ export const noDeadline: Deadline = {
   stored() {},
 }
 
-/** The same for somebody, who waits in vain where it cannot be done. */
+/** The same for one caller, for the limits that count per caller. */
 export function noDeadlineFor(who: string): Deadline {
   return { ...noDeadline, who }
 }
 
 const ofRequests = new AsyncLocalStorage<Deadline>()
 
-/** The deadline of the request that is being answered: all statements of `Db` end with it. `noDeadline` beside requests. */
+/** The deadline of the current request: all statements of `Db` end with it. Outside of requests: `noDeadline`. */
 export function currentDeadline(): Deadline {
   return ofRequests.getStore() ?? noDeadline
 }
@@ -53,14 +53,14 @@ export function withinDeadline<T>(deadline: Deadline, work: () => T): T {
   return ofRequests.run(deadline, work)
 }
 
-/** For what a request only sets going: others wait for it as well, or it is done whether anybody waits or not. */
+/** For work that a request only starts: others wait for it as well, or it is done in any case. */
 export function outsideDeadlines<T>(work: () => T): T {
   return ofRequests.run(noDeadline, work)
 }
 
 /**
- * The deadline of a request: as long as its client is there, and `limit` milliseconds of work in the database. Time that
- * it waits for a body, a place or the index does not count. It costs nothing until something runs within it.
+ * The deadline of a request: as long as its client is connected, and `limit` milliseconds of work in the database. Time in which it
+ * waits for a body, a free place or the index does not count. It costs nothing until something runs within it.
  */
 export class RequestDeadline implements Deadline {
   readonly #response: ServerResponse
@@ -81,7 +81,7 @@ export class RequestDeadline implements Deadline {
   }
 
   get over(): AppError | null {
-    // Whoever asks first has not listened yet.
+    // Without a listener so far, a closed connection is only noticed here.
     if (!this.#over && this.#response.closed && !this.#response.writableFinished) this.#over = clientGone()
     if (!this.#over && this.left <= 0) this.#over = timeOver(this.#limit)
     return this.#over

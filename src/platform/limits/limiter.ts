@@ -3,10 +3,10 @@ import { createShares } from './shares.ts'
 
 export interface Limiter {
   /**
-   * Runs `work` when one of the places is free. Those who wait take turns by `share`, and within one in the order of calls:
-   * who asks for much waits for themselves.
-   * @throws {AppError} `TooManyAttempts` when too many of this share are waiting already, or when this is the last one of the
-   * share that has most waiting and another one needs the place; `ServiceUnavailable` when as many shares wait as may.
+   * Runs `work` when one of the places is free. Waiting works take turns by `share`, and within a share in the order of calls: a
+   * share with many requests only delays itself.
+   * @throws {AppError} `TooManyAttempts` when too many of this share are waiting already, or when this is the last one of the share
+   * with most waiting and another share needs the place; `ServiceUnavailable` when the maximum number of shares is waiting.
    */
   run<T>(work: () => Promise<T>, share?: string): Promise<T>
 }
@@ -14,14 +14,14 @@ export interface Limiter {
 export interface LimiterSizes {
   concurrency: number
   maxWaiting: number
-  /** Of one share; as many as of all where nothing is said. */
+  /** Limit for one share; the default is the limit of all. */
   maxWaitingOfShare?: number
 }
 
-/** Seconds after which the place of somebody who was sent away may be free. */
+/** Seconds after which a refused caller may find a place. */
 const comeBackAfter = 1
 
-/** At most `concurrency` works at a time and `maxWaiting` that wait: bounds the memory of expensive work. */
+/** At most `concurrency` works at a time, and at most `maxWaiting` that wait: limits the memory of expensive work. */
 export function createLimiter({ concurrency, maxWaiting, maxWaitingOfShare = maxWaiting }: LimiterSizes): Limiter {
   const full = () => new AppError('ServiceUnavailable')
   const line = { most: maxWaiting, mostOfOne: maxWaitingOfShare, full, taken: sentAway, displaced: sentAway }

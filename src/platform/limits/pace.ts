@@ -1,14 +1,14 @@
-/** How slow the other side may be. */
+/** The lowest speed of the other side. */
 export interface Pace {
-  /** Seconds over which a client is watched before it counts as slow. */
+  /** Seconds over which the pace of a client is measured. */
   readonly grace: number
   /** Least bytes per second; 0: any. */
   readonly leastRate: number
 }
 
 /**
- * What `next` gives, chunk by chunk, as long as it comes at least at the pace; time in which nobody asks for more does not
- * count. @throws what `slow` makes.
+ * The chunks of `next`, as long as they arrive at least at the pace; time in which the consumer does not ask for more does not
+ * count. @throws the error of `slow`.
  */
 export async function* atPace(
   next: () => Promise<IteratorResult<Buffer>>,
@@ -28,7 +28,7 @@ export async function* atPace(
   }
 }
 
-/** Counts the time in which the other side is waited for, and what comes in it. */
+/** Counts the time spent waiting for the other side, and the bytes that arrive in it. */
 function watchWaiting({ grace, leastRate }: Pace, failure: () => Error) {
   const patience = grace * 1000
   let waited = 0

@@ -3,13 +3,16 @@ import type { Deadline } from './deadline.ts'
 import { createShares } from './shares.ts'
 
 export interface RequestLimiterOptions {
-  /** How many work at the same time; one more for a caller who has none. */
+  /** Number of requests that work at the same time; one more for a caller without any. */
   readonly concurrency: number
-  /** How many may wait; whoever comes then is refused, or of those who have more waiting the last one. */
+  /**
+   * Maximum number of waiting requests. When it is reached, the new one is refused, or the last one of the caller with most
+   * waiting.
+   */
   readonly waiting?: number
-  /** How many of one caller may wait. */
+  /** Maximum number of waiting requests of one caller. */
   readonly waitingOfCaller?: number
-  /** Milliseconds that somebody waits before being refused. */
+  /** Milliseconds that a request waits before it is refused. */
   readonly patience?: number
 }
 

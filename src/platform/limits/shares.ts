@@ -1,24 +1,25 @@
 /**
- * Places for work that several people want done, so that nobody has to wait for all that another one asked for. One person has
- * at most as many as there are, and one more stands ready for whoever has none: so what somebody began, however long it takes,
- * never keeps the first work of another one waiting. Whoever has the fewest goes next, of these who waited longest for a turn.
+ * Divides places for work among several people, so that no person waits for all the work of another. A person uses at most all
+ * regular places. One spare place is for a person without running work: so one person's long work never delays the first work of
+ * another. The next place goes to the person with the fewest running works; among these, to the one whose last turn was longest
+ * ago.
  */
 export interface Shares {
-  /** Does the work of somebody at their turn. @throws the reason of the signal when it is aborted while they wait. */
+  /** Runs work of a person when it is their turn. @throws the reason of the signal when it is aborted while waiting. */
   run<T>(who: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Works of somebody that run or wait. */
+  /** Number of works of a person that are running or waiting. */
   of(who: string): number
-  /** All that run, and all that wait. */
+  /** Total number of running works, and of waiting ones. */
   readonly running: number
   readonly waiting: number
 }
 
-/** How many may wait; as many as like where nothing is said. */
+/** The limits for waiting work; absent: no limit. */
 export interface Queue {
-  /** In all: whoever has most there is sent away for somebody who has fewer. */
+  /** In total: at the limit, the person with most waiting work loses one to a person with less. */
   readonly most: number
   readonly mostOfOne: number
-  /** What somebody is told for whom there is no room, whose share of it is taken, or who is sent away (else as the first). */
+  /** The errors: no room at all, the share of the person used up, or displaced by another person (default: the first one). */
   readonly full: () => Error
   readonly taken: () => Error
   readonly displaced?: () => Error
@@ -31,12 +32,12 @@ interface Waiting {
 
 interface Person {
   running: number
-  /** The number of their last turn. */
+  /** The number of the person's last turn. */
   turn: number
   readonly queue: Set<Waiting>
 }
 
-/** `spare`: places beyond, for whoever has none; 0 where each takes so much that there must not be more. */
+/** `spare`: additional places for people without running work; 0 where each work takes too much for an additional one. */
 export function createShares(places: number, line?: Queue, spare: 0 | 1 = 1): Shares {
   const people = new Map<string, Person>()
   let running = 0
@@ -78,7 +79,7 @@ export function createShares(places: number, line?: Queue, spare: 0 | 1 = 1): Sh
     if (person.running === 0 && person.queue.size === 0) people.delete(who)
   }
 
-  /** @throws what is said when there is no room for one more who waits. */
+  /** @throws the error of the queue when there is no room for one more waiting work. */
   function makeRoom(person: Person, { most, mostOfOne, full, taken, displaced = full }: Queue): void {
     if (person.queue.size >= mostOfOne) throw taken()
     if (waiting < most) return

@@ -1,22 +1,24 @@
-/** Ids that are counted at a time; nine bytes each, for good. */
+/** Number of ids that are counted at a time; nine bytes each, permanently. */
 const places = 262_144
 /**
- * Counts end here, and are halved after so many questions: what was wanted often long ago must not hold its place for much
- * longer than that.
+ * Upper limit of counts. All counts are halved after this number of questions, so that an entry that was popular long ago loses its
+ * place.
  */
 const most = 63
 const halving = places
 
 export type Admission = ReturnType<typeof createAdmission>
 
-/** How many times as often as what has to go. With less, things that are asked for alike would push each other out. */
+/**
+ * A new entry must be requested this many times as often as the entry that it would replace. With a lower factor, entries with
+ * equal demand would displace each other.
+ */
 const clearly = 2
 
 /**
- * What a cache should take in: what is asked for a second time, and when the cache is full, what is asked for clearly more
- * often than what would have to go. Where everything is asked for alike, keeping it costs as much as making it and is of no
- * use. Counts are of the last ids that fell into a place of a table; the idea is that of TinyLFU (Einziger, Friedman, Manes
- * 2017).
+ * Decides which entries a cache should keep: an entry that is requested for a second time, and, when the cache is full, one that is
+ * requested clearly more often than the entry that it would replace. With equal demand for all entries, caching costs as much as it
+ * saves. Counts belong to the last id in each slot of a table; the idea is that of TinyLFU (Einziger, Friedman, Manes 2017).
  */
 export function createAdmission() {
   const ids = new Float64Array(places)
@@ -31,7 +33,7 @@ export function createAdmission() {
   }
 
   return {
-    /** The thing is asked for, whether it is in the cache or not. */
+    /** Counts a request for the entry, whether it is in the cache or not. */
     note(id: number): void {
       const place = id % places
       if (++asked === halving) halve()
@@ -44,7 +46,7 @@ export function createAdmission() {
       }
     },
 
-    /** `oldest` is what would have to go, if something has to. */
+    /** `oldest`: the entry that would be evicted, if any. */
     admits(id: number, oldest: number | undefined): boolean {
       const count = countOf(id)
       return count > 1 && (oldest === undefined || count > clearly * countOf(oldest))

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * A cache with a budget in bytes: of its keys, its values and what it takes itself for each entry. What was not used
- * for longest goes first. Whatever callers can fill without end is kept in one of these.
+ * A cache with a budget in bytes: for its keys, its values and its own overhead for each entry. The least recently used entries are
+ * evicted first. All data that callers can grow without limit is kept in such caches.
  */
 export type ByteCache<K extends string | number, V extends object> = LRUCache<K, V>
 
@@ -10,13 +10,13 @@ export interface ByteCacheOptions<V> {
   /** Word for the metrics. */
   readonly name: string
   readonly maxBytes: number
-  /** Bytes that the value holds and nothing else does. */
+  /** Bytes that only this value uses. */
   readonly sizeOf: (value: V) => number
-  /** Bytes of the largest value that is kept; an eighth of all when not said. */
+  /** Bytes of the largest value that is kept; default: an eighth of the budget. */
   readonly maxEntryBytes?: number
 }
 
-/** What an entry takes in the cache itself: places in its lists, and the objects around key and value. */
+/** The overhead of the cache for an entry: slots in its lists, and the objects around key and value. */
 const entryBytes = 200
 
 export interface CacheSize {
@@ -24,10 +24,10 @@ export interface CacheSize {
   readonly entries: number
 }
 
-/** The caches of this process, for its metrics; nothing is kept alive by standing here. */
+/** The caches of this process, for its metrics; the list holds weak references only. */
 const caches = new Set<{ readonly name: string; read(): CacheSize | null; clear(): void }>()
 
-/** Counts a cache among those of the process for as long as it is used, and empties it with them. */
+/** Adds a cache to those of the process for as long as it is used, and empties it with them. */
 export function observeCache<T extends object>(
   name: string,
   cache: T,
@@ -47,7 +47,7 @@ export function observeCache<T extends object>(
   })
 }
 
-/** Empties all caches of this process: what is in the database has nothing to do any more with what they hold. */
+/** Empties all caches of this process: for a database whose content was replaced. */
 export function clearCaches(): void {
   for (const cache of caches) cache.clear()
 }
@@ -70,17 +70,17 @@ export function createByteCache<K extends string | number, V extends object>({
   return cache
 }
 
-/** How full a cache is when taking something in means that something goes. */
+/** The fill level from which adding an entry evicts another. */
 const full = 0.95
 
-/** What would go next for want of room; undefined while there is some. */
+/** The next entry to be evicted; undefined while there is room. */
 export function oldestOf<K extends string | number, V extends object>(cache: ByteCache<K, V>): V | undefined {
   if (cache.calculatedSize < full * cache.maxSize) return undefined
   const [oldest] = cache.rvalues()
   return oldest
 }
 
-/** Sizes of all caches, those of one name together. */
+/** Sizes of all caches, added up by name. */
 export function cacheSizes(): Map<string, CacheSize> {
   const sizes = new Map<string, CacheSize>()
   for (const cache of caches) {
@@ -95,14 +95,14 @@ export function cacheSizes(): Map<string, CacheSize> {
   return sizes
 }
 
-/** Bytes of a text in memory, at most: letters beyond Latin-1 take two each. */
+/** Maximum bytes of a text in memory: characters beyond Latin-1 take two each. */
 export function stringBytes(text: string | number): number {
   return typeof text === 'number' ? 8 : 24 + 2 * text.length
 }
 
 /**
- * About the bytes of plain data in memory: texts, lists, maps and objects, all that is in them included, and each only
- * once. Instances of classes are somebody else's.
+ * Approximate bytes of plain data in memory: texts, lists, maps and objects with everything in them, each counted once. Instances
+ * of classes are not counted.
  */
 export function heapBytes(value: unknown, seen: Set<object> = new Set()): number {
   if (typeof value === 'string') return stringBytes(value)
@@ -118,7 +118,7 @@ export function heapBytes(value: unknown, seen: Set<object> = new Set()): number
   } else if (value instanceof Set) {
     for (const entry of value) bytes += 30 + heapBytes(entry, seen)
   } else {
-    // Keys are shared by objects that have the same ones.
+    // Objects with the same keys share them.
     for (const entry of Object.values(value)) bytes += 16 + heapBytes(entry, seen)
   }
   return bytes

@@ -8,8 +8,8 @@ const mostInMemory = 4 * 1024 * 1024
 const chunkSize = 256 * 1024
 
 /**
- * Bytes that are written first and read afterwards: a few stay in memory, more go to a file without a name, which is gone with the
- * process.
+ * Bytes that are written first and read afterwards: a few stay in memory, more go to an unnamed file, which is deleted when the
+ * process ends.
  */
 export class Spool implements AsyncDisposable {
   #buffered: Buffer[] = []
@@ -57,7 +57,7 @@ export class Spool implements AsyncDisposable {
     }
   }
 
-  /** The bytes from `start` to `end`, both included; all where nothing is said. */
+  /** The bytes from `start` to `end`, both included; default: all. */
   async *read({ start, end }: { readonly start: number; readonly end: number } = all): AsyncGenerator<Buffer> {
     for (let at = start; this.#file && at < this.#stored && at <= end; ) {
       const length = Math.min(chunkSize, this.#stored - at, end - at + 1)

@@ -4,15 +4,15 @@ import { divideMemory } from './shares.ts'
 
 const MiB = 1024 * 1024
 
-/** What there is for the process, in bytes. */
+/** The memory that is available to the process, in bytes. */
 export interface Machine {
-  /** Of the machine, or of the container where that has less. */
+  /** Memory of the machine, or of the container where that has less. */
   readonly memory: number
   /** V8's limit. */
   readonly heap: number
 }
 
-/** @throws {Error} whose message is one line, when this process cannot have so many megabytes. */
+/** @throws {Error} with a one-line message, when this process cannot have so many megabytes. */
 export function assertMemory(megabytes: number, machine: Machine = thisMachine()): void {
   const there = Math.floor(machine.memory / MiB)
   if (megabytes > there) {
@@ -31,7 +31,7 @@ export function assertMemory(megabytes: number, machine: Machine = thisMachine()
 }
 
 function thisMachine(): Machine {
-  // 0 where nothing constrains the process.
+  // 0 where there is no limit.
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY
   return { memory: Math.min(totalmem(), constrained), heap: getHeapStatistics().heap_size_limit }
 }

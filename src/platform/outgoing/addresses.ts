@@ -16,13 +16,16 @@ export interface AddressRules {
   readonly blocked?: BlockedHosts
 }
 
-/** The addresses of a host, each of them allowed. @throws {RefusedAddress} when one is not, any other error without any. */
+/**
+ * The addresses of a host, each of them allowed. @throws {RefusedAddress} when one is not allowed, any other error when there is
+ * none.
+ */
 export async function checkedAddresses({ protocol, hostname }: URL, rules: AddressRules): Promise<Address[]> {
   if (protocol !== 'http:' && protocol !== 'https:') throw new RefusedAddress(`${protocol} is not allowed`)
   return checkedHost(hostname, rules)
 }
 
-/** The same of a host that is reached by another protocol. */
+/** The same for a host that is reached by another protocol. */
 export async function checkedHost(hostname: string, rules: AddressRules): Promise<Address[]> {
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   if (rules.blocked?.name(host)) throw new RefusedAddress(`${host} is blocked`)
@@ -37,7 +40,7 @@ export async function checkedHost(hostname: string, rules: AddressRules): Promis
   return addresses
 }
 
-/** Answers with the checked addresses whatever name is asked for. */
+/** Answers with the checked addresses for any name. */
 export function pinnedLookup(addresses: readonly Address[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses
@@ -109,6 +112,6 @@ globalIPv6.addSubnet('2000::', 3, 'ipv6')
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !blocked.check(address, 'ipv4')
-  // IPv4 addresses in IPv6 form (::ffff:10.0.0.1, 64:ff9b::a00:1) lie outside of 2000::/3.
+  // IPv4 addresses in IPv6 form (::ffff:10.0.0.1, 64:ff9b::a00:1) are outside of 2000::/3.
   return family === 6 && globalIPv6.check(address, 'ipv6') && !blocked.check(address, 'ipv6')
 }

@@ -7,20 +7,21 @@ import { type AddressRules, checkedAddresses, pinnedLookup } from './addresses.t
 export interface Asked {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** A stream is sent as it comes, and ends with the exchange. */
+  /** A stream is sent as it arrives, and ends with the exchange. */
   readonly body?: string | Readable
   readonly rules: AddressRules
-  /** Ends the exchange, also while its answer is read. */
+  /** Ends the exchange, also while the answer is being read. */
   readonly signal: AbortSignal
-  /** Milliseconds until the answer begins; else only the signal tells. */
+  /** Milliseconds until the answer begins; absent: only the signal ends the wait. */
   readonly patience?: number
 }
 
 /**
- * Asks an address that somebody typed in. It must not reach what only this machine or its network can see (cloud metadata,
- * databases, other services): every address of the name is checked before anything is sent, and the connection goes to a
- * checked address, so that a name that changes its mind meanwhile changes nothing. Redirects are answers like any other.
- * @throws {RefusedAddress} before anything is sent; any other error when nothing answers, the reason of the signal among them.
+ * Sends a request to an address that a user typed in. It must not reach services that only this machine or its network can see
+ * (cloud metadata, databases, other services): every address of the name is checked before anything is sent, and the connection
+ * goes to a checked address, so that a name that resolves differently a moment later has no effect (DNS rebinding). Redirects are
+ * returned like any other answer.
+ * @throws {RefusedAddress} before anything is sent; any other error when there is no answer, including the reason of the signal.
  */
 export async function ask(url: URL, request: Asked): Promise<IncomingMessage> {
   return traced(
@@ -33,7 +34,7 @@ export async function ask(url: URL, request: Asked): Promise<IncomingMessage> {
   )
 }
 
-/** Without its path, which may be a secret. */
+/** Without the path, which may be a secret. */
 export function outgoingFacts(method: string, { hostname, port }: URL): SpanFacts {
   const attributes = {
     'http.request.method': method,
@@ -51,7 +52,7 @@ async function send(url: URL, request: Asked): Promise<IncomingMessage> {
   const body = typeof request.body === 'string' ? Buffer.from(request.body) : undefined
   const headers = { ...request.headers, ...(body ? { 'content-length': String(body.byteLength) } : {}) }
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  // A connection of its own: one that is kept open was checked for another name.
+  // A new connection: a kept-alive connection was checked for another name.
   const sent = open(url, { method, headers, lookup: pinnedLookup(addresses), agent: false, signal }, resolve)
   const late = setTimeout(() => sent.destroy(new Error(`no answer within ${patience} ms`)), patience ?? 2 ** 31 - 1)
   sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
@@ -60,7 +61,7 @@ async function send(url: URL, request: Asked): Promise<IncomingMessage> {
   return promise.finally(() => clearTimeout(late))
 }
 
-/** Agents for a client of its own that reach these addresses alone, whatever name it asks for. */
+/** Agents for an HTTP client that reach these addresses alone, whatever name it uses. */
 export function pinnedAgents(addresses: Parameters<typeof pinnedLookup>[0]) {
   const lookup = pinnedLookup(addresses)
   return { httpAgent: new Agent({ lookup }), httpsAgent: new HttpsAgent({ lookup }) }

@@ -4,8 +4,8 @@ import { type AddressRules, RefusedAddress } from './addresses.ts'
 import { ask } from './ask.ts'
 
 /**
- * What lies at an address that somebody sent. Every address on the way is checked (`ask.ts`),
- * also behind each redirect, and the content comes as it is taken: nothing of it is kept in memory.
+ * Downloads the content of an address that a user sent. Every address on the way is checked (`ask.ts`), also behind each redirect.
+ * The content is read as a stream: none of it is kept in memory.
  */
 export interface DownloadRequest {
   readonly url: string
@@ -13,26 +13,26 @@ export interface DownloadRequest {
   readonly rules: AddressRules
   /** Milliseconds until an answer begins, for each address on the way. */
   readonly patience: number
-  /** Milliseconds for everything. */
+  /** Milliseconds for the whole download. */
   readonly most: number
   readonly pace: Pace
 }
 
 export interface Download {
-  /** Where it was found at last. */
+  /** The final address, after redirects. */
   readonly url: URL
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** To be taken once. @throws when it breaks off or comes too slowly. */
+  /** May be read once. @throws when it breaks off or arrives too slowly. */
   content(): AsyncGenerator<Buffer>
-  /** Gives the connection up. */
+  /** Closes the connection. */
   close(): void
 }
 
-/** A redirect after so many is one too many. */
+/** Maximum number of redirects. */
 const mostRedirects = 5
 
-/** @throws {RefusedAddress} when an address on the way is not allowed, any other error when nothing answers. */
+/** @throws {RefusedAddress} when an address on the way is not allowed, any other error when there is no answer. */
 export async function openDownload(request: DownloadRequest): Promise<Download> {
   const headers = { 'user-agent': 'svc', accept: '*/*', 'accept-encoding': 'identity', ...request.headers }
   const stop = new AbortController()
@@ -86,7 +86,7 @@ function opened(
           pace,
           () => new Error('the content comes too slowly'),
         )
-        // A content without a length ends with its connection, also where that is ended here.
+        // A content without a length ends with its connection, also when this service has closed it.
         stop.signal.throwIfAborted()
         if (!response.complete) throw new Error('the content broke off')
       } catch (error) {

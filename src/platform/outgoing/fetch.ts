@@ -2,16 +2,16 @@ import { traced } from '../tracing/spans.ts'
 import { outgoingFacts } from './ask.ts'
 import { bytesWithin, type OutgoingLimits } from './limits.ts'
 
-/** As `fetch`, for servers that are configured. */
+/** Like `fetch`, for configured servers. */
 export type OutgoingFetch = (address: string, init?: RequestInit) => Promise<Response>
 
-/** Statuses whose answers have no body, and may be given none. */
+/** Statuses whose answers must have no body. */
 const withoutBody = [101, 103, 204, 205, 304]
 
 /**
- * Asks servers that are configured, whatever they answer: the whole answer is read within the limits before anybody sees it,
- * and redirects are followed by nobody (`redirect: 'manual'` shows them).
- * @throws {AnswerTooLong} or what `fetch` throws, also when the time is over
+ * Sends requests to configured servers: the whole answer is read within the limits before the caller gets it, and redirects are
+ * never followed (`redirect: 'manual'` returns them).
+ * @throws {AnswerTooLong} or the errors of `fetch`, also when the time is over
  */
 export function createOutgoingFetch(limits: OutgoingLimits): OutgoingFetch {
   return async (address, init = {}) =>

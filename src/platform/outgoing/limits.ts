@@ -2,9 +2,8 @@ import type { Socket } from 'node:net'
 import type { Config } from '../config/config.ts'
 
 /**
- * What the service takes of other servers: identity providers, directories, webhooks, mail servers, stores of contents. Who
- * answers without end has as much of the memory and the time as this, and no more. Contents of files come as they are taken and
- * have limits of their own (`outgoing-download.ts`).
+ * Limits for answers of other servers: identity providers, directories, webhooks, mail servers, stores of contents. A server with
+ * an endless answer uses at most this memory and this time. Contents of files are streamed and have other limits (`download.ts`).
  */
 export interface OutgoingLimits {
   /** Bytes of an answer that is read as a whole. */
@@ -26,7 +25,7 @@ export class AnswerTooLong extends Error {
   }
 }
 
-/** The chunks as long as they are within the limit. @throws {AnswerTooLong} */
+/** The chunks, as long as they are within the limit. @throws {AnswerTooLong} */
 export async function* withinBytes<Chunk extends Uint8Array>(
   chunks: AsyncIterable<Chunk>,
   most: number,
@@ -39,17 +38,17 @@ export async function* withinBytes<Chunk extends Uint8Array>(
   }
 }
 
-/** All of it. @throws {AnswerTooLong} */
+/** The complete bytes. @throws {AnswerTooLong} */
 export async function bytesWithin(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer<ArrayBuffer>> {
   const taken: Uint8Array[] = []
   for await (const chunk of withinBytes(chunks, most)) taken.push(chunk)
   return Buffer.concat(taken)
 }
 
-/** Milliseconds between two looks at what has come. */
+/** Milliseconds between two checks of the received bytes. */
 const look = 20
 
-/** Closes a connection that somebody else reads from, once more has come than the limit. */
+/** Closes a connection that other code reads from, when more bytes than the limit have arrived. */
 export function closedBeyond<S extends Socket>(socket: S, most: number): S {
   const timer = setInterval(() => {
     if (socket.bytesRead > most) socket.destroy(new AnswerTooLong(most))

@@ -4,7 +4,7 @@ import { bytesWithin } from './limits.ts'
 
 export { RefusedAddress } from './addresses.ts'
 
-/** A request to an address that an administrator typed in, and whose whole answer is read. */
+/** A request to an address from an administrator, with an answer that is read as a whole. */
 export interface OutgoingRequest extends AddressRules {
   readonly url: string
   readonly method: 'POST' | 'PUT'
@@ -30,7 +30,7 @@ export async function sendOutgoing(request: OutgoingRequest): Promise<OutgoingRe
   try {
     const response = await ask(new URL(request.url), { ...request, rules: request, signal })
     const body = await bytesWithin(response, request.maxResponse)
-    // An answer without a length ends with its connection, also where that is ended here.
+    // An answer without a length ends with its connection, also when this service has closed it.
     signal.throwIfAborted()
     if (!response.complete) throw new Error('the answer broke off')
     return { status: response.statusCode ?? 0, body }

@@ -1,8 +1,9 @@
 /**
- * One statement for all requests that ask within one turn of the event loop: a statement costs more than the few rows that it
- * reads. What it answers was true after each of them had asked. All get the whole answer and take their part of it.
+ * Combines all requests of one turn of the event loop into one statement: a statement costs more than the few rows that it reads.
+ * The statement runs after each request was made, so its answer is current for all. Each request gets the whole answer and takes
+ * its part of it.
  *
- * @param most questions that one statement is asked at most; `sizeOf` says how many a question counts for.
+ * @param most maximum size of the questions in one statement; `sizeOf` returns the size of a question.
  */
 export function createBatchLoader<Question, Answer>(
   ask: (questions: readonly Question[]) => Promise<Answer>,

@@ -14,30 +14,33 @@ export interface BusConnectionOptions {
   readonly db: Db
   readonly log: Logger
   readonly channel: string
-  /** Of the lock that shows a name. */
+  /** The seed of the lock that shows a name. */
   readonly presenceSeed: number
-  /** Says the number of the message. */
+  /** Returns the number of the message. */
   readonly onMessage: (text: string) => number
-  /** Messages were lost, and everything may have changed; `another`: it is another server, or an older state of the same one. */
+  /**
+   * Called when messages were lost, and everything may have changed; `another`: it is another server, or an older state of the same
+   * one.
+   */
   readonly onLoss: (another: boolean) => void
 }
 
 /** Milliseconds between two beats. */
 const interval = 1000
-/** Milliseconds after the last beat when a connection that ends has fallen silent before. */
+/** Milliseconds after the last beat from which the end of a connection means that it had been silent before. */
 const silence = 3000
-/** Beats between two at which old messages are removed. */
+/** Number of beats after which old messages are removed. */
 const cleanEvery = 60
 /** Milliseconds between attempts to connect: the first pause, and the longest. */
 const shortestPause = 50
 const longestPause = 1000
-/** Attempts to show a name before whoever wants it hears of it, and milliseconds between them. */
+/** Attempts to show a name before the caller gets an error, and milliseconds between them. */
 const attempts = 20
 const attemptPause = 100
 
 /**
- * A connection of its own that only listens. Each second it asks the server for the messages that were sent, and so proves
- * itself: without an answer for five seconds, or with a message that never came, everything counts as changed. It is replaced
+ * A separate connection that only listens. Each second it asks the server for the messages that were sent, to check that it still
+ * works: without an answer for five seconds, or with a message that never arrived, everything counts as changed. It is replaced
  * when it breaks, with pauses that grow to a second.
  */
 export async function openBusConnection(options: BusConnectionOptions): Promise<BusConnection> {
@@ -54,7 +57,7 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
   let failing = false
   let timer: NodeJS.Timeout | undefined
 
-  /** One statement after the other, none of which takes long. */
+  /** One statement after the other, all of them short. */
   function send<T extends pg.QueryResultRow>(to: pg.Client | null, text: string, values: readonly unknown[] = []) {
     if (!to) return Promise.reject(new Error('Connection terminated: the bus is not connected'))
     const answer = last.then(() => answered(to, to.query<T>(text, [...values])))
@@ -62,7 +65,7 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
     return answer
   }
 
-  /** Never waits for the lock: beats come behind it. */
+  /** Never waits for the lock: beats are queued behind it. */
   async function show(to: pg.Client | null, name: string): Promise<void> {
     for (let attempt = 0; attempt < attempts && !closed; attempt++) {
       const { rows } = await send<{ shown: boolean }>(
@@ -104,7 +107,10 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
     }
   }
 
-  /** What tells this server, in this state, from others. Some that speak PostgreSQL's protocol say less of themselves. */
+  /**
+   * An identity of this server in its present state, to tell it from others. Some servers that speak PostgreSQL's protocol give
+   * less information.
+   */
   async function identify(of: pg.Client): Promise<{ readonly server: string; readonly processId: number }> {
     const read = async (text: string) => {
       const { rows } = await send<{ server: string; pid: number }>(of, text)
@@ -164,11 +170,11 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
       if (error instanceof pg.DatabaseError && !failing) log.warn({ err: error }, 'messages cannot be counted')
       failing = true
     }
-    // Another connection has a beat of its own.
+    // Another connection has its own beat.
     if (on === client && on !== null) soon()
   }
 
-  /** Whether sessions of the server are at work; by ids that whoever stands between has not made up. */
+  /** Whether sessions of the server are at work; only where process ids are real and not invented by a proxy. */
   async function working(processIds: readonly number[]): Promise<ReadonlySet<number>> {
     if (!trueIds) return new Set(processIds)
     const { rows } = await send<{ pid: number }>(client, workingSql, [processIds])
@@ -186,7 +192,7 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
     async absent(name) {
       const at = names.indexOf(name)
       if (at >= 0) names.splice(at, 1)
-      // A connection that breaks gives all of its locks back.
+      // The server releases all locks of a broken connection.
       await send(client, 'select pg_advisory_unlock_shared(hashtextextended($1, $2))', [name, presenceSeed]).catch(
         () => {},
       )
@@ -203,8 +209,8 @@ export async function openBusConnection(options: BusConnectionOptions): Promise<
 }
 
 /**
- * Numbers are given before the commit, so a lower one can appear later: it is found by its transaction, which had not ended
- * when the look before was made.
+ * Numbers are assigned before the commit, so a lower one can appear later: it is found by its transaction, which had not ended at
+ * the previous look.
  */
 const beatSql = `
   select s.xmin::text as "upTo", extract(epoch from clock_timestamp())::float8 as now, m.ids, m.recent
@@ -219,7 +225,7 @@ const cleanSql = `
 const shortIdentitySql = `
   select concat_ws('/', current_database(), pg_postmaster_start_time()) as server, pg_backend_pid() as pid`
 
-/** The timeline is another one after a standby or an older state took over. A copy of a database has another number. */
+/** The timeline changes when a standby or an older state takes over. A copy of a database has another number. */
 const identitySql = `
   select concat_ws('/', (select system_identifier from pg_control_system()),
       case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end,

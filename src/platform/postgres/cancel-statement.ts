@@ -1,14 +1,14 @@
 import { connect } from 'node:net'
 import type pg from 'pg'
 
-/** The code of a cancel request in PostgreSQL's protocol, where a startup message has the version. */
+/** The code of a cancel request in PostgreSQL's protocol, in the place of the version of a startup message. */
 const cancelCode = 80_877_102
-/** Milliseconds after which the server is believed not to answer. */
+/** Milliseconds after which the server counts as not answering. */
 const patience = 5000
 
 /**
- * Asks PostgreSQL to end the statement that runs on a connection; resolves when it has been told. Until then the
- * connection must not be used for anything else, which would be what is ended.
+ * Asks PostgreSQL to end the statement that runs on a connection; resolves when the request was sent. Until then the connection
+ * must not be used for another statement, which could be ended instead.
  *
  * A cancel request takes a connection without a session: it works when all sessions are taken.
  */
@@ -30,7 +30,7 @@ export function cancelStatement(client: pg.ClientBase): Promise<void> {
   socket.setTimeout(patience, () => socket.destroy())
   socket.on('error', () => {})
   socket.once('close', () => resolve())
-  // The server says nothing: it closes the connection when the statement has its signal.
+  // The server sends no answer: it closes the connection when it has signalled the statement.
   socket.resume()
   socket.write(message)
   return promise

@@ -4,16 +4,16 @@ import type { PostgresFolders } from './server-files.ts'
 
 export type ClusterState = 'there' | 'missing'
 
-/** Major version of the server that comes along: it takes the data of no other one. */
+/** Major version of the bundled server: it cannot use the data of another one. */
 const major = '18'
 
-/** What only an instance leaves in its data folder. */
+/** Files that only an instance creates in its data folder. */
 const traces = ['instance-id', 'secret-key', 'root-password', 'files']
 
 /**
- * Whether the server's data are there. Only what surely does not exist is missing: nothing is ever made, let alone taken
- * away, where data may be that just cannot be read.
- * @throws {Error} which says what to do.
+ * Whether the server's data exists. It counts as missing only when it certainly does not exist: nothing is created or removed where
+ * unreadable data may be.
+ * @throws {Error} with instructions.
  */
 export async function clusterState({ data }: Pick<PostgresFolders, 'data'>): Promise<ClusterState> {
   const path = join(data, 'PG_VERSION')
@@ -52,7 +52,7 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
   return (await clusterState({ data: join(dataDir, 'postgres', 'data') })) === 'there'
 }
 
-/** The traces of an instance in a data folder: names of what is there and not empty. */
+/** The traces of an instance in a data folder: names of files and folders that exist and are not empty. */
 export async function lookAtFolder(dataDir: string): Promise<string[]> {
   const found = await Promise.all(traces.map(async (name) => ((await isTrace(join(dataDir, name))) ? [name] : [])))
   return found.flat()
@@ -69,7 +69,7 @@ async function isTrace(path: string): Promise<boolean> {
   }
 }
 
-/** @throws {Error} when an instance was here, whose database is not. */
+/** @throws {Error} when the folder has traces of an instance, but not its database. */
 export function assertNoTraces(dataDir: string, found: readonly string[]): void {
   if (found.length === 0) return
   throw new Error(

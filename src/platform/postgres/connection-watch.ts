@@ -2,18 +2,18 @@ import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 
-/** Milliseconds within which a new connection must be there. */
+/** Milliseconds within which a new connection must be open. */
 export const connectPatience = 5000
-/** Looks, one a second, at which nothing has come of what is waited for: then the server is asked. */
+/** Number of looks, one a second, without any bytes for a pending statement: then the server is asked. */
 const silentLooks = 5
-/** Answers of the server, one after the other, that it does nothing for a connection: then this is given up. */
+/** Number of answers of the server, one after the other, that it does no work for a connection: then the connection is closed. */
 const idleAnswers = 2
-/** Looks, one after the other, at which the server could not be asked: then what is silent is given up. */
+/** Number of looks, one after the other, at which the server could not be asked: then silent connections are closed. */
 const unaskedLooks = 6
 
 /**
- * Tells which of these sessions of the server are at work.
- * @throws {pg.DatabaseError} when the server answers, but does not say; anything else when it does not answer.
+ * Returns which of these sessions of the server are working. @throws {pg.DatabaseError} when the server answers with an error; any
+ * other error when it does not answer.
  */
 export type AskServer = (processIds: readonly number[]) => Promise<ReadonlySet<number>>
 
@@ -21,14 +21,14 @@ export type ConnectionWatch = ReturnType<typeof createConnectionWatch>
 
 interface Watched {
   readonly since: number
-  /** A statement was sent whose answer has not come to its end. */
+  /** A statement was sent whose answer is not complete. */
   waiting: boolean
-  /** Somebody has taken it out of the pool. */
+  /** It is taken out of the pool. */
   inUse: boolean
-  /** COPY to the server, which we have to go on with. */
+  /** A COPY to the server, which this process has to continue. */
   copying: Writable | null
   ending: boolean
-  /** What had come and gone at the last look. */
+  /** Bytes received and sent at the last look. */
   moved: number
   silent: number
   idle: number
@@ -36,10 +36,10 @@ interface Watched {
 }
 
 /**
- * Gives up connections that have fallen silent: a network loses them without an end, and then nothing would ever come of a
- * statement. How long that is silent says nothing: some take minutes. So the server is asked whether it is at work for it; where
- * it is not, or knows nothing of the connection, or cannot be asked, the connection is closed, and the statement fails as with
- * any connection that is lost. A blocked event loop counts as one look, however long.
+ * Closes connections that have fallen silent: a network can lose them without closing them, and then a statement would never get
+ * its answer. The length of the silence is no evidence: some statements take minutes. So the server is asked whether it is working
+ * for the connection. If it is not, or does not know the connection, or cannot be asked, the connection is closed, and the
+ * statement fails as with any lost connection. A blocked event loop counts as one look, however long.
  */
 export function createConnectionWatch(connect: () => pg.Client) {
   const clients = new Map<pg.Client, Watched>()
@@ -58,7 +58,7 @@ export function createConnectionWatch(connect: () => pg.Client) {
       }
       watched.silent++
       if (watched.silent < silentLooks) continue
-      // Nobody waits for anything but its end.
+      // Only its end is awaited.
       if (watched.ending) giveUp(client)
       else silent.push(client)
     }
@@ -89,13 +89,13 @@ export function createConnectionWatch(connect: () => pg.Client) {
     }
   }
 
-  /** Unless something has come meanwhile. */
+  /** Unless some bytes have arrived meanwhile. */
   function forSilent(client: pg.Client, then: (watched: Watched) => void): void {
     const watched = clients.get(client)
     if (watched && watched.silent > 0 && movedOn(client) === watched.moved) then(watched)
   }
 
-  /** Others that lie idle have mostly fallen silent with it; nobody notices when they are replaced. */
+  /** Other idle connections have mostly fallen silent at the same time; replacing them disturbs no request. */
   function lose(client: pg.Client): void {
     giveUp(client)
     closeIdle(performance.now())
@@ -108,7 +108,7 @@ export function createConnectionWatch(connect: () => pg.Client) {
   }
 
   return {
-    /** From when it is connected until its end. */
+    /** Must be called before it is connected; ends with the connection. */
     add(client: pg.Client): void {
       const watched: Watched = {
         since: performance.now(),
@@ -147,7 +147,7 @@ export function createConnectionWatch(connect: () => pg.Client) {
       })
     },
 
-    /** Those that a pool has given to nobody can be closed without harm. */
+    /** Idle connections of a pool can be closed without harm. */
     ofPool(pool: pg.Pool): void {
       pool.on('connect', (client) => this.add(client))
       const mark = (inUse: boolean) => (client: pg.Client) => {
@@ -159,7 +159,7 @@ export function createConnectionWatch(connect: () => pg.Client) {
       pool.on('release', (_error, client) => free(client))
     },
 
-    /** Whoever has a connection of his own anyway asks; until the returned function is called. */
+    /** Uses the connection of another component to ask the server, until the returned function is called. */
     askThrough(other: AskServer): () => void {
       const before = ask
       ask = other
@@ -168,22 +168,25 @@ export function createConnectionWatch(connect: () => pg.Client) {
       }
     },
 
-    /** Closes what lies idle since before that moment (`performance.now`): another connection of that time has fallen silent. */
+    /**
+     * Closes connections that are idle since before that moment (`performance.now`): another connection of that time has fallen
+     * silent.
+     */
     closeIdle,
 
-    /** Closes all that are there since before that moment: they lead to another server. */
+    /** Closes all connections that are older than that moment: they lead to another server. */
     closeAll(before: number): void {
       for (const [client, { since }] of clients) if (since <= before) giveUp(client)
     },
   }
 }
 
-/** Closes a connection without a word to the server: its statements fail as when the server had closed it. */
+/** Closes a connection without notifying the server: its statements fail as if the server had closed it. */
 export function giveUp(client: pg.ClientBase): void {
   streamOf(client).destroy(new Error('Connection terminated: the database does not answer'))
 }
 
-/** Fails when nothing has come for so many seconds in which this process was awake. */
+/** Fails when there is no answer within this number of seconds in which this process was awake. */
 export function answered<T>(client: pg.ClientBase, work: Promise<T>, seconds = silentLooks): Promise<T> {
   let left = seconds
   const timer = setInterval(() => {
@@ -194,8 +197,8 @@ export function answered<T>(client: pg.ClientBase, work: Promise<T>, seconds = s
 }
 
 /**
- * Of sessions that are there; one that waits for its client has answered, or has not got what it was sent. Where the server is
- * set to say nothing of sessions, all are at work.
+ * For existing sessions. A session that waits for its client has answered, or has not received the statement. If the server is
+ * configured to report nothing about sessions, all count as working.
  */
 export const workingSql = `
   select pid from pg_stat_activity
@@ -214,7 +217,10 @@ async function askAlone(connect: () => pg.Client, processIds: readonly number[])
   }
 }
 
-/** Keeps a connection that holds locks and says nothing by itself from falling silent unseen; until the returned function is called. */
+/**
+ * Sends a statement regularly on a connection that holds locks and is otherwise unused, so that a silent connection is noticed;
+ * until the returned function is called.
+ */
 export function keepTalking(client: pg.ClientBase): () => void {
   const timer = setInterval(() => void client.query('select').catch(() => {}), 1000 * silentLooks).unref()
   const end = (): void => clearInterval(timer)
@@ -230,13 +236,13 @@ function streamOf(client: pg.ClientBase): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream
 }
 
-/** Bytes that came, and those that went on to the network. */
+/** Bytes that were received, plus those that were passed to the network. */
 function movedOn(client: pg.Client): number {
   const { bytesRead, bytesWritten, writableLength } = streamOf(client)
   return bytesRead + bytesWritten - writableLength
 }
 
-/** Whether it is us who have to do something: take what has come, or go on with a COPY. */
+/** Whether this process has to act next: read received bytes, or continue a COPY. */
 function isOurTurn(client: pg.Client, { copying }: Watched): boolean {
   const { readableLength, writableLength } = streamOf(client)
   if (readableLength > 0) return true

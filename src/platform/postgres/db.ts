@@ -25,7 +25,7 @@ const exactInteger = (text: string): number => {
   if (!Number.isSafeInteger(value)) throw new RangeError(`integer ${text} is beyond 2^53`)
   return value
 }
-/** OID of bigint[], whose elements the driver would otherwise leave as text. */
+/** OID of bigint[], whose elements the driver would otherwise return as text. */
 const int8Array = 1016 as unknown as typeof pg.types.builtins.INT8
 const integers: (text: string) => unknown = pg.types.getTypeParser(int8Array)
 pg.types.setTypeParser(pg.types.builtins.INT8, exactInteger)
@@ -50,7 +50,7 @@ export interface Queryable {
   ): Promise<QueryResult<T>>
 }
 
-/** Statements that are sent at once leave together: they are carried out in the order in which they were sent. */
+/** Statements that are sent at once are sent together: they are carried out in the order in which they were sent. */
 export interface Tx extends Queryable {
   /** Registers work for after the commit (wake workers, drop caches); not run when the transaction fails. */
   afterCommit(action: () => void): void
@@ -58,28 +58,28 @@ export interface Tx extends Queryable {
 
 export interface Db extends Queryable {
   /**
-   * Runs `work` in one transaction. PostgreSQL failures come out as `AppError` where a client can do something
-   * about them: lock timeout, deadlock and serialization failure become `DatabaseLockError` (423).
+   * Runs `work` in one transaction. PostgreSQL failures become an `AppError` where a client can react to them: lock timeout,
+   * deadlock and serialization failure become `DatabaseLockError` (423).
    */
   transaction<T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
-   * The same database for statements that end with the deadline: when its time is over or its client has gone. Others end
-   * with the request that they belong to, if any.
+   * The same database for statements that end with the deadline: when its time is over or its client has disconnected. Other
+   * statements end with the request that they belong to, if any.
    */
   within(deadline: Deadline): Queryable
-  /** A connection of its own for LISTEN, cursors and exported snapshots; the caller releases it. */
+  /** A dedicated connection for LISTEN, cursors and exported snapshots; the caller releases it. */
   connect(): Promise<pg.PoolClient>
-  /** Ends what PostgreSQL is just doing on a connection that `connect` gave; that fails with `ServiceUnavailable`. */
+  /** Cancels the current statement on a connection from `connect`; the statement fails with `ServiceUnavailable`. */
   cancel(client: pg.PoolClient): Promise<void>
   readonly pool: pg.Pool
-  /** Gives up what has fallen silent among the connections to this database; those that others open belong to it too. */
+  /** Closes silent connections to this database, including those that other components open. */
   readonly connections: ConnectionWatch
   /**
-   * Calls `listener` when a COMMIT got no answer: what the transaction has changed may be stored, or be stored in a while.
-   * Until the returned function is called.
+   * Calls `listener` when a COMMIT got no answer: the changes of the transaction may be stored, or be stored later. Until the
+   * returned function is called.
    */
   onUnknown(listener: () => void): () => void
-  /** Further connections to the same database with settings of their own; closed by whoever asked for them. */
+  /** Further connections to the same database with different settings; the caller closes them. */
   sibling(options: { maxConnections: number; settings: Readonly<Record<string, string>> }): Db
   close(): Promise<void>
 }
@@ -87,14 +87,14 @@ export interface Db extends Queryable {
 export interface TransactionOptions {
   readonly isolation?: 'repeatable read'
   readonly readOnly?: boolean
-  /** The statements end with it, and with them the transaction; that of the request when not said. */
+  /** The statements end with it, and with them the transaction; default: the deadline of the request. */
   readonly deadline?: Deadline
   /**
-   * The first statements leave together with the beginning, which saves a round trip. They must be harmless outside of a
-   * transaction (locks, reads, ids drawn): the beginning can fail without them.
+   * The first statements are sent together with `begin`, which saves a round trip. They must be harmless outside of a transaction
+   * (locks, reads, ids drawn): `begin` can fail while they succeed.
    */
   readonly eager?: boolean
-  /** Statements look up some rows among many (`planning.ts`). */
+  /** The statements find some rows among many (`planning.ts`). */
   readonly byIndexes?: boolean
 }
 
@@ -106,32 +106,32 @@ export interface DbOptions {
   lockTimeout: number
   /** Settings of PostgreSQL for these connections. */
   settings?: Readonly<Record<string, string>>
-  /** Fails whatever takes a connection while it is inside a transaction; for tests, see `assertNoTransaction`. */
+  /** Makes any attempt to take a connection inside a transaction fail; for tests, see `assertNoTransaction`. */
   guarded?: boolean
   onError: (error: Error) => void
-  /** That of the database whose sibling this is. */
+  /** The watch of the main database, for a sibling. */
   connections?: ConnectionWatch
 }
 
-/** Milliseconds for which a connection is tried again. */
+/** Milliseconds for which connecting is retried. */
 const patience = 5000
 
-/** Attempts, one a second, to end a statement before its connection is closed. */
+/** Number of attempts, one a second, to cancel a statement before its connection is closed. */
 const mostCancels = 10
 
-/** What runs inside a transaction of a guarded database, for as long as that is open. */
+/** The open transaction of a guarded database, for the code that runs inside it. */
 const insideTransaction = new AsyncLocalStorage<{ open: boolean }>()
 
 /**
- * Inside a transaction nothing may wait for anything but that transaction: as many transactions as there are
- * connections would wait for one more, and none would ever end. Tests hold everybody to it.
+ * Code inside a transaction may only wait for that transaction: otherwise as many transactions as there are connections could each
+ * wait for one more connection, and none would ever end. Tests check this.
  */
 export function assertNoTransaction(text: string): void {
   if (insideTransaction.getStore()?.open !== true) return
   throw new Error(`a connection is taken inside a transaction: ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)}`)
 }
 
-/** Whoever waits for a free connection waits longer than for a new one. */
+/** Waiting for a free connection takes longer than opening a new one. */
 class QuickClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super({ ...(config as pg.ClientConfig), connectionTimeoutMillis: connectPatience })
@@ -159,10 +159,10 @@ export function openDb(options: DbOptions): Db {
     Client: QuickClient,
   })
   pool.on('error', (error) => {
-    // On a stop the server may end connections before their own goodbye has arrived.
+    // During a stop the server may end connections before our own termination message has arrived.
     if (!pool.ending) options.onError(error)
   })
-  // Without a listener of its own a connection that breaks while somebody uses it would end the process.
+  // Without this listener a connection that breaks while it is in use would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   connections.ofPool(pool)
   const unknown = (): void => runAll([...onUnknown], options.onError)
@@ -190,8 +190,8 @@ export function openDb(options: DbOptions): Db {
 }
 
 /**
- * Ends the pool when those who wait for a connection have had theirs. The pool would forget them: they would be told after half
- * a minute that it took too long, when nobody is there any more to hear of it.
+ * Ends the pool after the waiting callers have had their connections. The pool itself would forget them: they would get a timeout
+ * after half a minute, when the process has ended.
  */
 async function endPool(pool: pg.Pool): Promise<void> {
   while (pool.waitingCount > 0) await sleep(5)
@@ -199,8 +199,8 @@ async function endPool(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * A connection of the pool. A server that is just starting again (after a crash, a failover) gets a few seconds:
- * nothing was sent yet, so trying again is safe.
+ * A connection of the pool. A server that is restarting (after a crash, a failover) gets a few seconds: no statement was sent yet,
+ * so a retry is safe.
  */
 async function connect(pool: pg.Pool, purpose: string): Promise<pg.PoolClient> {
   assertNoTransaction(purpose)
@@ -252,7 +252,7 @@ async function run<T extends object>(
       : send<T>(target, config))
     return { rows: result.rows, rowCount: result.rowCount ?? 0, command: result.command }
   } catch (error) {
-    // What leads here says more than the way on which the answer came.
+    // The stack of the caller is more useful than that of the driver's callback.
     if (error instanceof pg.DatabaseError) Error.captureStackTrace(error)
     throw translate(error)
   } finally {
@@ -261,8 +261,8 @@ async function run<T extends object>(
 }
 
 /**
- * Not by the promise that the driver makes itself: V8 took half of all rows that came by it for old, as if each of these
- * promises held on to the one before, and looked through its whole heap once a second to find that they were not.
+ * Not with the promise that the driver makes itself: with it, V8 treated half of all rows as old, as if each of these promises
+ * referred to the one before, and collected its whole heap once a second in vain.
  */
 function send<T extends object>(target: pg.PoolClient, config: pg.QueryConfig): Promise<pg.QueryResult<T>> {
   return new Promise((resolve, reject) => {
@@ -303,11 +303,11 @@ async function runWithin<T extends object>(
   let cancels = 0
   const cancel = (): void => {
     cancels++
-    // The server is told, and does not end it.
+    // The server has been asked to cancel, and does not end the statement.
     if (cancels > mostCancels) giveUp(client)
-    // Never the beginning of a transaction: what follows it is on its way already.
+    // Never cancels the beginning of a transaction: its next statements are already sent.
     cancelling = cancellable.then(() => cancelStatement(client))
-    // The statement may not have arrived when it was to be cancelled.
+    // The statement may not have arrived yet when it was cancelled.
     again = setTimeout(cancel, 1000)
   }
   const onTimeOver = (): void => {
@@ -325,7 +325,7 @@ async function runWithin<T extends object>(
     clearTimeout(timer)
     clearTimeout(again)
     forget()
-    // A cancel that is still on its way would end whatever comes next on this connection.
+    // A pending cancel could end the next statement on this connection.
     await cancelling
   }
 }
@@ -345,7 +345,7 @@ export function onConnection(client: pg.PoolClient): Queryable {
 interface TransactionContext {
   readonly pool: pg.Pool
   readonly onError: (error: Error) => void
-  /** Called when nobody knows whether it is stored. */
+  /** Called when the outcome of the COMMIT is unknown. */
   readonly unknown: () => void
 }
 
@@ -363,7 +363,7 @@ async function transaction<T>(
   const fail = (error: unknown): void => {
     failure ??= error
   }
-  // Answers come in the order of the statements: one that succeeds after a failure has gone back to a savepoint.
+  // Answers come in the order of the statements: a success after a failure means a rollback to a savepoint.
   const succeed = (): void => {
     failure = undefined
   }
@@ -378,7 +378,7 @@ async function transaction<T>(
   )
   const tx: Tx = {
     async query<T extends object>(text: string, values?: readonly unknown[], name?: string) {
-      // Outside of the transaction it would be carried out by itself.
+      // Outside of the transaction it would be committed on its own.
       if (notBegun !== undefined) throw notBegun
       if (ended) throw failure ?? new Error('the transaction is over')
       const result = runWithin<T>(deadline, client, text, values, name, begun)
@@ -393,8 +393,8 @@ async function transaction<T>(
     const result = await work(tx)
     ended = true
     await beginning
-    // PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, not with an error:
-    // whoever kept the failure to itself would take for stored what is not.
+    // PostgreSQL answers the commit of a transaction with a failed statement with a rollback, not with an error: if the failure was
+    // swallowed, the caller would think that the changes are stored.
     const { command } = await commit(client, readOnly ? () => {} : unknown)
     if (command !== 'COMMIT') {
       throw new Error('The transaction was rolled back: a statement in it failed, and its error was not passed on.', {
@@ -405,7 +405,7 @@ async function transaction<T>(
     outsideDeadlines(() => runAll(actions, onError))
     return result
   } catch (error) {
-    // Of statements that were to leave together some may not have left yet.
+    // Some of the statements that were to be sent together may not have been sent yet.
     ended = true
     await client.query('rollback').catch(() => {
       broken = true
@@ -417,7 +417,7 @@ async function transaction<T>(
   }
 }
 
-/** A COMMIT whose answer is lost may be carried out all the same, be it later. */
+/** A COMMIT without an answer may still be carried out, even later. */
 async function commit(client: pg.PoolClient, unknown: () => void): Promise<{ readonly command: string }> {
   try {
     return await run(client, 'commit')
@@ -429,8 +429,9 @@ async function commit(client: pg.PoolClient, unknown: () => void): Promise<{ rea
 }
 
 /**
- * What is told of a transaction that failed with `error`. Of statements that left together the first one says why; what came
- * behind it says only that there was one. Nor does it count what somebody made of the loss of the database.
+ * The error to report for a transaction that failed with `error`. Of statements that were sent together, the first failure has the
+ * reason; the later ones only say that there was a failure before. If the database was lost, an error made from that loss does not
+ * count either.
  */
 function firstOf(failure: unknown, error: unknown): unknown {
   if (failure === undefined || error === failure) return error
@@ -439,14 +440,14 @@ function firstOf(failure: unknown, error: unknown): unknown {
 }
 
 /**
- * Whether statements leave without waiting for the answers to earlier ones. Only while a transaction has the connection: COPY
- * and notifications need one that does not.
+ * Sets whether statements are sent without waiting for the answers to earlier ones. Only while a transaction has the connection:
+ * COPY and notifications need a connection without pipelining.
  */
 function setPipelining(client: pg.PoolClient, on: boolean): void {
   ;(client as { pipeline: boolean }).pipeline = on
 }
 
-/** Runs the work of a transaction so that `assertNoTransaction` knows of it. */
+/** Runs the work of a transaction in a context that `assertNoTransaction` recognizes. */
 async function marked<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
   const mark = { open: true }
   try {
@@ -456,7 +457,7 @@ async function marked<T>(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
   }
 }
 
-/** What was to happen after the commit. The change is stored, so a failure here must not look like its failure. */
+/** Runs the actions after the commit. The change is stored, so a failure here must not look like a failure of the change. */
 function runAll(actions: readonly (() => void)[], onError: (error: Error) => void): void {
   for (const action of actions) {
     try {
@@ -468,8 +469,8 @@ function runAll(actions: readonly (() => void)[], onError: (error: Error) => voi
 }
 
 /**
- * Waits for work on a connection that a stop is to cut short: whatever it is just doing is ended, again and again, since
- * PostgreSQL may not yet have begun what was sent. `client` gives null while there is nothing to be ended.
+ * Waits for work on a connection that a stop is to interrupt: its current statement is cancelled, again and again, since PostgreSQL
+ * may not yet have begun a statement that was sent. `client` returns null while there is nothing to cancel.
  */
 export async function cutShort(db: Db, client: () => pg.PoolClient | null, work: Promise<unknown>): Promise<void> {
   let over = false
@@ -485,12 +486,12 @@ export async function cutShort(db: Db, client: () => pg.PoolClient | null, work:
   }
 }
 
-/** An array parameter. The driver looks at each element for what might have to be quoted; numbers never have to. */
+/** An array parameter. The driver checks each element for characters to quote; numbers never have any. */
 export function numbersText(numbers: Iterable<number>): string {
   return `{${[...numbers].join()}}`
 }
 
-/** The same of texts: ten thousand take 0.8 ms so, 4.5 the first time; as the driver quotes them 3 and 16. */
+/** The same for texts: ten thousand take 0.8 ms this way, 4.5 the first time; with the quoting of the driver 3 and 16. */
 export function textsText(texts: readonly string[]): string {
   return `{${texts.map(quotedElement).join()}}`
 }

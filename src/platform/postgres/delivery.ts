@@ -1,22 +1,22 @@
 export interface BeatRow {
   /** All transactions before this one have ended. */
   readonly upTo: string
-  /** Messages of transactions since the last look; a place in `recent` says which of them are looked at again. */
+  /** Messages of transactions since the last look; the same index in `recent` tells whether the next look will return it again. */
   readonly ids: readonly number[]
   readonly recent: readonly boolean[]
   /** Seconds since 1970, as the server counts. */
   readonly now: number
 }
 
-/** Seconds between two looks after which messages may be removed already that nobody has looked for. */
+/** Seconds between two looks after which messages may have been removed before a look found them. */
 const longestGap = 120
 
 /**
- * Compares the messages that have come with those that were sent. One that has not come may still be on its way at the first
- * look that finds it, at the second one it is lost.
+ * Compares the received messages with the sent ones. A message that is missing at one look may still be on its way; if it is still
+ * missing at the next look, it is lost.
  */
 export function createDelivery() {
-  /** Messages that have come, or that need not come any more, and after which look they did. */
+  /** Messages that were received, or that are no longer needed, with the number of the look after which this happened. */
   let heard = new Map<number, number>()
   let missing: number[] = []
   let looks = 0
@@ -24,12 +24,12 @@ export function createDelivery() {
   let lookedAt = 0
 
   return {
-    /** From where the next look goes on. */
+    /** The start of the next look. */
     get seenUpTo(): string | null {
       return seenUpTo
     },
 
-    /** What was sent before is known otherwise. */
+    /** Earlier messages need not be received. */
     begin(row: BeatRow): void {
       heard = new Map(row.ids.map((id) => [id, looks]))
       missing = []
@@ -37,7 +37,7 @@ export function createDelivery() {
       lookedAt = row.now
     },
 
-    /** This message has come. */
+    /** This message was received. */
     heard(id: number): void {
       heard.set(id, looks)
     },
@@ -54,7 +54,7 @@ export function createDelivery() {
     },
   }
 
-  /** Those that no look will find again: of transactions that ended before this one. */
+  /** Forgets messages that no later look returns: those of transactions that ended before this one. */
   function forget(row: BeatRow): void {
     const again = new Set(row.ids.filter((_, index) => row.recent[index]))
     for (const [id, look] of heard) if (look < looks && !again.has(id)) heard.delete(id)

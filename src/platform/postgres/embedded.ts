@@ -17,7 +17,7 @@ import { startLog, whyItEnded } from './start-failure.ts'
 export interface EmbeddedPostgres {
   /** Connection string of `database`. */
   readonly dsn: string
-  /** Stops the server cleanly and gives the data folder free. */
+  /** Stops the server cleanly and releases the data folder. */
   stop(): Promise<void>
 }
 
@@ -28,30 +28,30 @@ export interface EmbeddedPostgresOptions {
   database: string
   /** False only for test servers: faster, but a crash of the machine loses the data. */
   durable?: boolean
-  /** Connections that the service takes at most. */
+  /** Maximum number of connections of the service. */
   connections?: number
-  /** A new database may be made beside what is left of an instance: a restore brings that back. */
+  /** A new database may be created beside the traces of an instance: for a restore. */
   besideTraces?: boolean
-  /** Told each step of the start. */
+  /** Called with each step of the start. */
   onStep: (step: string) => void
-  /** Told when the server ended unasked and when it is back. */
+  /** Called when the server ended unexpectedly, and when it is back. */
   onTrouble: (message: string) => void
 }
 
 const superuser = 'strongroom'
 
-/** A running server process: our child, or one that an earlier, killed service left behind. */
+/** A running server process: our child, or the server of an earlier, killed service. */
 interface ServerProcess {
   readonly pid: number
   readonly exited: Promise<void>
 }
 
 /**
- * Starts the PostgreSQL that comes with the npm package, or takes over the one that a killed service left running.
- * From then on a server that dies is started again. @throws {Error} with one readable line.
+ * Starts the PostgreSQL of the npm package, or takes over the server that a killed service left running. From then on, a server
+ * that dies is started again. @throws {Error} with one readable line.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  // Before anything is made in it.
+  // Before any file is created in it.
   const found = await lookAtFolder(options.dataDir)
   const folders = await preparePostgresFolders(options.dataDir)
   const lock = await takeInstanceLock(join(folders.run, 'instance.sock'))
@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Connection string of the server that the service on this data folder runs just now, for commands beside it.
+ * Connection string of the server that the service on this data folder is running, for commands beside it.
  * @throws {Error} when none answers within ten seconds.
  */
 export async function runningPostgres(dataDir: string, database: string): Promise<string> {
@@ -97,7 +97,7 @@ async function startLocked(
     stopping = true
     await stopServer(server)
     await watching
-    // It may just have been started again.
+    // It may have been restarted a moment ago.
     await stopServer(server)
     await removeOutsideFolders(folders)
     await lock.release()
@@ -134,7 +134,7 @@ async function firstServer(
   return started
 }
 
-/** What is left of a server that was killed a moment ago may take a while to notice. */
+/** The processes of a server that was just killed may take a while to notice. */
 async function startAfterCrash(launcher: Launcher): Promise<ServerProcess> {
   const deadline = Date.now() + 30_000
   for (;;) {
@@ -149,7 +149,7 @@ async function startAfterCrash(launcher: Launcher): Promise<ServerProcess> {
 }
 
 interface Launcher {
-  /** Waits as long as the server needs: after a crash it writes again what its log has. Once `givenUp` it is stopped. */
+  /** Waits as long as the server needs: after a crash it replays its log. Once `givenUp` returns true it is stopped. */
   start(givenUp: () => boolean): Promise<ServerProcess>
 }
 
@@ -193,7 +193,7 @@ async function exitOf(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
-/** The backends of a killed server need a moment to notice; until they are gone the next one refuses to start. */
+/** The backends of a killed server need a moment to notice; until they have ended, a new server refuses to start. */
 async function restart(
   launcher: Launcher,
   onTrouble: (message: string) => void,
@@ -223,12 +223,13 @@ async function run(folders: PostgresFolders, program: 'initdb' | 'postgres', arg
 }
 
 /**
- * Creates the cluster beside its place and moves it there when complete, so a start that was cut off leaves nothing
- * half made in it; what it leaves beside it stays, since nothing tells for sure whose it is. The default collation is by code point: fast, and equal on every machine; sorting for people names an
- * ICU collation. The C library's character classes are Unicode's, which trigrams depend on.
+ * Creates the cluster beside its place and moves it there when complete, so an interrupted start leaves no incomplete cluster
+ * there. Its partial folder stays, since it may belong to another process. The default collation is by code point: fast, and equal
+ * on every machine; sorting for people names an ICU collation. The C library's character classes are Unicode's, which trigrams
+ * depend on.
  */
 async function createCluster(folders: PostgresFolders): Promise<void> {
-  // A name of its own: the initdb of a killed service may still be writing to the last one.
+  // A unique name: the initdb of a killed service may still be writing to the last one.
   const partial: PostgresFolders = { ...folders, data: `${folders.data}.new-${randomBytes(4).toString('hex')}` }
   if (partial.dataAsSeen === folders.data) partial.dataAsSeen = partial.data
   await mkdir(partial.data, { mode: 0o700 })
@@ -246,13 +247,13 @@ async function createCluster(folders: PostgresFolders): Promise<void> {
 }
 
 /**
- * The server that a killed service left behind, once it answers; null when there is none. Its client connections are
- * those of the killed service: they are ended, so that no lock of it stays.
+ * The running server of a killed service, once it answers; null when there is none. Its client connections belong to the killed
+ * service: they are ended, so that none of its locks remain.
  */
 async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProcess | null> {
   const pid = await runningPid(folders)
   if (pid === null) return null
-  // It may be in the middle of its recovery.
+  // It may be recovering.
   const deadline = Date.now() + 600_000
   while (isAlive(pid)) {
     if (await connects(folders)) {
@@ -270,30 +271,30 @@ async function adoptRunningServer(folders: PostgresFolders): Promise<ServerProce
   return null
 }
 
-/** The process that the cluster's pid file names, when it lives and is a PostgreSQL. */
+/** The process in the cluster's pid file, if it is alive and a PostgreSQL. */
 async function runningPid(folders: PostgresFolders): Promise<number | null> {
   const pid = Number.parseInt(await readForeign(join(folders.data, 'postmaster.pid')), 10)
   if (!(pid > 0) || !isAlive(pid)) return null
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'postgres')
   if (name.trim() !== 'postgres') return null
-  // The file is the server's user's, who must not name a process of somebody else: it will be stopped.
+  // The file belongs to the server's user, who must not be able to name a process of another user: that process will be stopped.
   const owner = await stat(`/proc/${pid}`).catch(() => null)
   return owner === null || folders.identity === null || owner.uid === folders.identity.uid ? pid : null
 }
 
-/** After a reboot, or in a new container, the noted process id may belong to anybody, and PostgreSQL would not start. */
+/** After a reboot, or in a new container, the noted process id may belong to any other process, and PostgreSQL would not start. */
 async function removeStalePidFile(folders: PostgresFolders): Promise<void> {
   if ((await runningPid(folders)) === null) await rm(join(folders.data, 'postmaster.pid'), { force: true })
 }
 
 async function untilGone(pid: number): Promise<void> {
-  // Keeps the process: a start that fails while it stops this server would end in the middle, without a word and with 0.
+  // Keeps this process alive: otherwise a start that fails while it stops this server would end silently, with exit code 0.
   while (isAlive(pid)) await sleep(250)
 }
 
 /**
- * Fast shutdown; a server that does not end within a minute is stopped at once and recovers at the next start. One
- * that was adopted is no child whose end would keep this process waiting, so its pid is looked at until it is gone.
+ * Fast shutdown; a server that does not end within a minute is stopped at once and recovers at the next start. An adopted server is
+ * no child process whose exit could be awaited, so its pid is polled until it has ended.
  */
 async function stopServer({ pid }: Pick<ServerProcess, 'pid'>): Promise<void> {
   if (!isAlive(pid)) return

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { maskDsn } from '../config/forms.ts'
 
-/** Oldest major version whose SQL we use. */
+/** Oldest major version that supports our SQL. */
 const oldestSupported = 16
 
 /**

@@ -2,12 +2,12 @@ import pg from 'pg'
 import type { ErrorCode } from '../catalogue.ts'
 import { AppError } from '../errors.ts'
 
-/** What a failure of PostgreSQL is to the client. */
+/** The meaning of a PostgreSQL failure for the client. */
 interface Meaning {
   readonly code: ErrorCode
-  /** In place of the general text of the code. */
+  /** Replaces the general text of the code. */
   readonly message?: string
-  /** Nothing was sent yet and the server is about to come back: connecting is worth another try. */
+  /** The statement was not sent yet, and the server is about to come back: a new connection attempt makes sense. */
   readonly comesBack?: boolean
 }
 
@@ -18,13 +18,13 @@ const locked: Meaning = { code: 'DatabaseLockError' }
 const badText: Meaning = { code: 'ServerGeneric', message: 'The text has a character that cannot be stored.' }
 
 /**
- * What the states of PostgreSQL mean, by state or by class (its first two characters); a state goes before its class. What
- * is not here is a fault of ours.
+ * The meanings of PostgreSQL's states, by state or by class (its first two characters); a state is looked up before its class. Any
+ * other state is a bug of ours.
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 export const stateMeanings: Readonly<Record<string, Meaning>> = {
   '08': comesBack, // connection_exception
-  '28': away, // the server does not let us in any more
+  '28': away, // the server does not accept our connection any more
   '3D000': away, // invalid_catalog_name: the database was taken away
   '25006': away, // read_only_sql_transaction: after a failover the server is a standby
   '25P03': away, // idle_in_transaction_session_timeout: it has ended the connection
@@ -46,23 +46,23 @@ export const stateMeanings: Readonly<Record<string, Meaning>> = {
   '22003': { code: 'ServerGeneric', message: 'A number is out of range.' }, // numeric_value_out_of_range
 }
 
-/** Codes of sockets and names on the way to the server. */
+/** Error codes of sockets and of name resolution on the way to the server. */
 export const socketCodes = [
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN', 'EADDRNOTAVAIL'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENOTFOUND', 'EAI_AGAIN', 'EMFILE', 'ENFILE', 'ENOBUFS'],
   ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED', 'ERR_STREAM_PREMATURE_CLOSE'],
 ]
 const socketFailures = new Set(socketCodes)
-/** The same where the socket is a file: elsewhere they say something of another file. */
+/** The same where the socket is a file: elsewhere these codes concern another file. */
 const socketFileCodes = new Set(['ENOENT', 'EACCES'])
 
-/** The driver has no codes of its own: what it says when the connection is lost or cannot be had. */
+/** The driver has no error codes: these are its messages when the connection is lost or cannot be opened. */
 export const driverMessages =
   /^Connection terminated|^Connection ended unexpectedly|^timeout exceeded when trying to connect|^timeout expired$|^Query read timeout|^Client has encountered a connection error|^Client was closed and is not queryable|^Cannot use a pool after calling end|^Not queryable/
 
 /**
- * A failure of the database as an `AppError`, in this one place; what is not the client's business passes through unchanged.
- * For failures of a connection that is used directly (COPY); all others are translated already.
+ * A failure of the database as an `AppError`, in this one place; other failures are returned unchanged. For failures of a
+ * connection that is used directly (COPY); all others are already translated.
  */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error
@@ -73,7 +73,7 @@ export function translate(error: unknown): unknown {
   return meaning ? new AppError(meaning.code, {}, { message: meaning.message ?? undefined, cause: error }) : error
 }
 
-/** A connection that cannot be had, whatever the server says: no request is to blame for that. */
+/** A connection that cannot be opened, whatever the server answers: no request is to blame for that. */
 export function unreachable(cause: unknown): AppError {
   const known = translate(cause)
   return known instanceof AppError && known.status === 503
@@ -81,40 +81,40 @@ export function unreachable(cause: unknown): AppError {
     : new AppError(away.code, {}, { message: away.message, cause })
 }
 
-/** Whether nobody can say after this failure of a COMMIT whether it was carried out: the connection is lost, or the server ends. */
+/** Whether the outcome is unknown after this failure of a COMMIT: the connection is lost, or the server ends. */
 export function leavesOpen(error: unknown): boolean {
   const states = causesOf(error).flatMap((cause) => stateOf(cause) ?? [])
   return states.length === 0 || states.some((state) => state.startsWith('57P') || state.startsWith('08'))
 }
 
-/** Neither done nor refused. */
+/** The outcome is unknown. */
 export function unknownOutcome(cause: unknown): AppError {
   const message = 'The database has not answered whether this is stored: look before you send it again.'
   return new AppError(away.code, {}, { message, cause })
 }
 
-/** Whether a server that refused a connection so is worth being asked once more in a moment. */
+/** Whether a refused connection is worth a retry in a moment. */
 export function comesBackSoon(error: unknown): boolean {
   return meaningOf(error)?.comesBack === true
 }
 
-/** Whether PostgreSQL has refused something for want of space, translated or not. */
+/** Whether PostgreSQL has refused a statement because the disk is full, translated or not. */
 export function isDiskFull(error: unknown): boolean {
   return causesOf(error).some((cause) => stateOf(cause) === '53100')
 }
 
-/** Whether a statement failed only because an earlier one of its transaction had. */
+/** Whether a statement failed only because an earlier one of its transaction had failed. */
 export function isFollowingFailure(error: unknown): boolean {
   return causesOf(error).some((cause) => stateOf(cause) === '25P02')
 }
 
 /**
- * The failure of the database that is behind another one: whoever wraps a failure names its cause, and does not make a fault
- * of ours of what passes.
+ * The database failure in the causes of another error: code that wraps a failure sets its cause, so that a temporary failure does
+ * not look like a bug.
  */
 export function unavailabilityBehind(error: unknown): AppError | undefined {
   for (const cause of causesOf(error)) {
-    // Sockets lead to other places too: only what comes from the driver speaks of the database.
+    // Sockets are also used for other servers: only errors of the driver concern the database.
     const known = cause instanceof pg.DatabaseError ? translate(cause) : cause
     if (known instanceof AppError && known.status === 503) return known
   }
@@ -135,7 +135,7 @@ function stateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** The failure and what it names as its causes; a chain that bites its tail ends. */
+/** The failure and its causes; stops at a cycle. */
 function causesOf(error: unknown): readonly unknown[] {
   const causes = new Set<unknown>()
   for (let at = error; at instanceof Error && !causes.has(at); at = at.cause) causes.add(at)

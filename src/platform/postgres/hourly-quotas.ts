@@ -1,14 +1,14 @@
 import { quotaExceeded } from '../limits/callers.ts'
 import type { Queryable } from './db.ts'
 
-/** What is counted, of whom, and how much of it is allowed within an hour. */
+/** The counts of one caller, and the limits within an hour. */
 export interface HourlyShare {
   readonly caller: string
   readonly mostRows: number
   readonly mostBytes?: number
 }
 
-/** The settings that say how much is allowed: what a refusal names. */
+/** The names of the settings with the limits: for the text of a refusal. */
 export interface HourlyQuota {
   readonly rows: string
   readonly bytes?: string
@@ -19,7 +19,7 @@ export interface Used {
   readonly bytes?: number
 }
 
-/** What a caller has used by now, and the seconds until counting begins anew. */
+/** The use of a caller so far, and the seconds until counting begins anew. */
 export interface HourlyUse {
   readonly rows: number
   readonly bytes: number
@@ -32,8 +32,8 @@ interface Row extends HourlyUse {
 }
 
 /**
- * Counts what is about to be stored for somebody, for all processes together. The hour of each begins with what they do
- * first. It is one statement with a commit of its own: nobody waits in a transaction for what others of the same caller do.
+ * Counts data that is about to be stored for callers, for all processes together. The hour of a caller begins with its first use.
+ * It is one statement with a separate commit, so that no transaction waits for another one of the same caller.
  * @throws {AppError} `QuotaExceeded`
  */
 export async function useHourly(
@@ -53,7 +53,7 @@ export async function useHourly(
     [quota.rows, shares.map(({ caller }) => caller), rows, bytes],
     'quota_use',
   )
-  // Each new one takes away some old ones: so the table has no more rows than callers of about an hour.
+  // Each new row removes some old ones: so the table has no more rows than there are callers in about an hour.
   if (result.rows.some(({ added }) => added)) await forgetPast(db)
   const used = new Map(result.rows.map((row) => [row.caller, row]))
   for (const { caller, mostRows, mostBytes = Number.POSITIVE_INFINITY } of shares) {
@@ -65,7 +65,7 @@ export async function useHourly(
   return used
 }
 
-/** Gives back one each, where what was counted turns out not to count. */
+/** Returns one to each caller, for something that was counted but then did not happen. */
 export async function refundHourly(db: Queryable, quota: HourlyQuota, callers: readonly string[]): Promise<void> {
   if (callers.length === 0) return
   await db.query(

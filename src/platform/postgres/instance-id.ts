@@ -4,26 +4,26 @@ import pg from 'pg'
 import { readForeign } from '../process/own-folders.ts'
 import { assertNoTraces, lookAtFolder } from './cluster.ts'
 
-/** Stands in a data folder while a restore into it goes on. */
+/** A file in the data folder while a restore into it is in progress. */
 const unfinished = 'restore-unfinished'
 
 const pathOf = (dataDir: string): string => join(dataDir, 'instance-id')
 
 interface Found {
-  /** Of the instance; null before it has one. */
+  /** The id of the instance; null before it has one. */
   readonly id: string | null
-  /** The database has our schema, be it an older one. */
+  /** The database has our schema, perhaps an older one. */
   readonly ours: boolean
-  /** There are tables of anybody. */
+  /** There are tables, of this or any other program. */
   readonly used: boolean
 }
 
 /**
- * Whether data folder and database belong together, before either is changed.
- * @throws {Error} which says what to do, where they do not.
+ * Checks that data folder and database belong together, before either is changed.
+ * @throws {Error} with instructions, when they do not.
  */
 export async function assertSameInstance(dsn: string, dataDir: string): Promise<void> {
-  // Also when it is empty: then it was cut off as it began.
+  // Also when it is empty: then the restore was interrupted at its beginning.
   if (await lstat(join(dataDir, unfinished)).catch(() => null)) {
     throw new Error(
       `a restore into ${dataDir} was begun and did not come to its end, so the database is empty: repeat it, ` +
@@ -44,7 +44,7 @@ export async function assertSameInstance(dsn: string, dataDir: string): Promise<
   )
 }
 
-/** Writes down in the data folder which instance it belongs to, once the database has its schema. */
+/** Stores the id of the instance in the data folder, once the database has its schema. */
 export async function noteInstance(dsn: string, dataDir: string): Promise<void> {
   const { id } = await asked(dsn)
   const path = pathOf(dataDir)
@@ -56,7 +56,7 @@ export async function noteInstance(dsn: string, dataDir: string): Promise<void> 
       await file.writeFile(`${id}\n`)
       await file.sync()
     }
-    // Of two processes that start at once one writes it.
+    // If two processes start at once, only one writes it.
     await link(partial, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })
@@ -65,11 +65,11 @@ export async function noteInstance(dsn: string, dataDir: string): Promise<void> 
   }
 }
 
-/** Between `set` and `clear` no service starts on the data folder: neither while a restore goes on, nor when it was cut off. */
+/** Between `set` and `clear` no service starts on the data folder: neither during a restore, nor after an interrupted one. */
 export function restoreMark(dataDir: string) {
   const path = join(dataDir, unfinished)
   return {
-    /** `folders`: those of contents that the restore fills, and that had none before. */
+    /** `folders`: folders of contents that the restore fills, and that were empty before. */
     async set(folders: readonly string[] = []): Promise<void> {
       await mkdir(dataDir, { recursive: true })
       await using file = await open(path, 'w', 0o644)
@@ -78,7 +78,7 @@ export function restoreMark(dataDir: string) {
       )
       await file.sync()
     },
-    /** Folders that a restore which was cut off has begun to fill. */
+    /** Folders that an interrupted restore has begun to fill. */
     async folders(): Promise<string[]> {
       try {
         const found: unknown = JSON.parse((await readFile(path, 'utf8')).split('\n')[1] ?? '')

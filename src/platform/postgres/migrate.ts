@@ -4,14 +4,14 @@ import pg from 'pg'
 
 const folder = join(import.meta.dirname, '..', '..', '..', 'migrations')
 
-/** Advisory lock that one process holds while it migrates; any fixed number that nothing else uses. */
+/** Advisory lock that one process holds while it migrates; any fixed number that is not used elsewhere. */
 const lockKey = 0x6d696772
 
 /**
- * Brings the database to the newest schema: the files of `migrations/` in the order of their names, all in one
- * transaction and under an advisory lock, so that several processes may start at once and a failure leaves the
- * database as it was. Returns the names that were applied now. `onWarning` hears what a person is to look at, `onStep` how
- * many there are before the first, and how far it is about once a second.
+ * Brings the database to the newest schema: the files of `migrations/` in the order of their names, all in one transaction and
+ * under an advisory lock, so that several processes may start at once and a failure leaves the database as it was. Returns the
+ * names that were applied now. `onWarning` is called with notes for an administrator. `onStep` is called with the number of
+ * migrations before the first one, and with the progress about once a second.
  * @throws {Error} with the name of the file that failed, or when a newer release has migrated the database.
  */
 export async function migrate(
@@ -41,7 +41,7 @@ export async function migrate(
       cause: error,
     })
   } finally {
-    // What was not committed is undone by the server.
+    // The server rolls back uncommitted changes.
     await client.end().catch(() => {})
   }
 }

@@ -10,7 +10,7 @@ export const databaseName = 'strongroom'
 /**
  * Does some work on the database of a service that may be running or not: the external one, the running service's, or
  * the embedded one, which is started for that time.
- * @throws {Error} with one readable line, also when there is no service's data.
+ * @throws {Error} with one readable line, also when there is no data of a service.
  */
 export async function withOwnDatabase<T>(
   config: Pick<Config, 'dataDir' | 'dbDsn'>,

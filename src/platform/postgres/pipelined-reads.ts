@@ -7,11 +7,11 @@ import { assertNoTransaction, type Db, onConnection, type Queryable } from './db
 import { unreachable } from './failures.ts'
 import { byIndexesAlways } from './planning.ts'
 
-/** Milliseconds after which PostgreSQL ends a statement here: whatever takes longer is in the wrong place. */
+/** Milliseconds after which PostgreSQL ends a statement here: a longer one should not run on these connections. */
 const longest = 10_000
 
 export interface PipelinedReads extends Queryable {
-  /** The same without ever waiting for a connection that requests use: fails where `query` would go on there. */
+  /** The same without ever waiting for a connection that requests use: fails where `query` would continue on such a connection. */
   readonly alone: Queryable
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ export interface PipelinedReads extends Queryable {
 interface Lane {
   inFlight: number
   client: Promise<pg.Client> | null
-  /** The socket while statements are gathered for it. */
+  /** The socket while statements are collected for it. */
   gathering: boolean
 }
 
@@ -28,8 +28,8 @@ interface Lane {
  * are sent without waiting for the answers to earlier ones. That saves the hand-over of a connection and most of the
  * wake-ups on both sides: half of the processor time of a small read, measured with bench/read.ts.
  *
- * A slow statement would hold up those behind it, so everything else belongs on `db`, and what takes longer stands in lanes
- * of its own. No transactions, no cursors; rows are looked up by indexes (`planning.ts`).
+ * A slow statement would delay those behind it, so all other statements belong on `db`, and longer reads have separate lanes. No
+ * transactions, no cursors; rows are looked up by indexes (`planning.ts`).
  */
 export function openPipelinedReads({ db, connections = 2 }: { db: Db; connections?: number }): PipelinedReads {
   const lanes: Lane[] = Array.from({ length: connections }, () => ({ inFlight: 0, client: null, gathering: false }))
@@ -82,9 +82,9 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
       try {
         return await send<T>(text, values, name)
       } catch (error) {
-        // The connection broke, or there was none: the pool knows how to wait for a server that is starting again.
+        // The connection broke, or there was none: the pool can wait for a server that is restarting.
         if (closed || !isLost(error)) throw error
-        // Several requests may wait for it.
+        // Several requests may wait for its result.
         return await db.within(noDeadline).query<T>(text, values, name)
       }
     },
@@ -97,8 +97,8 @@ export function openPipelinedReads({ db, connections = 2 }: { db: Db; connection
 }
 
 /**
- * Statements of all requests that arrived together leave together: one system call, and PostgreSQL wakes up once. The
- * socket is held until the event loop has looked at all that arrived.
+ * Statements of all requests that arrived together are sent together: one system call, and PostgreSQL wakes up once. The socket is
+ * corked until the event loop has processed everything that arrived.
  */
 function gather(lane: Lane, client: pg.Client): void {
   if (lane.gathering) return
@@ -111,7 +111,7 @@ function gather(lane: Lane, client: pg.Client): void {
   })
 }
 
-/** What PostgreSQL itself refuses is no loss: it would refuse it again. */
+/** Statements that PostgreSQL itself refuses are not repeated: it would refuse them again. */
 function isLost(error: unknown): boolean {
   return error instanceof AppError ? error.code === 'ServiceUnavailable' : !(error instanceof pg.DatabaseError)
 }

@@ -1,9 +1,9 @@
 /**
  * For statements that look up some rows among very many: tables are read by their indexes, whatever the statistics say. Right after
- * an import there are none, a statement that was planned while a table was empty keeps its plan, and a list that is sent is taken
- * for a hundred rows where it has one: for each of these reasons PostgreSQL would read a table of some thousand rows as a whole.
- * As the way is the same whatever is sent, statements are planned once for each connection: planning two tables joined by a list
- * of ids takes longer than carrying it out.
+ * an import there are no statistics, a statement that was planned while a table was empty keeps its plan, and a list parameter is
+ * estimated at a hundred rows even if it has one: for each of these reasons PostgreSQL would read a table of some thousand rows as
+ * a whole. As the plan is the same for all parameters, statements are planned once for each connection: planning two tables joined
+ * by a list of ids takes longer than carrying it out.
  */
 const settings = {
   enable_seqscan: 'off',
@@ -12,7 +12,7 @@ const settings = {
   plan_cache_mode: 'force_generic_plan',
 } as const
 
-/** As PostgreSQL has them by itself. */
+/** The defaults of PostgreSQL. */
 const usual: Record<keyof typeof settings, string> = {
   enable_seqscan: 'on',
   enable_hashjoin: 'on',
@@ -20,12 +20,12 @@ const usual: Record<keyof typeof settings, string> = {
   plan_cache_mode: 'auto',
 }
 
-/** For the transaction that has just begun. */
+/** For the current transaction, at its beginning. */
 export const byIndexesLocally = Object.entries(settings)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ')
 
-/** For a connection that also reads what is small as a whole, with joins; as options of its start. */
+/** For a connection that also reads small tables as a whole, with joins; as options of its start. */
 export const byIndexesAlways = `-c enable_seqscan=${settings.enable_seqscan} -c plan_cache_mode=${settings.plan_cache_mode}`
 
 /** For the session, as columns of a select. */

@@ -3,8 +3,8 @@ import type pg from 'pg'
 import { longestTurn } from '../process/cooperative-yield.ts'
 
 /**
- * Lets others pass while a long answer of PostgreSQL arrives, until the returned function is called: as long as there is
- * more to read, a socket is read up to 32 times (2 MB of rows) before anything else gets its turn.
+ * Lets other work run while a long answer of PostgreSQL arrives, until the returned function is called: without this, Node reads a
+ * socket up to 32 times (2 MB of rows) before any other work has its turn.
  */
 export function readYielding(client: pg.ClientBase): () => void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
@@ -16,7 +16,7 @@ export function readYielding(client: pg.ClientBase): () => void {
     paused = false
     stream.resume()
   }
-  // The driver listens as well, and first: what has arrived is parsed by now.
+  // The driver's listener runs first: the received data is already parsed.
   const look = (): void => {
     if (since === null) {
       since = performance.now()

@@ -4,8 +4,8 @@ import type { Db } from './db.ts'
 const about = 'secret key check'
 
 /**
- * Whether a secret key here opens what the one sealed that the database was last used with; from now on it is the present
- * one. True on a new database, too.
+ * Whether a secret key of this service opens the check value that was sealed with the last key of this database. Afterwards the
+ * value is sealed with the current key. Also true on a new database.
  */
 export function isKnownSecretKey(db: Db, seal: Pick<Seal, 'seal' | 'open' | 'prefix'>): Promise<boolean> {
   return db.transaction(async (tx) => {

@@ -8,20 +8,20 @@ import { assertOwnLink, freshFile, giveFolder, isOnlyOf, readForeign } from '../
 /** The uid and gid under which the server runs; null: those of this process. */
 export type Identity = { uid: number; gid: number } | null
 
-/** Where the parts of one embedded server lie. */
+/** The folders of one embedded server. */
 export interface PostgresFolders {
   /** `<data folder>/postgres`. */
   home: string
   /** The cluster itself. */
   data: string
-  /** The cluster as the server names it; differs from `data` where the server's user cannot walk to it. */
+  /** The path of the cluster for the server; differs from `data` where the server's user has no access to it. */
   dataAsSeen: string
   /** Sockets: PostgreSQL's and the instance lock's. Open to the server's user only. */
   run: string
   /** Folder with `bin/`, `lib/` and `share/`. */
   server: string
   identity: Identity
-  /** The folder outside of the data folder that this process has made for `run`; null where there is none. */
+  /** The folder outside of the data folder that this process has created for `run`; null: none. */
   outside: string | null
 }
 
@@ -30,8 +30,8 @@ const longestRunFolder = 103 - '/.s.PGSQL.5432'.length
 const nobody = 65534
 
 /**
- * Creates and finds all folders of the embedded server of a data folder. The server's user writes in `data` and `run` only:
- * what is above them stays ours, or that user could lead us elsewhere by links.
+ * Creates and finds all folders of the embedded server of a data folder. The server's user writes in `data` and `run` only. The
+ * folders above them stay ours; otherwise that user could redirect us by links.
  */
 export async function preparePostgresFolders(dataDir: string): Promise<PostgresFolders> {
   const root = await ownFolder(resolve(dataDir))
@@ -52,7 +52,7 @@ async function ownFolder(path: string): Promise<string> {
   return realpath(path)
 }
 
-/** PostgreSQL refuses to run as root, so root hands the server to whoever owns the data, else to nobody. */
+/** PostgreSQL refuses to run as root, so root runs the server as the owner of the data, else as nobody. */
 async function chooseIdentity(root: string, data: string): Promise<Identity> {
   if (process.getuid?.() !== 0) return null
   for (const path of [data, root]) {
@@ -62,7 +62,7 @@ async function chooseIdentity(root: string, data: string): Promise<Identity> {
   return { uid: nobody, gid: nobody }
 }
 
-/** Whether the server's user may walk down to `path`; a checkout in /root is closed to everybody else. */
+/** Whether the server's user may access `path`; a checkout in /root is closed to other users. */
 async function canReach(path: string, identity: Identity): Promise<boolean> {
   if (!identity) return true
   for (let folder = path; ; folder = dirname(folder)) {
@@ -74,9 +74,9 @@ async function canReach(path: string, identity: Identity): Promise<boolean> {
 }
 
 /**
- * The folder for sockets. Usually inside the data folder; a short one under the system's temporary folder where the
- * path would be too long for a socket or closed to the server's user. The choice is written down, so that a later
- * start (and a second service on the same data) looks in the same place.
+ * The folder for sockets. Usually inside the data folder; a short one under the system's temporary folder where the path would be
+ * too long for a socket or closed to the server's user. The choice is stored, so that a later start (and a second service on the
+ * same data) uses the same folder.
  */
 async function runFolder(
   home: string,
@@ -109,8 +109,8 @@ async function isOurs(outside: string, identity: Identity): Promise<boolean> {
 }
 
 /**
- * Removes what this process has put outside the data folder; the next start makes a new one. The server's user may have put
- * more into `run`, which stays: whoever follows the folders of another user down may be led elsewhere.
+ * Removes the folder that this process has created outside the data folder; the next start creates a new one. The server's user may
+ * have put more into `run`, which stays: deleting recursively in folders of another user could follow its links.
  */
 export async function removeOutsideFolders({ home, run, outside, server }: PostgresFolders): Promise<void> {
   if (outside === null) return
@@ -121,7 +121,7 @@ export async function removeOutsideFolders({ home, run, outside, server }: Postg
   for (const folder of [run, outside]) await rmdir(folder).catch(() => {})
 }
 
-/** The folder of the server's programs; copied beside the data when the server's user cannot walk to node_modules. */
+/** The folder of the server's programs; copied beside the data when the server's user has no access to node_modules. */
 async function serverFolder(copyTo: string, identity: Identity): Promise<string> {
   const installed = await installedServer()
   await createMissingLinks(installed)
@@ -151,7 +151,7 @@ async function installedServer(): Promise<string> {
   }
 }
 
-/** What to do on a system for which no PostgreSQL comes along; null where one does. `glibc` is undefined with musl. */
+/** Instructions for a system without a bundled PostgreSQL; null where there is one. `glibc` is undefined with musl. */
 export function unservedSystem(platform: NodeJS.Platform, glibc: string | undefined): string | null {
   const ownServer = 'set SVC_DB_DSN to a PostgreSQL 18 of your own'
   if (platform === 'win32') {
@@ -168,7 +168,7 @@ function glibcVersion(): string | undefined {
   return header.glibcVersionRuntime
 }
 
-/** The package cannot carry symbolic links; its install script makes them, which some installations do not run. */
+/** The package cannot contain symbolic links; its install script creates them, which some installations do not run. */
 async function createMissingLinks(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
@@ -185,7 +185,7 @@ async function createMissingLinks(native: string): Promise<void> {
   }
 }
 
-/** Sizes of the file systems that a server lives on: bytes of shared memory (null where there is none) and of the disk. */
+/** Sizes of the file systems of a server: bytes of shared memory (null where there is none) and of the disk. */
 export async function fileSystems({ home }: PostgresFolders): Promise<{ sharedMemory: number | null; disk: number }> {
   const [memory, disk] = await Promise.all([statfs('/dev/shm').catch(() => null), statfs(home)])
   return { sharedMemory: memory ? memory.blocks * memory.bsize : null, disk: disk.blocks * disk.bsize }

@@ -8,7 +8,7 @@ export interface Machine {
   cpus: number
   /** Bytes of the shared memory file system; null where there is none. */
   sharedMemory: number | null
-  /** Bytes of the file system that holds the data, free or not. */
+  /** Bytes of the file system with the data, free or not. */
   disk: number
 }
 
@@ -19,20 +19,20 @@ export function thisMachine({ sharedMemory, disk }: Pick<Machine, 'sharedMemory'
 }
 
 /**
- * Settings of the embedded server, sized for the machine. The service itself and the page cache live on the same
- * machine, so shared buffers take an eighth of the memory and the planner is told that about half of it caches files.
+ * Settings of the embedded server, sized for the machine. The service itself and the page cache live on the same machine, so shared
+ * buffers take an eighth of the memory, and the planner assumes that about half of it caches files.
  */
 export function postgresSettings(
   machine: Machine,
   { durable, connections }: { durable: boolean; connections: number },
 ): Record<string, string> {
   const megabytes = machine.memory / MB
-  // What was written since the last checkpoint is kept twice. PostgreSQL begins a checkpoint in time to stay below.
+  // Data written since the last checkpoint is stored twice. PostgreSQL begins a checkpoint in time to stay below.
   const wal = Math.min(2048, Math.max(64, machine.disk / MB / 20))
   return {
     listen_addresses: '',
     unix_socket_permissions: '0700',
-    // Beside the service there are backups, and people who look inside.
+    // Besides the service there are backups, and people who inspect the database.
     max_connections: String(Math.max(100, connections + 20)),
     shared_buffers: size(megabytes / 8, 64, 8192),
     effective_cache_size: size(megabytes / 2, 128, 65536),
@@ -45,7 +45,7 @@ export function postgresSettings(
     random_page_cost: '1.1',
     effective_io_concurrency: '64',
     jit: 'off',
-    // Requests compete for the cores already; a second worker per query only helps when nobody else is there.
+    // Requests compete for the cores already; a second worker per query only helps when there are no other requests.
     max_parallel_workers_per_gather: machine.cpus > 4 ? '2' : '0',
     max_parallel_workers: String(Math.max(1, machine.cpus - 1)),
     // Containers often have 64 MB of shared memory, too little for parallel index builds.
@@ -66,7 +66,7 @@ export function postgresSettings(
   }
 }
 
-/** For test runs only: nothing of it needs to survive a crash of the machine. */
+/** For test runs only: their data need not survive a crash of the machine. */
 const throwAway = {
   fsync: 'off',
   full_page_writes: 'off',

@@ -10,7 +10,7 @@ export interface SlowStatement {
   /** Without parameters. */
   readonly text: string
   readonly milliseconds: number
-  /** As PostgreSQL would carry it out whatever the parameters are; null: it was told before, or cannot be told. */
+  /** The generic plan of PostgreSQL, independent of the parameters; null: it was logged before, or there is none. */
   readonly plan: string | null
 }
 
@@ -23,7 +23,7 @@ export interface SlowStatements {
 interface Options {
   readonly db: Db
   readonly log: Pick<Logger, 'warn'>
-  /** Milliseconds from which a statement counts as slow; 0: none does. */
+  /** Milliseconds from which a statement counts as slow; 0: no statement does. */
   readonly from: number
 }
 
@@ -31,14 +31,14 @@ interface Options {
 const mostKept = 50
 /** Characters of a text, and of a plan. */
 const longest = 10_000
-/** Statements whose plan was told: it is told again when others have taken their place. */
+/** Number of statements whose plan was logged: it is logged again when others have displaced it. */
 const mostTold = 500
 /** Only these have a plan. */
 const planned = /^\s*(?:select|insert|update|delete|merge|with|values)\b/i
 
 /**
- * Tells slow statements in the log, the first time with their plan: never with their parameters, which are what people have
- * stored. Plans are asked for one after the other, so that a database that is slow is not asked for more.
+ * Logs slow statements, the first time with their plan: never with their parameters, which are users' data. Plans are requested one
+ * after the other, so that a slow database does not get more load.
  */
 export function watchSlowStatements({ db, log, from }: Options): SlowStatements {
   if (from === 0) return { list: () => [], close: async () => {} }
@@ -46,7 +46,7 @@ export function watchSlowStatements({ db, log, from }: Options): SlowStatements 
   const told = new Set<string>()
   let telling: Promise<void> | null = null
   let closed = false
-  // What is slow may be within a transaction and a deadline, and its plan is not.
+  // The slow statement may be within a transaction and a deadline, but the statement for its plan is not.
   const outside = AsyncLocalStorage.snapshot()
 
   const stop = onStatementEnd((statement) => {
@@ -76,14 +76,14 @@ export function watchSlowStatements({ db, log, from }: Options): SlowStatements 
     log.warn(one, 'a slow statement')
   }
 
-  /** Of a connection of its own, which waits for no lock of others for long. */
+  /** On a separate connection, which does not wait long for locks. */
   async function planOf(text: string): Promise<string | null> {
     try {
       const { rows } = await db.query<{ 'QUERY PLAN': string }>(`${explain}${text}`)
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
       return plan.slice(0, longest)
     } catch {
-      // A text that needs its parameters to be understood, or a database that is busy.
+      // A statement that cannot be planned without its parameters, or a database that is busy.
       return null
     }
   }

@@ -6,20 +6,20 @@ import type { Bus } from './bus.ts'
 import type { Queryable } from './db.ts'
 
 /**
- * Small things that every request needs (pools, tags, the datamodel, …) are read as a whole and kept in memory. A
- * snapshot is renewed when the bus says that its source has changed, and from time to time anyway, should a message have
- * been lost. Renewing happens beside the requests: asking for the value waits for nothing, so it may be done inside
- * transactions. What cannot be read is tried again; the last good value serves meanwhile, but not for ever.
+ * Small things that every request needs (pools, tags, the datamodel, …) are read as a whole and kept in memory. A snapshot is
+ * renewed when the bus reports that its source has changed, and from time to time anyway, in case a message was lost. Renewing
+ * happens beside the requests: reading the value never waits, so it is allowed inside transactions. A failed read is repeated; the
+ * last good value is used meanwhile, but for a limited time.
  */
 export interface Snapshot<Stored, T> {
   /**
    * The value as last read.
-   * @throws {AppError} `ServiceUnavailable` when a change has been known of for long and cannot be read.
+   * @throws {AppError} `ServiceUnavailable` when a change has been known for a long time but cannot be read.
    */
   get(): T
-  /** Reads once more, for who has just committed a change and answers with it. Not inside a transaction. */
+  /** Reads once more, for a caller that has just committed a change and answers with it. Not inside a transaction. */
   renewed(): Promise<T>
-  /** Takes over what this process has just committed, before the message about it comes round. */
+  /** Takes over a value that this process has just committed, before the message about it arrives. */
   take(stored: Stored): void
   /** Reads in a transaction that has found the value outdated, on its own connection. */
   renewThrough(tx: Queryable): Promise<void>
@@ -30,23 +30,23 @@ export interface SnapshotSource<Stored, T> {
   readonly name: string
   /** Topics of the bus whose messages say that the source has changed. */
   readonly topics: readonly string[]
-  /** Reads the source; `before` is the value so far. What equals what was read last changes nothing. */
+  /** Reads the source; `before` is the value so far. A result equal to the last one changes nothing. */
   read(from: Queryable, before: T | null): Promise<Stored>
-  /** Compiles what was read; `before` itself when that is newer. */
+  /** Compiles the stored value; returns `before` itself when that is newer. */
   build(stored: Stored, before: T | null): T
-  /** Told of each new value. */
+  /** Called with each new value. */
   onChange?(value: T): void
 }
 
 export type Snapshots = ReturnType<typeof createSnapshots>
 
 /**
- * All that is kept in memory as a whole, at one moment. It never changes: another one, with a higher number, takes its place when
- * any snapshot has another value. What is made of snapshots is good for its world, whichever of them it was made of.
+ * The state of all snapshots at one moment. It never changes: when any snapshot has a new value, a new world with a higher number
+ * replaces it. A result computed from snapshots is valid for its world, whichever of them it used.
  */
 export interface World {
   readonly number: number
-  /** Only changes of snapshots count here, none of what is kept by itself beside them. */
+  /** Counts changes of snapshots only, not of other data in memory (`turn`). */
   readonly snapshots: number
 }
 
@@ -62,7 +62,7 @@ export interface SnapshotsOptions {
   readonly longestOutdated?: number
 }
 
-/** Milliseconds that a request waits for changes that are just being read. */
+/** Milliseconds that a request waits for changes that are being read. */
 const longestWait = 1000
 /** Milliseconds between attempts after failures. */
 const shortestPause = 100
@@ -71,7 +71,7 @@ const longestPause = 5000
 interface Kept {
   attempt(): Promise<void> | null
   invalidate(): void
-  /** Reads it as the first time: what it is now does not follow from what it was. */
+  /** Reads it as for the first time: its new value is unrelated to the old one. */
   startAfresh(): void
   close(): void
 }
@@ -96,9 +96,9 @@ export function createSnapshots({
     for (const kept of all) kept.startAfresh()
   })
 
-  /** Reads the first value. @throws when that is not possible: there is no good one yet. */
+  /** Reads the first value. @throws when that is not possible: there is no earlier value to use. */
   async function open<Stored, T>(source: SnapshotSource<Stored, T>): Promise<Snapshot<Stored, T>> {
-    // Heard of before reading, so that no change falls between.
+    // Subscribed before reading, so that no change is missed.
     let heard = 0
     let seen = 0
     let outdatedSince: number | null = null
@@ -140,7 +140,7 @@ export function createSnapshots({
       while (seen < heard && !closed) {
         const [upTo, takenBefore, first] = [heard, taken, afresh]
         const next = await source.read(reads, first ? null : value)
-        // Begun before what this process has committed since, so it may be older.
+        // The read began before the last commit of this process, so its result may be older.
         if (taken !== takenBefore || first !== afresh) continue
         if (first) replace(next)
         else adopt(next)
@@ -151,7 +151,7 @@ export function createSnapshots({
       failures = 0
     }
 
-    /** One attempt at a time; what is heard of meanwhile is read by it too. */
+    /** One attempt at a time; it also covers changes reported meanwhile. */
     function renew(): Promise<void> {
       clearTimeout(retry)
       attempt ??= readNew()
@@ -216,13 +216,13 @@ export function createSnapshots({
   return {
     open,
 
-    /** The world as it is now. */
+    /** The current world. */
     world: (): World => world,
 
-    /** For what is kept in memory by itself: something of it has changed. */
+    /** For other data in memory: some of it has changed. */
     turn: (): void => turn(0),
 
-    /** Waits a moment for the changes that are just being read, so that a new request sees them; null: there are none. */
+    /** Waits a moment for changes that are being read, so that a new request sees them; null: there are none. */
     whenCurrent(): Promise<unknown> | null {
       const attempts = all.flatMap((kept) => kept.attempt() ?? [])
       if (attempts.length === 0) return null

@@ -8,18 +8,18 @@ import { keepTalking } from './connection-watch.ts'
 import type { Db, Tx } from './db.ts'
 
 /**
- * All processes on a database stop serving while one of them does something to the whole of it. Each process that serves
- * shows itself under a name. Whoever wants to be alone takes a lock, so that it is the only one, and announces it. The others
- * then refuse new requests, let those that write end, hide their name, and wait for the lock; the one waits until nobody shows
- * that name. Locks end with the process that holds them, so a process that is killed keeps nobody waiting.
+ * All processes on a database stop serving while one of them works on the whole of it. Each serving process shows itself under a
+ * name. The process that wants to be alone takes a lock, so that it is the only one, and announces it. The others then refuse new
+ * requests, let writing requests end, hide their name, and wait for the lock. The first process waits until no process shows that
+ * name. Locks end with the process that holds them, so a killed process blocks no other.
  */
 export interface Standstill {
-  /** What goes on, in one word; null: the process serves. */
+  /** The work in progress, in one word; null: the process serves. */
   readonly word: string | null
-  /** Counts a request that writes until it is answered or its client has gone. */
+  /** Counts a writing request until it is answered or its client has disconnected. */
   enter(response: ServerResponse): void
   /**
-   * Brings all processes to a stop, does the work, and lets them go on; what they keep in memory is then read anew.
+   * Makes all processes stop serving, does the work, and lets them continue; they then read the data in their memory again.
    * @throws {AppError} `DatabaseLockError` while another process does so.
    */
   run<T>(word: string, work: () => Promise<T>): Promise<T>
@@ -32,18 +32,18 @@ export interface StandstillOptions {
   readonly db: Db
   readonly bus: Bus
   readonly log: Logger
-  /** Waits for what is being read anew; null: nothing is. */
+  /** Waits for data that is being read again; null: there is none. */
   readonly whenCurrent: () => Promise<unknown> | null
-  /** Milliseconds that requests which write have to end before their connections are closed. */
+  /** Milliseconds in which writing requests have to end before their connections are closed. */
   readonly patience?: number
 }
 
 const topic = 'standstill'
 /** The name of processes that serve. */
 const serving = 'serving'
-/** Advisory lock of the one that wants to be alone; `strg` and a number of our own. */
+/** Advisory lock of the process that wants to be alone: `strg` in ASCII, followed by a number. */
 const leadLock = 0x73747267_0670n
-/** Milliseconds that the one waits for all others, and for each lock that transactions hold. */
+/** Milliseconds to wait for all other processes, and for each lock of a transaction. */
 const longestWait = 30_000
 /** Milliseconds between attempts. */
 const pause = 100
@@ -61,7 +61,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
   await serve()
 
   const unsubscribe = bus.subscribe(topic, (payload) => {
-    // Without a word it says only that messages were lost.
+    // An empty message only reports that messages were lost.
     if (payload === '' || leading || closed) return
     announced = payload
     following ??= outsideDeadlines(follow).finally(() => {
@@ -79,7 +79,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
     }
   }
 
-  /** Lets the requests that write end; whose client sends slowly ends with its connection. */
+  /** Lets the writing requests end; those of slow clients are ended by closing their connection. */
   async function leave(): Promise<void> {
     if (writers.size > 0) {
       const empty = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
     await bus.absent(serving)
   }
 
-  /** Waits until the one that announced it is done, or dead. */
+  /** Waits until the process that announced it is done, or dead. */
   function untilOver(): Promise<void> {
     return insistently(() => db.query('select pg_advisory_xact_lock_shared($1)', [leadLock]))
   }
@@ -107,7 +107,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
     word = null
   }
 
-  /** A process that starts, or comes back, waits for whoever is alone. */
+  /** A process that starts, or returns to service, waits for the process that is alone. */
   function serve(): Promise<void> {
     return insistently(() => bus.present(serving))
   }
@@ -154,7 +154,7 @@ export async function createStandstill(options: StandstillOptions): Promise<Stan
           leading = false
         }
       } finally {
-        // Closing the connection gives the lock back, whatever state it is in.
+        // Closing the connection releases the lock, whatever state it is in.
         holder.release(true)
       }
     },

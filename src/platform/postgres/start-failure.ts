@@ -5,28 +5,28 @@ import { readForeign } from '../process/own-folders.ts'
 import { freeSpace, type PostgresFolders } from './server-files.ts'
 
 const MB = 1024 * 1024
-/** A segment of WAL is as large: with less PostgreSQL cannot go on. */
+/** The size of a WAL segment: with less space PostgreSQL cannot continue. */
 const leastSpace = 16 * MB
-/** Characters of a log that are looked at. */
+/** Number of characters of a log that are read. */
 const tail = 64 * 1024
 
-/** What the program wrote itself, before it hands over to its log. */
+/** The output of the program before it writes to its log. */
 export function startLog({ home }: PostgresFolders): string {
   return join(home, 'start.log')
 }
 
-/** How a program ended, for those that said nothing. */
+/** The way in which a program ended, for programs without output. */
 export interface Ending {
   readonly exitCode: number | null
   readonly signalCode: NodeJS.Signals | null
 }
 
-/** Milliseconds until what the program said last is in its log: another process writes that, and outlives it. */
+/** Milliseconds until the last output of the program is in its log: another process writes it, and lives longer. */
 const logDelay = 3000
 
 /**
- * Why a program of the server that was begun at `since` has ended, in one line: what it says in its log, else what it
- * printed, else how it ended. A full disk is looked for too, since then it could not say anything.
+ * The reason why a program of the server that was started at `since` has ended, in one line: from its log, else from its output,
+ * else from its exit code. A full disk is checked too, since then the program could not write anything.
  */
 export async function whyItEnded(folders: PostgresFolders, since: Date, ending: Ending): Promise<string> {
   const free = await freeSpace(folders).catch(() => leastSpace)
@@ -47,7 +47,7 @@ async function lastWords(folders: PostgresFolders, since: Date, deadline: number
 function lastFailure(lines: readonly string[]): string | undefined {
   return (
     lines.filter((line) => /FATAL|PANIC|ERROR|error/.test(line)).at(-1) ??
-    // A hint says where to look for what was looked at here.
+    // A hint only points to the log that is read here.
     lines.filter((line) => line !== '' && !/(HINT|LOG|DETAIL): /.test(line)).at(-1)
   )
 }

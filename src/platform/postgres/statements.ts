@@ -1,7 +1,7 @@
-/** Who hears of the statements of this process: tests that count them, traces, the watch for slow ones. */
+/** Listeners to the statements of this process: tests that count them, traces, the watch for slow ones. */
 import type { SpanFacts } from '../tracing/spans.ts'
 
-/** A statement that has come to its end, whether it failed or not. */
+/** A finished statement, whether it failed or not. */
 export interface EndedStatement {
   readonly text: string
   readonly name: string | undefined
@@ -20,13 +20,13 @@ export function onStatement(listener: Listener<string>): () => void {
   return () => begun.delete(listener)
 }
 
-/** Calls `listener` behind each statement of this process, until the returned function is called. */
+/** Calls `listener` after each statement of this process, until the returned function is called. */
 export function onStatementEnd(listener: Listener<EndedStatement>): () => void {
   ended.add(listener)
   return () => ended.delete(listener)
 }
 
-/** Tells of a statement that is sent now. What returns tells of its end; null where nobody listens for that. */
+/** Reports a statement that is sent now. The returned function reports its end; null where there is no listener for that. */
 export function tellStatement(text: string, name: string | undefined): (() => void) | null {
   for (const listener of begun) listener(text)
   if (ended.size === 0) return null
@@ -37,12 +37,12 @@ export function tellStatement(text: string, name: string | undefined): (() => vo
   }
 }
 
-/** A short name of few different values: the own one of the statement, or its first words. */
+/** A short name with few different values: the name of the statement, or its first words. */
 export function summaryOf(text: string, name: string | undefined): string {
   return name ?? text.trimStart().split(/\s+/, 2).join(' ').slice(0, 60)
 }
 
-/** What a trace tells of a statement: its text, which has no parameters in it. */
+/** The data of a statement for a trace: its text, without parameters. */
 export function statementSpan(text: string, name: string | undefined): SpanFacts {
   const summary = summaryOf(text, name)
   return {

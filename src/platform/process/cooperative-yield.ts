@@ -4,14 +4,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export const longestTurn = 5
 
 export interface Yielder {
-  /** It is time to let others pass; cheap enough to be asked for each of many objects. */
+  /** Whether it is time to yield; cheap enough to be called for each of many objects. */
   due(): boolean
   yield(): Promise<void>
 }
 
 /**
- * Long work that yields to others every few milliseconds: `if (yielder.due()) await yielder.yield()` in its loops. `check` throws when
- * nobody waits for the result any more.
+ * Long work that yields to others every few milliseconds: `if (yielder.due()) await yielder.yield()` in its loops. `check` throws
+ * when the result is no longer needed.
  */
 export function createYielder(check?: () => void): Yielder {
   let since = performance.now()

@@ -12,9 +12,9 @@ export interface InstanceLock {
 }
 
 /**
- * Takes the data folder for this process, or throws with the holder's process id. The lock is a listening socket:
- * the kernel drops it with the process, also after `kill -9`, and nobody has to guess whether a process id in a file
- * still means the same process (it does not across containers or reboots).
+ * Takes the data folder for this process, or throws with the holder's process id. The lock is a listening socket: the kernel drops
+ * it with the process, also after `kill -9`. With a process id in a file one would have to guess whether it still means the same
+ * process (it does not across containers or reboots).
  */
 export async function takeInstanceLock(path: string): Promise<InstanceLock> {
   for (let attempt = 0; ; attempt++) {
@@ -41,7 +41,7 @@ async function listen(path: string): Promise<Server | null> {
   return listening
 }
 
-/** What the holder says of itself; null when nobody listens any more. */
+/** The description that the holder returns; null when there is no listener any more. */
 async function askHolder(path: string): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>()
   const socket = connect(path)

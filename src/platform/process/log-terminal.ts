@@ -2,12 +2,12 @@ import { styleText } from 'node:util'
 
 type Line = Record<string, unknown> & { level: string; time: string; msg?: string }
 
-/** Members of a line that have their own place in the text, or say nothing to a person at a terminal. */
+/** Members of a line that have a fixed place in the text, or are of no use to a person at a terminal. */
 const placed = new Set(['level', 'time', 'msg', 'err', 'method', 'path', 'status', 'ms', 'user', 'request_id'])
 
 /**
- * What the log says to a person at a terminal: one short line for a request, the message and what belongs to it for
- * anything else. Programs get the JSON lines.
+ * A log line for a person at a terminal: one short line for a request; otherwise the message and its members. Programs get the JSON
+ * lines.
  */
 export function terminalLine(json: string): string {
   const line = JSON.parse(json) as Line
@@ -32,7 +32,7 @@ function messageText(line: Line): string {
   return `${styleText(colour, line.level)} ${line.msg ?? ''}${details ? ` ${styleText('dim', details)}` : ''}${request}${cause}`
 }
 
-/** Paths and names come from clients: what would move the cursor or colour the terminal is shown as it is written. */
+/** Paths and names come from clients: control characters, which could move the cursor or colour the terminal, are shown escaped. */
 function printable(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   const short = text.length > 300 ? `${text.slice(0, 300)}…` : text

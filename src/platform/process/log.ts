@@ -3,12 +3,15 @@ import type { Config } from '../config/config.ts'
 import { scrubText } from '../secrets/secrets.ts'
 import { terminalLine } from './log-terminal.ts'
 
-/** How a line of the log of requests ends: it is made of what has no secret (http/http.ts), and there are many. */
+/**
+ * The end of each line of the request log: such a line is made of values without secrets (http/request-log.ts), and there are many
+ * of them.
+ */
 const requestEnd = '"msg":"request"}\n'
 
 /**
- * The process's logger: JSON lines on standard error, written without waiting; short lines for a person where that is a
- * terminal. Secrets are taken out of each line as they are out of everything else (secrets/secrets.ts).
+ * The process's logger: JSON lines on standard error, written without waiting; short lines for a person where that is a terminal.
+ * Secrets are removed from each line (secrets/secrets.ts).
  */
 export function createLog(config: Pick<Config, 'logLevel'>, destination: DestinationStream = ownDestination()): Logger {
   return pino(
@@ -27,15 +30,15 @@ const ownDestination = (): DestinationStream => (process.stderr.isTTY ? terminal
 
 const terminal: DestinationStream = { write: (json) => void process.stderr.write(terminalLine(json)) }
 
-/** Milliseconds that the lines of requests wait for more, and letters from which on they do not. */
+/** Milliseconds for which lines of requests are collected, and the number of characters from which they are written at once. */
 const mostWait = 20
 const mostLetters = 16_000
-/** The level from which on a line is written at once. */
+/** The level from which a line is written at once. */
 const warning = Number(pino.levels.values.warn)
 
 /**
  * Each write costs a request a thirtieth of its processor time, so lines are written some at a time; warnings and errors at once,
- * with whatever waits. Only a process that is killed loses the last milliseconds of them.
+ * with all waiting lines. Only a killed process loses the lines of its last milliseconds.
  */
 function fileOfLines(): DestinationStream {
   const destination = pino.destination({ dest: 2, sync: false })
@@ -53,7 +56,7 @@ function fileOfLines(): DestinationStream {
     if (waiting.length > 0) pino.destination({ dest: 2, sync: true }).write(waiting.join(''))
   })
   const lines = {
-    // Tells the level of each line.
+    // Makes pino pass the level of each line.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line: string): void {

@@ -1,6 +1,6 @@
 /**
- * Packages that do not come with ours: large, and needed by some instances only. A checkout has them; beside the
- * package they are installed by whoever needs them.
+ * Packages that are not dependencies of ours: they are large, and only some instances need them. A checkout has them; for the
+ * published package, the administrator installs them.
  */
 
 /** Whether the package was installed. */

@@ -1,7 +1,7 @@
 /**
- * Folders in which another user writes too: run as root, PostgreSQL belongs to somebody with fewer rights. Whoever may write in
- * a folder may put a link in the place of anything there, so nothing of that user's is followed, and what is handed over is
- * taken by its descriptor: between a look at a name and its use it may become another file.
+ * Folders in which another user also writes: when the service runs as root, PostgreSQL runs as a user with fewer rights. That user
+ * can replace any entry of its folders by a link, so its links are never followed, and files are handed over by their descriptor:
+ * between a check of a name and its use, the name may get another file.
  */
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rm } from 'node:fs/promises'
@@ -15,12 +15,12 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
 
 const self = (): number | undefined => process.getuid?.()
 
-/** Whose links are followed: those that the service itself, or root, has made. */
+/** Whether links of this owner are followed: only those that the service itself, or root, has made. */
 function isTrusted({ uid }: Stats): boolean {
   return uid === 0 || uid === self()
 }
 
-/** @throws {Error} when the name is a link that somebody else has put there. */
+/** @throws {Error} when the name is a link that another user has put there. */
 export async function assertOwnLink(path: string): Promise<void> {
   const info = await lstat(path).catch(() => null)
   if (info?.isSymbolicLink() && !isTrusted(info)) {
@@ -31,8 +31,8 @@ export async function assertOwnLink(path: string): Promise<void> {
 }
 
 /**
- * Makes a folder where there is none, and gives it its owner and mode by its descriptor.
- * @throws {Error} when there is anything else in its place.
+ * Creates a folder if it does not exist, and sets its owner and mode by its descriptor. @throws {Error} when something else has its
+ * name.
  */
 export async function giveFolder(path: string, owner: Owner | null, mode: number): Promise<void> {
   await assertOwnLink(path)
@@ -43,7 +43,7 @@ export async function giveFolder(path: string, owner: Owner | null, mode: number
   await using folder = await openFolder(path, link)
   const info = await folder.stat()
   const { uid, gid } = owner ?? { uid: self() ?? info.uid, gid: process.getgid?.() ?? info.gid }
-  // Only root can, and only root needs it.
+  // Only root can do this, and only root needs it.
   if (self() === 0 && (info.uid !== uid || info.gid !== gid)) await folder.chown(uid, gid)
   if ((info.mode & 0o777) !== mode && (info.uid === self() || self() === 0)) await folder.chmod(mode)
 }
@@ -56,13 +56,13 @@ async function openFolder(path: string, link: boolean): Promise<FileHandle> {
   }
 }
 
-/** An empty file under that name: what had it before keeps its content, wherever it led. */
+/** An empty file under that name. A file that had the name before keeps its content, also behind a link. */
 export async function freshFile(path: string): Promise<FileHandle> {
   await rm(path, { force: true })
   return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
 }
 
-/** The text of a file that another user may have put there: empty for what is no file. Never waits for a pipe. */
+/** The text of a file that another user may have put there: empty for anything but a regular file. Never waits for a pipe. */
 export async function readForeign(path: string, longest = 64 * 1024): Promise<string> {
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
   if (!file) return ''
@@ -77,7 +77,7 @@ export async function readForeign(path: string, longest = 64 * 1024): Promise<st
   }
 }
 
-/** Whether nobody but its owner can put anything into a folder, and no link stands in its place. */
+/** Whether only its owner can write to a folder, and the path is not a link. */
 export async function isOnlyOf(path: string, uid: number | undefined): Promise<boolean> {
   const info = await lstat(path).catch(() => null)
   return !!info?.isDirectory() && info.uid === uid && (info.mode & 0o022) === 0

@@ -1,24 +1,24 @@
 import { outsideDeadlines } from '../limits/deadline.ts'
 
 /**
- * Work that comes again after a while, beside the requests: one run at a time in a process, the last one awaited when the
- * process ends. Processes on the same database know nothing of each other here: work that one is to do takes a lock.
+ * Work that repeats after an interval, beside the requests: one run at a time in a process, the last one awaited when the process
+ * ends. Processes on the same database are not coordinated here: work for only one of them takes a lock.
  */
 export interface Periodic {
-  /** At once, as at that time (now, where none is said). Whoever comes while it runs waits for that run. */
+  /** Runs at once, as at that time (default: now). A call during a run waits for that run. */
   run(at?: Date): Promise<void>
-  /** No more runs; resolves when the one that there is has ended. */
+  /** No more runs; resolves when the current one has ended. */
   close(): Promise<void>
 }
 
 export interface PeriodicOptions {
   /** Milliseconds from one run to the next. */
   readonly every: number
-  /** Runs are left out meanwhile. */
+  /** While true, runs are skipped. */
   readonly paused: () => boolean
-  /** A long one asks now and then whether it is to end. `at`: the time that it is to take it to be, where that is said. */
+  /** Long work checks now and then whether it should stop. `at`: the time that it should use as now, if given. */
   readonly work: (stopped: () => boolean, at?: Date) => Promise<void>
-  /** Nobody waits for most runs: a failure ends here, and the next run tries again. */
+  /** Most runs have no caller: a failure is reported here, and the next run tries again. */
   readonly onFailure: (error: Error) => void | Promise<void>
 }
 

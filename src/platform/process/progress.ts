@@ -1,11 +1,11 @@
 import { SingleBar } from 'cli-progress'
 
-/** Shows how far long work is: a bar on a terminal, now and then a line anywhere else. */
+/** Shows the progress of long work: a bar on a terminal, otherwise a line now and then. */
 export interface Progress {
   /** Begins a step of `total` units; the step before it ends. */
   start(label: string, total: number): void
   advance(count: number): void
-  /** Ends the step; what is said afterwards stands below it. */
+  /** Ends the step; later lines are printed below it. */
   stop(): void
   say(line: string): void
 }
@@ -49,7 +49,7 @@ function bars(stream: NodeJS.WritableStream): Progress {
   }
 }
 
-/** How fast it goes and how long the rest takes. Nothing where nobody can know: before the first unit, and in the first moment. */
+/** The speed and the remaining time. Empty while they are unknown: before the first unit, and in the first moment. */
 export function paceText(done: number, total: number, seconds: number): string {
   if (!(done > 0 && seconds > 0.05)) return ''
   const rate = done / seconds
@@ -84,7 +84,7 @@ function lines(out: ProgressOutput): Progress {
     start(label, total) {
       stop()
       step = { label, total, done: 0, begun: Date.now(), told: 0, toldAt: Date.now() }
-      // Said before it begins: the first units may take a while.
+      // Printed before it begins: the first units may take a while.
       if (total > 0) out.write(`${label}: ${total} to do\n`)
     },
     advance(count) {

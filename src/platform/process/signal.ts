@@ -1,7 +1,4 @@
-/**
- * Something happened in this process that others may want to know: who tells does not know who listens, so that what is
- * made early can tell what is made later.
- */
+/** A notification within this process: the sender does not know the listeners, so that an early component can notify later ones. */
 export interface Signal {
   raise(): void
   /** Calls `listener` each time, until the returned function is called. */

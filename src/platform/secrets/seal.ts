@@ -4,9 +4,9 @@ import { join } from 'node:path'
 
 export interface SealOptions {
   readonly dataDir: string
-  /** From the configuration; null: the data folder has one. */
+  /** The key of the configuration; null: the key in the data folder is used. */
   readonly secretKey: string | null
-  /** The one before: still opens, seals no more. */
+  /** The previous key: still opens, but no longer seals. */
   readonly secretKeyBefore: string | null
 }
 
@@ -22,14 +22,14 @@ const [idLength, nonceLength, tagLength] = [8, 12, 16]
 export type Seal = ReturnType<typeof createSeal>
 
 /**
- * Keeps secrets that the service needs as they are (AES-256-GCM): who has the database alone, or a backup of it, does not
- * have them. What is sealed names its key, so that keys can be replaced one after the other.
+ * Encrypts secrets that the service needs in plain form (AES-256-GCM): the database alone, or a backup of it, does not reveal them.
+ * A sealed value contains the id of its key, so that keys can be replaced one after the other.
  */
 export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions) {
   const path = join(dataDir, 'secret-key')
   let kept: Promise<readonly Key[]> | undefined
 
-  /** The first one seals. A key in the data folder opens also when the configuration has another. */
+  /** The first key seals. A key in the data folder also opens when the configuration has another one. */
   function keys(): Promise<readonly Key[]> {
     kept ??= readKeys().catch((error: unknown) => {
       kept = undefined
@@ -50,7 +50,7 @@ export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions)
   }
 
   return {
-    /** @param about what it belongs to: it opens for that alone. */
+    /** @param about the record of the secret: the value can only be opened for the same record. */
     async seal(secret: Buffer, about: string): Promise<Buffer> {
       const { id, sealing } = await first()
       const nonce = randomBytes(nonceLength)
@@ -59,7 +59,7 @@ export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions)
       return Buffer.concat([Buffer.from([version]), id, nonce, cipher.getAuthTag(), sealed])
     },
 
-    /** Null: none of the keys opens it. */
+    /** `null`: none of the keys opens it. */
     async open(sealed: Buffer, about: string): Promise<Buffer | null> {
       const at = 1 + idLength
       const named = sealed.subarray(1, at)
@@ -76,25 +76,27 @@ export function createSeal({ dataDir, secretKey, secretKeyBefore }: SealOptions)
       }
     },
 
-    /** Names of the keys that there are, as what they have sealed begins behind the version. None is made for that. */
+    /** Ids of the existing keys, which are in sealed values after the version. Creates no key. */
     async names(): Promise<readonly Buffer[]> {
       const there = [secretKey, secretKeyBefore, await readOwn(path)].filter((one) => one !== null)
       return there.map((one) => keyOf(one).id)
     },
 
-    /** How what is sealed now begins. */
+    /** The prefix of values that are sealed now. */
     async prefix(): Promise<Buffer> {
       return Buffer.concat([Buffer.from([version]), (await first()).id])
     },
 
-    /** A hash that nobody makes without the key: for what is short enough to be guessed. */
+    /** A hash that cannot be computed without the key: for values that are short enough to be guessed. */
     async hash(text: string): Promise<Buffer> {
       return createHmac('sha256', (await first()).derived('hash'))
         .update(text)
         .digest()
     },
 
-    /** A key of the present secret key for one use (HKDF): for what this service alone makes and checks. */
+    /**
+     * A key that is derived from the current secret key for one use (HKDF): for values that this service alone creates and checks.
+     */
     async keyFor(use: string): Promise<Buffer> {
       return (await first()).derived(`key ${use}`)
     },
@@ -119,7 +121,9 @@ async function readOwn(path: string): Promise<string | null> {
   }
 }
 
-/** That of the data folder, made when it is needed first. Of two processes that make one, one wins, with a whole file. */
+/**
+ * The key in the data folder, created when it is first needed. If two processes create one, one of them wins, with a complete file.
+ */
 async function ownKey(folder: string, path: string): Promise<string> {
   const there = await readOwn(path)
   if (there !== null) return there

@@ -1,15 +1,18 @@
 import { masked } from './secrets.ts'
 
-/** Characters below which a secret is not looked for: it would be found everywhere. */
+/** Minimum number of characters of a secret to look for: a shorter one would match everywhere. */
 const shortest = 4
 
-/** Takes secrets that are known out of a text, however they are written in it. The longest form goes first. */
+/** Removes known secrets from a text, in every form in which they may be written. The longest form is removed first. */
 export function withoutSecrets(secrets: readonly string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length)
   return (text) => forms.reduce((rest, form) => rest.replaceAll(form, masked), text)
 }
 
-/** As it is, as in addresses, in JSON and in HTML, as hexadecimal digits, and in base64 wherever in what was encoded it stands. */
+/**
+ * The plain secret, its forms in addresses, in JSON and in HTML, in hexadecimal digits, and in base64 at any offset of the encoded
+ * text.
+ */
 function formsOf(secret: string): string[] {
   if (secret.length < shortest) return []
   const bytes = Buffer.from(secret)
@@ -30,11 +33,11 @@ function formsOf(secret: string): string[] {
   return [...written, json.replaceAll('/', '\\/'), ...inBase64(bytes)].filter((form) => form.length >= shortest)
 }
 
-/** The letters that the bytes have in base64 whatever stands before and behind them: three, by where they begin. */
+/** The base64 letters of the bytes that do not depend on the bytes before and after them: three variants, by the offset. */
 function inBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const letters = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64url')
-    // Letters of six bits: the first ones have bits of what is before, the last one may have some of what is behind.
+    // Letters of six bits: the first ones contain bits of the bytes before, the last one may contain bits of the bytes after.
     const first = Math.ceil((before * 8) / 6)
     const last = Math.floor(((before + bytes.length) * 8) / 6)
     const sure = letters.slice(first, last)

@@ -1,12 +1,12 @@
 /**
- * What is secret, said once: names whose values are, and what a secret looks like in a text. Whatever is answered about
- * somebody's settings, logged or kept in the event log passes here (`scrubbed`, `scrubText`).
+ * The one definition of secrets: names whose values are secret, and the forms of secrets in texts. Settings in answers, log lines
+ * and entries of the event log pass here (`scrubbed`, `scrubText`).
  */
 
-/** What stands for a secret that is set, as clients of this interface know it. */
+/** Replaces a secret that is set, in the form known to clients of this interface. */
 export const masked = '***'
 
-/** Ends of names, without case and punctuation: of headers, parameters, fields of forms, members of JSON. */
+/** Ends of names, without case and punctuation: of headers, parameters, form fields, JSON members. */
 const nameEnds = [
   'authorization',
   'cookie',
@@ -24,10 +24,10 @@ const nameEnds = [
   'samlresponse',
   'clientassertion',
 ]
-/** Short names that are secrets in addresses, and something else elsewhere. */
+/** Short names that are secrets in addresses, but not elsewhere. */
 const namesInAddresses = new Set(['key', 'code', 'sig', 'auth', 'pass', 'pwd', 'pin'])
 
-/** Whether the value of this name is a secret wherever it stands. */
+/** Whether the value of this name is always a secret. */
 export function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   return nameEnds.some((end) => plain.endsWith(end))
@@ -36,31 +36,31 @@ export function isSecretName(name: string): boolean {
 const isSecretParameter = (name: string): boolean =>
   isSecretName(name) || namesInAddresses.has(name.toLowerCase().replaceAll(/[^a-z0-9]/g, ''))
 
-/** Who signs in with an address: `user:password@` behind its scheme, a part of which may be a token. */
+/** Credentials in an address: `user:password@` behind its scheme, a part of which may be a token. */
 const userInfo = /:\/\/[^\s/?#"'<>\\]*@/g
 /** `name=value` in addresses and forms. */
 const parameter = /(^|[?&#;\s"'])([\w.%~[\]-]+)=([^&#;\s"'<>\\]+)/g
-/** What stands before parameters of addresses; elsewhere it is a form or an output of a program. */
+/** Characters before parameters of addresses; elsewhere it is a form or an output of a program. */
 const addressSigns = '?&#;'
-/** `"name": "value"` in JSON, and the same in a text of JSON. */
+/** `"name": "value"` in JSON, and the same in JSON inside a string. */
 const member = /"([\w.-]+)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)/g
 const memberInText = /\\"([\w.-]+)\\"(\s*:\s*)\\"(?:[^"\\]|\\[^"])*\\"/g
-/** A header as a line. */
+/** A header line. */
 const header = /(authorization|cookie)([ \t]?[:=])[^\r\n"\\]+/gi
 const bearer = /\b(bearer\s)[\w.~+/-]{8,}/gi
 const basic = /\b(basic\s+)([\w+/-]{4,}={0,2})/gi
-/** Up to its end, or the next line of hyphens where that is missing. */
+/** Up to its end, or to the next line of hyphens if the end is missing. */
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]|-(?!----))*(?:-----END [A-Z ]*-----)?/g
-/** Signatures of addresses of files, where they stand as a step of a path. */
+/** Signatures of addresses of files, when they are a step of a path. */
 const signatureStep = /\/[0-9a-z]{1,8}-[\w-]{32}(?=[/?#"'\s\\]|$)/g
-/** Addresses of drives: who has one may write there. */
+/** Addresses of drives: anybody with such an address may write there. */
 const driveStep = /\/(WebDAV|hotfolder)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi
-/** Addresses of results of exports: who has one fetches them. */
+/** Addresses of results of exports: anybody with such an address can fetch them. */
 const exportStep = /(\/export\/\d{1,16}\/uuid)\/[0-9a-f]{8}-[0-9a-f-]{27}/gi
-/** What any of the above has: most texts have none. */
+/** Parts that at least one of the patterns above needs: most texts have none. */
 const suspicious = /:\/\/|=|"|bearer|basic|authorization|cookie|-----|-[\w-]{32}|\/(?:webdav|hotfolder|uuid)\//i
 
-/** The values of secret names; of headers also what stands behind their scheme. */
+/** The values of secret names; for headers also the part after the scheme. */
 export function secretsIn(values: unknown): string[] {
   if (typeof values !== 'object' || values === null) return []
   return Object.entries(values).flatMap(([name, value]) => {
@@ -70,7 +70,7 @@ export function secretsIn(values: unknown): string[] {
   })
 }
 
-/** A text without the secrets that its shape gives away. */
+/** A text without the secrets that can be recognized by their form. */
 export function scrubText(text: string): string {
   if (!suspicious.test(text)) return text
   return text
@@ -92,7 +92,7 @@ export function scrubText(text: string): string {
     .replaceAll(exportStep, `$1/${masked}`)
 }
 
-/** The path of a request as it may be logged: steps that are signatures are none of it, however they are spelt. */
+/** The path of a request in a form for logs: without steps that are signatures, however they are encoded. */
 export function scrubPath(path: string): string {
   const plain = path.includes('%') ? decoded(path) : path
   const clean = plain
@@ -102,12 +102,12 @@ export function scrubPath(path: string): string {
   return clean === plain ? path : clean
 }
 
-/** An address as people who may not know its secrets see it; the same address when it has none. */
+/** An address for people who must not know its secrets; the same address when it has none. */
 export function scrubAddress(address: string): string {
   return scrubText(address)
 }
 
-/** The same of whatever JSON has, names included; the value itself where it has no secret. */
+/** The same for any JSON, names included; the value itself where it has no secret. */
 export function scrubbed<T>(value: T, inText: (text: string) => string = scrubText): T {
   return scrub(value, inText) as T
 }
@@ -134,7 +134,7 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** `Basic` stands also before words: credentials have a colon when they are decoded. */
+/** `Basic` also occurs before ordinary words: credentials have a colon when they are decoded. */
 function isCredentials(base64: string): boolean {
   return Buffer.from(base64, 'base64').includes(':')
 }

@@ -1,4 +1,4 @@
-/** Spans to a collector, by OTLP over HTTP (opentelemetry.io/docs/specs/otlp). */
+/** Sends spans to a collector, by OTLP over HTTP (opentelemetry.io/docs/specs/otlp). */
 import { type Context, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
@@ -20,11 +20,11 @@ export interface OtlpOptions {
 }
 
 export interface OtlpTracer extends Tracer {
-  /** Sends what is still here. */
+  /** Sends the remaining spans. */
   close(): Promise<void>
 }
 
-/** Spans that wait to be sent; further ones are dropped. */
+/** Maximum number of spans that wait to be sent; further ones are dropped. */
 const mostWaiting = 8192
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER } as const

@@ -1,6 +1,6 @@
 /**
- * Spans of what the service does: one for each request, statement, job and outgoing call. They form a tree that tells where
- * the time of a request went. While tracing is off nothing is made and nothing is kept.
+ * Spans of the work of the service: one for each request, statement, job and outgoing call. They form a tree that shows where a
+ * request spent its time. While tracing is off, no span is created or kept.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -9,30 +9,30 @@ export type SpanKind = 'server' | 'client' | 'consumer'
 export type Attributes = Readonly<Record<string, string | number>>
 
 export interface SpanFacts {
-  /** Of few different values: `GET /api/v1/db/:objecttype`, never an address or a value. */
+  /** A name with few different values: `GET /api/v1/db/:objecttype`, never an address or a value. */
   readonly name: string
   readonly kind: SpanKind
   readonly attributes: Attributes
-  /** `traceparent` of a caller that is believed (W3C Trace Context, 3.2). */
+  /** `traceparent` of a trusted caller (W3C Trace Context, 3.2). */
   readonly caller?: string | undefined
 }
 
 export interface OpenSpan {
   set(attributes: Attributes): void
-  /** What failed, by the name of the failure: messages may have values in them. */
+  /** The name of the failure: messages may contain values. */
   fail(reason: string): void
   end(): void
 }
 
 export interface Tracer {
-  /** Below `parent`, or with a trace of its own. */
+  /** A span below `parent`, or one that starts a new trace. */
   begin(facts: SpanFacts, parent: OpenSpan | undefined): OpenSpan
 }
 
 let tracer: Tracer | null = null
 const current = new AsyncLocalStorage<OpenSpan>()
 
-/** From now on spans are made, until the returned function is called. There is one tracer for the process. */
+/** Starts creating spans, until the returned function is called. There is one tracer for the process. */
 export function useTracer(wanted: Tracer): () => void {
   if (tracer) throw new Error('spans are traced already')
   tracer = wanted
@@ -43,7 +43,7 @@ export function useTracer(wanted: Tracer): () => void {
 
 export const isTracing = (): boolean => tracer !== null
 
-/** Does the work within a span, below that in which it was asked for. */
+/** Does the work within a span, below the current one. */
 export async function traced<T>(facts: () => SpanFacts, work: (span?: OpenSpan) => Promise<T>): Promise<T> {
   if (!tracer) return work()
   const span = tracer.begin(facts(), current.getStore())
@@ -57,12 +57,12 @@ export async function traced<T>(facts: () => SpanFacts, work: (span?: OpenSpan) 
   }
 }
 
-/** A span that others end. */
+/** A span that the caller ends. */
 export function beginSpan(facts: () => SpanFacts): OpenSpan | undefined {
   return tracer?.begin(facts(), current.getStore())
 }
 
-/** What `next` calls is within the span. */
+/** The calls of `next` are within the span. */
 export function withinSpan(span: OpenSpan, next: () => void): void {
   current.run(span, next)
 }

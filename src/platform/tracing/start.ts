@@ -1,7 +1,7 @@
 import { isInstalled } from '../process/optional-packages.ts'
 import { useTracer } from './spans.ts'
 
-/** What is needed beside this package where spans are sent. */
+/** Additional packages that are needed to send spans. */
 export const tracingPackages = [
   '@opentelemetry/api',
   '@opentelemetry/sdk-trace',
@@ -13,13 +13,13 @@ export interface TracingOptions {
   readonly endpoint: string
   readonly ratio: number
   readonly version: string
-  /** Spans cannot be sent; they are lost. */
+  /** Called when spans cannot be sent; they are lost. */
   readonly onTrouble: (reason: string) => void
 }
 
 /**
- * Spans are sent from now on. What returns ends it, and sends what is still here.
- * @throws {Error} whose message is one readable line, where a package is missing
+ * Spans are sent from now on. The returned function stops this, and sends the remaining spans.
+ * @throws {Error} whose message is one readable line, when a package is missing
  */
 export async function startTracing(options: TracingOptions): Promise<() => Promise<void>> {
   const missing = tracingPackages.filter((name) => !isInstalled(name))

@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache'
 import { type PatternBudget, patternBudget } from './patterns.ts'
 
 /**
- * Texts made from the attributes of a directory, as administrators write them: `%(sn)s, %(givenName)s`. A placeholder may
- * replace (`%(mail||^.*=||)s`: what the pattern finds by what stands behind it) and, with a fourth part, join all values
- * of its attribute (`%(ou||||||; )s`); without one it takes the first.
+ * Templates of administrators for texts from the attributes of a directory: `%(sn)s, %(givenName)s`. A placeholder may replace
+ * matches of a pattern (`%(mail||^.*=||)s`: the pattern, then the replacement) and, with a fourth part, join all values of its
+ * attribute (`%(ou||||||; )s`); without it, only the first value is used.
  */
 export interface AttributeTemplate {
   /** Attributes that it names. */
   readonly names: readonly string[]
-  /** One text; attributes that there are not are empty. */
+  /** One text; missing attributes are empty. */
   expand(valuesOf: ValuesOf): string
   /** One text for each value of its attributes, at most `most`; none when one of them has none. */
   expandAll(valuesOf: ValuesOf, most: number): string[]
@@ -26,7 +26,7 @@ interface Placeholder {
 
 const compiled = new LRUCache<string, AttributeTemplate>({ max: 1000 })
 
-/** @throws {Error} that says what is wrong. */
+/** @throws {Error} with the reason. */
 export function attributeTemplate(source: string): AttributeTemplate {
   const known = compiled.get(source)
   if (known) return known
@@ -58,7 +58,7 @@ function compile(source: string): AttributeTemplate {
   }
 }
 
-/** Its texts, and between them what stands within `%(` and the next `)s`. */
+/** The literal texts, and between them the parts within `%(` and the next `)s`. */
 export function partsOf(source: string): (string | { readonly inner: string })[] {
   const parts: (string | { readonly inner: string })[] = []
   let at = 0

@@ -6,7 +6,7 @@
 export type DateWidth = 'year' | 'month' | 'day' | 'minute' | 'second' | 'second-zone'
 
 export interface ParsedDate {
-  /** The normalised text that is stored and answered. */
+  /** The normalised text for storage and answers. */
   readonly text: string
   readonly width: DateWidth
   /** First second of the interval, UTC, since 1970. */
@@ -21,7 +21,7 @@ const pattern =
 /** Years that the interface supports (about int64 seconds). */
 const maxYear = 292_277_022_399n
 
-/** Parses a date, or gives null when the text is none: wrong form, month 13, 30 February, year out of range. */
+/** Parses a date; null when the text is none: wrong form, month 13, 30 February, year out of range. */
 export function parseDate(text: string): ParsedDate | null {
   const match = pattern.exec(text)
   if (!match) return null
@@ -91,7 +91,7 @@ function floorDiv(a: bigint, b: bigint): bigint {
   return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient
 }
 
-/** Seconds at midnight UTC of a civil date; days by the usual era arithmetic with years starting in March. */
+/** Seconds at midnight UTC of a calendar date; days by the usual era arithmetic with years starting in March. */
 function daysToSeconds(year: bigint, month: number, day: number): bigint {
   const shifted = month <= 2 ? year - 1n : year
   const era = floorDiv(shifted, 400n)

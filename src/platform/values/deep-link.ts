@@ -1,4 +1,4 @@
-/** Addresses that lead to objects and their files without a search; what is behind them is `deep-links`. */
+/** Addresses that lead to objects and their files without a search; they are implemented in `deep-links`. */
 
 export const deepLinkPath = '/api/v1/objects'
 
@@ -6,18 +6,18 @@ export function deepLink(externalUrl: string, uuid: string): string {
   return `${externalUrl}${deepLinkPath}/uuid/${encodeURIComponent(uuid)}`
 }
 
-/** The address of a version of a file that an object has. */
+/** The address of a version of a file of an object. */
 export function fileDeepLink(externalUrl: string, uuid: string, file: number, version: string): string {
   return `${deepLink(externalUrl, uuid)}/file/id/${file}/file_version/name/${encodeURIComponent(version)}`
 }
 
-/** What the base configuration says of links to pages of objects. */
+/** The settings of the base configuration for links to pages of objects. */
 interface PageSettings {
   readonly deep_link_access: { readonly enabled: boolean; readonly allow_access_by_id: boolean }
   readonly detail_deep_link: { readonly use_system_object_id: boolean }
 }
 
-/** The page of an object for people; null: deep links lead nowhere. By number only where links may do so. */
+/** The page of an object for people; null: deep links are off. By number only where that is allowed. */
 export function pageLink(
   externalUrl: string,
   { deep_link_access: access, detail_deep_link: detail }: PageSettings,

@@ -1,8 +1,8 @@
 import { withoutEnd } from './text.ts'
 
 /**
- * JSON whose numbers stay as they were written. A double holds some 15 digits; a number with more would become another one, so
- * it is kept as its text (`JSON.rawJSON`), which `JSON.stringify` writes again.
+ * JSON whose numbers stay as they were written. A double holds some 15 digits; a number with more would change its value, so it is
+ * kept as its text (`JSON.rawJSON`), which `JSON.stringify` writes again.
  * @see https://github.com/tc39/proposal-json-parse-with-source
  */
 interface RawJson {
@@ -19,7 +19,7 @@ const parseWith = JSON.parse as unknown as (text: string, reviver: Reviver) => u
 
 export const isExactNumber = json.isRawJSON
 
-/** What a double may not hold: many digits, or an exponent of three. Others are looked at by no means. */
+/** Candidates for numbers that do not fit into a double: many digits, or an exponent of three. Other numbers are never checked. */
 const suspects = /\d[\d.]{15,}(?:[eE][+-]?\d+)?|\d[eE][+-]?\d{3,}/g
 
 export function parseExact(text: string): unknown {
@@ -29,18 +29,18 @@ export function parseExact(text: string): unknown {
   )
 }
 
-/** Also where a text has such digits: then it is only looked at once more. */
+/** Also true for a text with such digits: then the value is only checked once more. */
 function hasInexact(text: string): boolean {
   for (const [found] of text.matchAll(suspects)) if (/[eE][+-]?\d{3}/.test(found) || !isHeld(found)) return true
   return false
 }
 
-/** Whether a number comes back as the same one when a double has held it. */
+/** Whether a number is unchanged after conversion to a double and back. */
 function isHeld(source: string): boolean {
   return decimal(source) === decimal(String(Number(source)))
 }
 
-/** Digits without zeros at their ends, and the power of ten behind them; null for what is no number of JSON. */
+/** Digits without zeros at their ends, and the power of ten behind them; null for a text that is no JSON number. */
 function decimal(source: string): string | null {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
@@ -50,16 +50,16 @@ function decimal(source: string): string | null {
   return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`
 }
 
-/** Whether the number is one that every reader of JSON has some double for: not infinite, and not nothing. */
+/** Whether every JSON reader has an approximate double for the number: not infinite, and not zero. */
 export function isInRange({ rawJSON }: RawJson): boolean {
   const value = Number(rawJSON)
   return Number.isFinite(value) && value !== 0
 }
 
-/** The member under which a value is kept as its text, beside what others look for in it. */
+/** The member with the text of a value, beside the members that queries look for. */
 const asText = '$json'
 
-/** A value as it is stored as `jsonb`: with its text when it has numbers that no double holds. */
+/** A value in its `jsonb` form: with its text when it has numbers that do not fit into a double. */
 export function keepExact(value: Record<string, unknown>): Record<string, unknown> {
   if (!(asText in value || hasExact(value))) return value
   return { ...(asDoubles(value) as Record<string, unknown>), [asText]: JSON.stringify(value) }
@@ -75,7 +75,7 @@ function hasExact(value: unknown): boolean {
   return isExactNumber(value) || Object.values(value).some(hasExact)
 }
 
-/** The same with doubles: for what is computed with. */
+/** The same with doubles: for calculations. */
 export function asDoubles(value: unknown): unknown {
   if (isExactNumber(value)) return Number(value.rawJSON)
   if (!hasExact(value)) return value

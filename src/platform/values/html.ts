@@ -2,7 +2,7 @@ import { Html } from './trusted-html.ts'
 
 export type { Html } from './trusted-html.ts'
 
-/** Texts are escaped, finished HTML stands as it is. */
+/** Texts are escaped, finished HTML is inserted as it is. */
 export type HtmlValue = string | number | Html | readonly Html[]
 
 /** Markup with values in it: within elements and within attributes in quotes. */
@@ -12,7 +12,7 @@ export function html({ raw }: TemplateStringsArray, ...values: readonly HtmlValu
   return new Html(text)
 }
 
-/** One after the other. */
+/** Concatenates the parts. */
 export const joined = (parts: readonly Html[]): Html => new Html(parts.join(''))
 
 export const nothing: Html = new Html('')

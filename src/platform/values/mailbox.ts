@@ -1,15 +1,15 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-/** Characters of the part before the @, of the one behind it, and of both (RFC 5321, 4.5.3.1; 256 with the brackets). */
+/** Maximum number of characters before the @, after it, and in total (RFC 5321, 4.5.3.1; 256 with the brackets). */
 const [longestLocal, longestDomain, longest] = [64, 253, 254]
 
 const atom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+$/
 const label = /^[A-Za-z0-9-]{1,63}$/
 
 /**
- * Whether a text is the address of one mailbox, and nothing besides: `Dot-string@Domain` of RFC 5321 section 4.1.2, in ASCII.
- * Names, comments, lists, groups, quotes and address literals mean something in headers, and domains of other letters have two
- * spellings: none of them is one (such a domain is written `xn--…`, as browsers send it).
+ * Whether a text is the address of exactly one mailbox: `Dot-string@Domain` of RFC 5321 section 4.1.2, in ASCII. Names, comments,
+ * lists, groups, quotes and address literals have a special meaning in headers, and domains with other letters have two spellings:
+ * all of these are refused (such a domain is written `xn--…`, as browsers send it).
  */
 export function isMailbox(text: string): boolean {
   if (text.length > longest) return false
@@ -25,18 +25,18 @@ export function isMailbox(text: string): boolean {
 }
 
 /**
- * The address that mail is sent to; null: it is none. What was stored before domains had to be ASCII is spelled so here.
+ * The address for sending mail; null: the text is no address. Converts addresses that were stored before domains had to be ASCII.
  */
 export function mailboxOf(text: string): string | null {
   if (isMailbox(text)) return text
   const [local, domain] = partsOf(text)
-  // Whatever else the reader of domains would repair is no letter.
+  // Other characters that the URL parser would repair are refused.
   if (text.length > longest || !/^[\p{L}\p{M}\p{N}.-]+$/u.test(domain)) return null
   const ascii = `${local}@${domainToASCII(domain)}`
   return isMailbox(ascii) ? ascii : null
 }
 
-/** The other spelling of an address with a domain of other letters, as it may be stored from before; null: it has none. */
+/** The other spelling of an address whose domain has non-ASCII letters, as older records may have it; null: there is none. */
 export function formerSpelling(mailbox: string): string | null {
   const [local, domain] = partsOf(mailbox)
   const unicode = domainToUnicode(domain)

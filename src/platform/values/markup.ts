@@ -6,6 +6,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text as it stands in HTML and XML, within elements and within attributes in quotes. */
+/** Escapes text for HTML and XML, within elements and within attributes in quotes. */
 export const escapeMarkup = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => entities[character] as string)

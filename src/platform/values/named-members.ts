@@ -1,4 +1,4 @@
-/** What is read of a schema to know the names that a value may have in it. */
+/** The parts of a schema that are read to find the names that a value may have. */
 export interface NamedSchema {
   readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, NamedSchema>>
@@ -11,15 +11,15 @@ export interface NamedSchema {
   readonly const?: unknown
   readonly enum?: unknown
   /**
-   * A schema that describes less than there is, because the value is checked by hand with errors of its own, or has
-   * itself inside, says here what it leaves out. No validator knows it, no description shows it.
+   * For a schema that is incomplete, because the value is checked by hand with specific errors, or is recursive: returns the
+   * missing names. No validator knows this member, no description shows it.
    */
   readonly 'x-names'?: () => NamedSchema
-  /** Why the member is refused: what it is for does not exist yet. */
+  /** The reason why the member is refused: its feature does not exist yet. */
   readonly 'x-refused'?: string
 }
 
-/** Whether a body of this shape has members with names, of which one can be misspelled; maps and free values have none. */
+/** Whether a body of this schema has members whose names can be misspelled; maps and free values have none. */
 export function hasNamedMembers(schema: NamedSchema | undefined): boolean {
   if (!schema) return false
   if (schema['x-names'] || Object.keys(schema.properties ?? {}).length > 0) return true

@@ -1,6 +1,6 @@
 /**
- * The known name that is most like a mistyped one, for "did you mean"; null when none is near. A short name may have
- * fewer letters wrong, or everything would be near.
+ * The known name that is most like a mistyped one, for "did you mean"; null when none is similar. A short name may have fewer wrong
+ * letters, since otherwise every name would be similar.
  */
 export function nearestName(
   name: string,
@@ -10,7 +10,7 @@ export function nearestName(
   let best: string | null = null
   let least = most + 1
   for (const candidate of known) {
-    // Names of such different lengths cannot be nearer.
+    // Names with such different lengths cannot be more similar.
     if (Math.abs(candidate.length - name.length) >= least) continue
     const distance = editDistance(name, candidate, least)
     if (distance < least) {
@@ -21,7 +21,7 @@ export function nearestName(
   return best
 }
 
-/** Levenshtein: how many letters must be put in, left out or exchanged; from `most` on it is not looked further. */
+/** Levenshtein distance: the number of letters to insert, delete or replace; the search stops at `most`. */
 function editDistance(a: string, b: string, most: number): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {
@@ -33,7 +33,7 @@ function editDistance(a: string, b: string, most: number): number {
       row.push(distance)
       if (distance < least) least = distance
     }
-    // It never gets less in a later row.
+    // Later rows never have a smaller value.
     if (least >= most) return most
     previous = row
   }

@@ -1,15 +1,14 @@
 import { RE2JS } from 're2js'
 
 /**
- * Regular expressions that somebody sends. RE2's engine takes time that grows with the text only, whatever the pattern, so what
- * is left to bound is the pattern itself: fifty times `.{1,1000}` are a program of 100,000 instructions, and a second before it
- * is known how many. So a size is estimated from the text before anything is compiled, and all patterns of one request share
- * one budget.
+ * Regular expressions from clients. RE2's engine takes time that grows with the text only, whatever the pattern, so only the
+ * pattern itself must be limited: fifty times `.{1,1000}` are a program of 100,000 instructions, and a second before it is known
+ * how many. So a size is estimated from the text before anything is compiled, and all patterns of one request share one budget.
  */
 export interface PatternBudget {
   /**
    * A pattern in the syntax of RE2, or of JavaScript where RE2 has the like (`script`).
-   * @throws {PatternError} that says why it cannot be used
+   * @throws {PatternError} with the reason why it cannot be used
    */
   compile(source: string, options?: { readonly script?: boolean; readonly flags?: number }): RE2JS
 }
@@ -17,19 +16,19 @@ export interface PatternBudget {
 export class PatternError extends Error {}
 
 export interface PatternLimits {
-  /** Characters of one. */
+  /** Characters of one pattern. */
   readonly longest: number
-  /** Instructions of one. At 1000 a text of 100,000 characters takes about a second at worst. */
+  /** Instructions of one pattern. With 1000, a text of 100,000 characters takes about a second at worst. */
   readonly largest: number
-  /** Instructions of all together. */
+  /** Total instructions of all patterns. */
   readonly total: number
 }
 
 const usual: PatternLimits = { longest: 2000, largest: 1000, total: 1000 }
 
-/** Classes such as `\pL` have hundreds of ranges: as much work as so many instructions, wherever one is written. */
+/** Classes such as `\pL` have hundreds of ranges: each use costs as much as this number of instructions. */
 const costOfClass = 20
-/** Instructions that are estimated where the compiler finds a shorter way: beginnings that alternatives share. */
+/** Tolerance of the estimate, since the compiler finds shorter programs: alternatives share common prefixes. */
 const lenience = 4
 
 export function patternBudget(given: Partial<PatternLimits> = {}): PatternBudget {
@@ -67,12 +66,12 @@ function compile(source: string, flags: number): RE2JS {
 }
 
 /**
- * At least about as many instructions as a pattern has, and how many classes it names, from one walk over its text.
- * What is no pattern has a size as well: the compiler refuses it.
+ * At least about as many instructions as a pattern has, and how many classes it names, from one walk over its text. A text that is
+ * no pattern has a size as well: the compiler refuses it.
  */
 export function estimatedSize(source: string): { size: number; classes: number } {
   let classes = 0
-  // Sums of the groups that are open, and the last piece, which a repetition multiplies.
+  // Sums of the open groups, and the last piece, to which a repetition applies.
   const open: number[] = [0]
   let last = 0
   const end = (): void => {
@@ -113,7 +112,7 @@ export function estimatedSize(source: string): { size: number; classes: number }
   return { size: (open[0] ?? 0) + 2, classes }
 }
 
-/** `{2}`, `{2,}`, `{2,5}`; whatever else stands in braces is text. */
+/** `{2}`, `{2,}`, `{2,5}`; any other text in braces is literal. */
 function repetitionAt(source: string, at: number): { fixed: number; optional: number; end: number } | null {
   const [all, low = '', comma, high = ''] = /^\{(\d{1,6})(,?)(\d{0,6})\}/.exec(source.slice(at, at + 20)) ?? []
   if (all === undefined) return null
@@ -121,7 +120,7 @@ function repetitionAt(source: string, at: number): { fixed: number; optional: nu
   return { fixed, optional: Math.max(0, most - fixed), end: at + all.length }
 }
 
-/** Behind the bracket that closes a class which has begun; the first character is never that bracket. */
+/** The position after the bracket that closes the current class; the first character is never that bracket. */
 function endOfClass(source: string, start: number): number {
   let at = source[start] === '^' ? start + 2 : start + 1
   if (source[at - 1] === '\\') at++

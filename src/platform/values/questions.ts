@@ -1,6 +1,6 @@
 import type { Task } from './tasks.ts'
 
-/** Ends a transaction that has to ask something first: nothing of it is stored, and the tasks are the answer. */
+/** Ends a transaction that has to ask a question first: it is rolled back, and the tasks are the answer. */
 export class Unconfirmed extends Error {
   readonly tasks: readonly Task[]
 
@@ -10,7 +10,7 @@ export class Unconfirmed extends Error {
   }
 }
 
-/** What came of some work, or what it asks first. */
+/** The result of some work, or the questions that it asks first. */
 export type OrTasks<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'confirm'; readonly tasks: readonly Task[] }

@@ -1,12 +1,13 @@
 /**
- * What a redirect URI may be: an absolute http or https address, or one of a program on a device, whose scheme is a
- * reversed domain name (RFC 8252, 7.1). Without a fragment (RFC 6749, 3.1.2), a user name, or characters that browsers
- * read as others than they are. Returns what is expected, or null.
+ * The rule for redirect URIs: an absolute http or https address, or the address of a program on a device, whose scheme is a
+ * reversed domain name (RFC 8252, 7.1). Without a fragment (RFC 6749, 3.1.2), a user name, or characters that browsers change.
+ * Returns the description of a valid URI when this one is invalid, else null.
  */
 export function redirectUriRule(uri: string): string | null {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase() ?? ''
   const parsed = URL.parse(uri)
-  // Whatever browsers repair (spaces, backslashes, control characters) is none: what was compared would not be what is opened.
+  // Characters that browsers repair (spaces, backslashes, control characters) are invalid: the compared address would differ from
+  // the opened one.
   if (!parsed || /[^\x21-\x7e]|[\\"<>^`{|}#]/.test(uri) || parsed.username || parsed.password || uri.includes('@')) {
     return 'an absolute address without fragment, user name, spaces and backslashes'
   }
@@ -25,8 +26,8 @@ export function isOriginPattern(pattern: string): boolean {
 }
 
 /**
- * Whether a pattern names the origin of an address. `*` is the whole first label and stands for exactly one label, as in
- * the names of certificates (RFC 6125); `:*` stands for any port.
+ * Whether a pattern names the origin of an address. `*` is the whole first label and matches exactly one label, as in the names of
+ * certificates (RFC 6125); `:*` matches any port.
  */
 export function matchesOrigin(pattern: string, address: URL): boolean {
   if (schemePattern.test(pattern)) return address.protocol === pattern.toLowerCase()

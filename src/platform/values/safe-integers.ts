@@ -1,6 +1,6 @@
 /**
- * The schema with bounds on every integer that states none: beyond them a number of JSON is not held exactly, and would reach
- * the database as another one, or as none.
+ * The schema with bounds on every integer that has none: beyond them a JSON number is not exact, and would reach the database as
+ * another number, or as none.
  */
 export function withSafeIntegers<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(withSafeIntegers) as T

@@ -1,7 +1,7 @@
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof weekdays)[number]
 
-/** Moments that come again, in a time zone; a list that is empty or absent says nothing. */
+/** Recurring times, in a time zone; an empty or absent list sets no condition. */
 export interface Schedule {
   readonly days_of_month?: readonly number[]
   readonly weekdays?: readonly Weekday[]
@@ -10,14 +10,14 @@ export interface Schedule {
   readonly timezone?: string
 }
 
-/** The 31st of a month that is also a certain day of the week comes within that. */
+/** Every combination of a day of the month and a weekday occurs within this number of days. */
 const mostDays = 4000
 
 /**
- * The first moment after `after` that fits every list of the schedule: null when none says anything, or none ever does.
- * Where only days are said it is their beginning, where only minutes are said they are those of every hour. An hour that the
- * clock leaves out in spring is taken when the clock goes on; one that it shows twice in autumn counts once where the
- * schedule names hours, and twice where it means every hour.
+ * The first moment after `after` that fits every list of the schedule: null when all lists are empty, or no time ever fits. With
+ * days only, it is the beginning of the day; with minutes only, those minutes of every hour. An hour that the clock skips in spring
+ * is replaced by the time right after the change; an hour that it repeats in autumn counts once where the schedule names hours, and
+ * twice where it means every hour.
  */
 export function nextTime(schedule: Schedule, after: Date): Date | null {
   const { days_of_month: monthDays = [], weekdays: days = [], timezone = '' } = schedule
@@ -37,7 +37,7 @@ export function nextTime(schedule: Schedule, after: Date): Date | null {
   return null
 }
 
-/** The earliest of all schedules; null when none comes again. */
+/** The earliest time of all schedules; null when none recurs. */
 export function nextOfAll(schedules: readonly Schedule[], after: Date): Date | null {
   const times = schedules.flatMap((schedule) => nextTime(schedule, after)?.getTime() ?? [])
   return times.length === 0 ? null : new Date(Math.min(...times))
@@ -53,13 +53,13 @@ interface Wanted {
   readonly after: number
 }
 
-/** The first moment of that day, in milliseconds since 1970; null when all of them are over. */
+/** The first matching time of that day, in milliseconds since 1970; null when all of them have passed. */
 function firstOfDay({ day, timeZone, hours, minutes, after }: Wanted): number | null {
   const twice = hours === everyHour
   for (const hour of hours) {
     const plain = minutes.map((minute) => day.toPlainDateTime({ hour, minute }))
     const times = plain.map((at) => at.toZonedDateTime(timeZone).epochMilliseconds)
-    // The second time comes after the whole first hour.
+    // The repeated hour comes after the whole first one.
     if (twice)
       times.push(...plain.map((at) => at.toZonedDateTime(timeZone, { disambiguation: 'later' }).epochMilliseconds))
     const next = times.filter((at) => at > after).sort((a, b) => a - b)[0]

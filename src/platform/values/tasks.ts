@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 
 /**
- * The body of every 202: what has to be decided before a request is carried out. `name` and `value` of a button or of
- * a chosen option are the query parameter to add when the same request is sent again (decision 8).
+ * The body of every 202: the decisions that are needed before a request is carried out. `name` and `value` of a button or of a
+ * chosen option are the query parameter to add when the same request is sent again (decision 8).
  */
 export const Task = Type.Object(
   {
@@ -43,18 +43,18 @@ export type TaskList = Static<typeof TaskList>
 
 export const Ok = Type.Object({ status: Type.Literal('ok') }, { title: 'Ok' })
 
-/** The answer of what has nothing to tell. */
+/** The answer of a route without a result. */
 export const Acknowledged = Type.Object(
   { status: Type.Object({ acknowledged: Type.Literal('ok') }) },
   { title: 'Acknowledged' },
 )
 
-/** The button that leaves everything as it is: it names no parameter. */
+/** The button that changes nothing: it names no parameter. */
 export const cancelButton = { text: 'Cancel' } as const
 
 /**
- * One task for each text, to be shown one after the other; the button of the last one carries the parameter, so that
- * whoever has come that far has seen them all.
+ * One task for each text, to be shown one after the other; the button of the last one carries the parameter, so that a user who
+ * reaches it has seen all of them.
  */
 export function confirmTasks(series: {
   title: string

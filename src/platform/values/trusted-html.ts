@@ -1,4 +1,6 @@
-/** Finished HTML. Whoever makes one by itself vouches for it (`.dependency-cruiser.mjs` has who may): all others use `html`. */
+/**
+ * Finished HTML. The caller of the constructor vouches for it (`.dependency-cruiser.mjs` lists the callers): all others use `html`.
+ */
 export class Html {
   readonly #text: string
 

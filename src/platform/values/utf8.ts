@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../errors.ts'
 
 /**
- * Where bytes stop being UTF-8, or -1. What decodes them would put U+FFFD in that place, and a text would be stored that
- * nobody has sent.
+ * The position where bytes stop being valid UTF-8, or -1. A decoder would replace the invalid bytes by U+FFFD, and the stored text
+ * would differ from the sent one.
  */
 export function invalidUtf8At(bytes: Buffer): number {
   if (isUtf8(bytes)) return -1
@@ -13,7 +13,7 @@ export function invalidUtf8At(bytes: Buffer): number {
   return at
 }
 
-/** The text of bytes that came from outside. @throws {AppError} 400 that names `what`, and the byte from `start` on. */
+/** Decodes bytes from outside. @throws {AppError} 400 that names `what`, and the byte from `start` on. */
 export function utf8Text(bytes: Buffer, what: string, start = 0): string {
   const at = invalidUtf8At(bytes)
   if (at !== -1) throw notUtf8(what, start + at)
@@ -24,7 +24,7 @@ function notUtf8(what: string, byte: number): Error {
   return badRequest(`${what} is not UTF-8 at byte ${byte}.`, { byte })
 }
 
-/** Whether the escaped bytes of a text make UTF-8. A `%` that escapes nothing stands for itself. */
+/** Whether the escaped bytes of a text are valid UTF-8. A `%` that escapes nothing is literal. */
 export function escapesUtf8(text: string): boolean {
   if (!text.includes('%')) return true
   try {
@@ -35,7 +35,7 @@ export function escapesUtf8(text: string): boolean {
   }
 }
 
-/** The text of a header, which Node reads as Latin-1: of its bytes where they are UTF-8, else as it is. */
+/** The text of a header, which Node reads as Latin-1: decoded as UTF-8 if its bytes are valid, else unchanged. */
 export function headerText(header: string): string {
   const bytes = Buffer.from(header, 'latin1')
   return isUtf8(bytes) ? bytes.toString() : header

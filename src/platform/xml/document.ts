@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** What is used of documents: the library's own types would bring those of browsers into the whole project. */
+/** The used parts of documents: the library's own types would add the browser's types to the whole project. */
 export interface XmlNode {
   readonly localName: string | null
   readonly namespaceURI: string | null
@@ -23,7 +23,7 @@ interface Library {
 const require = createRequire(import.meta.url)
 const { DOMParser } = require('@xmldom/xmldom') as Library
 
-/** A small document as a whole. @throws {Error} for whatever a tolerant reader would mend. */
+/** Parses a small document as a whole. @throws {Error} for all mistakes that a tolerant reader would repair. */
 export function parseXml(xml: string): XmlDocument {
   const fail = (message: string): never => {
     throw new Error(message)

@@ -1,6 +1,6 @@
 import sax, { type SAXOptions } from 'sax'
 
-/** What is told while XML is read; names are as they stand there, with their prefix. */
+/** Events while XML is read; names are unchanged, with their prefix. */
 export interface XmlHandlers {
   open(name: string, attributes: Readonly<Record<string, string>>): void
   close(name: string): void
@@ -10,22 +10,22 @@ export interface XmlHandlers {
 export interface XmlReader {
   /** @throws {XmlError} */
   write(piece: string): void
-  /** Everything has come. @throws {XmlError} when something is still open. */
+  /** Ends the input. @throws {XmlError} when an element is still open. */
   end(): void
 }
 
-/** It is no XML, or more than anybody needs; what handlers throw is their own. */
+/** The text is no XML, or exceeds a limit; errors of handlers are passed on as they are. */
 export class XmlError extends Error {}
 
-/** Elements in each other, and attributes of one element. */
+/** Maximum depth of elements, and maximum number of attributes of one element. */
 const [mostDepth, mostAttributes] = [100, 200]
 
-/** The declarations of the library lack the second: no entities but the five of XML. */
+/** The declarations of the library lack the second option: no entities except the five of XML. */
 const options: SAXOptions & { strictEntities: boolean } = { position: false, strictEntities: true }
 
 /**
- * Reads XML a piece at a time. There are no document types, so nobody can define entities; depth and attributes are
- * bounded, and the library bounds names and values.
+ * Reads XML a piece at a time. There are no document types, so no document can define entities; depth and attributes are limited
+ * here, and the library limits names and values.
  */
 export function createXmlReader(handlers: XmlHandlers): XmlReader {
   const parser = sax.parser(true, options)
@@ -35,7 +35,7 @@ export function createXmlReader(handlers: XmlHandlers): XmlReader {
   }
   parser.onerror = (error) => broken(error.message.split('\n')[0] ?? 'no XML')
   parser.ondoctype = () => broken('it defines a document type')
-  // An own list of definitions is found before the end of the document type.
+  // An internal subset with definitions is found before the end of the document type.
   parser.onsgmldeclaration = () => broken('it defines something of its own')
   parser.onopentagstart = () => {
     attributes = 0

@@ -26,8 +26,8 @@ export interface ChangePasswordDependencies {
 export type ChangePassword = ReturnType<typeof createChangePassword>
 
 /**
- * Changes the actor's own password and ends all of its sessions, this one too. Needs `system.user.change_password`
- * unless the user has been told to set a new password.
+ * Changes the actor's own password and ends all of its sessions, including this one. Needs `system.user.change_password` unless the
+ * user has been told to set a new password.
  * @throws {AppError} `WrongPassword`, `TooManyAttempts`, `UnableToSetPasswordForUserType`
  */
 export function createChangePassword({
@@ -99,7 +99,7 @@ export function registerChangePassword(app: HttpApp, changePassword: ChangePassw
       config: {
         access: 'user',
         writes: true,
-        // A wrong password counts, whoever waits.
+        // A wrong password counts, even if the client disconnects.
         outlivesClient: true,
         errors: [
           'SystemRightRequired',

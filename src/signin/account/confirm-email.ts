@@ -18,7 +18,10 @@ export interface ConfirmDependencies {
   basePath: string
 }
 
-/** Behind the link of a mail: the address belongs to its user. A person has to press a button; programs only look. */
+/**
+ * The page behind the link of a mail: confirms that the address belongs to its user. A person has to press a button, since programs
+ * also open links.
+ */
 export function confirmEmailPage({ db, events, sessions, basePath }: ConfirmDependencies): PageDefinition {
   function expired(visit: Visit): FastifyReply {
     const { text } = visit

@@ -16,7 +16,7 @@ import { issuedLately, issueTokens, lifetimes } from './tokens.ts'
 
 const name = 'forgotPassword'
 const job = 'account.forgot_password'
-/** Mails that one account is sent at most within an hour. */
+/** Maximum number of mails to one account within an hour. */
 const mostMails = 3
 
 export interface ForgotDependencies {
@@ -30,8 +30,8 @@ export interface ForgotDependencies {
 }
 
 /**
- * Asks for a mail with a link for a new password. The answer is the same whether there is such an account or not, and
- * takes as long: the account is looked for by a job.
+ * Asks for a mail with a link for a new password. The answer is the same, and takes as long, whether there is such an account or
+ * not: a job looks for the account.
  */
 export function forgotPasswordPage(deps: ForgotDependencies): PageDefinition {
   const { db, jobs, throttle, baseConfig } = deps
@@ -65,7 +65,7 @@ export function forgotPasswordPage(deps: ForgotDependencies): PageDefinition {
       if (!sendsMail(baseConfig)) return closed(visit)
       const typed = identityKey(form.get('login') ?? '')
       if (typed === '' || typed.length > 500) return page(visit, text('forgotPassword.missing'))
-      // Every request counts: what comes of it is not known here.
+      // Every request counts: its result is not known here.
       await throttle.failed(db, await throttle.openForNetwork(db, name, request.ip))
       await db.transaction((tx) => jobs.enqueue(tx, job, { name: typed }, { maxAttempts: 5 }))
       const content = html`<p>${text('forgotPassword.sent')}</p><p class="muted">${text('forgotPassword.wait')}</p>`
@@ -77,7 +77,7 @@ export function forgotPasswordPage(deps: ForgotDependencies): PageDefinition {
 async function sendLink({ db, mail, letters, clock }: ForgotDependencies, key: string): Promise<void> {
   await db.transaction(async (tx) => {
     const id = await users.findByLoginOrEmail(tx, key)
-    // Locked: two that come at once do not both see that few were sent.
+    // Locked, so that two jobs at once do not both see that few mails were sent.
     const [user] = id === null ? [] : await users.lockUsers(tx, [id], [])
     if (!user?.email || !passwordUserTypes.includes(user.type)) return
     const obstacle = signInObstacle({ ...user, archived: user.archivedAt !== null, emailUnconfirmed: false }, clock())

@@ -4,40 +4,40 @@ import type { StoredUser } from '../../people/model.ts'
 import { withoutEnd } from '../../platform/values/text.ts'
 import { languageOf, type OwnTexts, type PageLanguage } from '../pages/language.ts'
 
-/** Somebody who gets a mail about the own account. */
+/** The recipient of a mail about their own account. */
 export interface Addressee {
   readonly id: number
   readonly displayname: string
   readonly login: string | null
   readonly email: string
-  /** Best first; empty: the instance's. */
+  /** Best first; empty: the languages of the instance. */
   readonly languages: readonly string[]
 }
 
 export type AccountMail = 'welcome' | 'access' | 'confirm' | 'reset' | 'register' | 'known'
 
-/** A user as somebody to write to. */
+/** A user as the recipient of a mail. */
 export function addresseeOf(user: StoredUser, email: string): Addressee {
   const { frontend_language: own } = user.profile
   const languages = [...(typeof own === 'string' ? [own] : []), ...user.databaseLanguages]
-  // What strangers have typed into the page goes to nobody in a mail of ours.
+  // Text that strangers have typed into the page must not be sent to other people in our mails.
   const stranger = user.type === 'native_self_register' && user.emailConfirmedAt === null
   const displayname = stranger ? email : user.generatedDisplayname
   return { id: user.id, displayname, login: user.login, email, languages }
 }
 
-/** Whether mail can be sent at all: what needs one is not offered without. */
+/** Whether mail can be sent at all: functions that need mail are not offered without it. */
 export function sendsMail(baseConfig: BaseConfigService): boolean {
   const { email, email_server: server } = baseConfig.get()
   return email.from !== '' && server.server_addr !== ''
 }
 
 export interface MailLetters {
-  /** The mail as it is sent; `secret` is that of the link in it, of `access` the UUID to sign in with. */
+  /** The finished mail; `secret` is that of the link in it, for `access` the UUID to sign in with. */
   write(kind: AccountMail, to: Addressee, secret: string | null): Mail
 }
 
-/** Pages that the links in the mails lead to. Who has no password goes where everybody begins. */
+/** Target pages of the links in the mails. Users without a password go to the start page. */
 const pages = {
   access: null,
   welcome: 'resetPassword',
@@ -47,7 +47,7 @@ const pages = {
   known: 'resetPassword',
 } as const
 
-/** Mails about accounts, in the language of those who get them. */
+/** Mails about accounts, in the language of the recipient. */
 export function createLetters(baseConfig: BaseConfigService, externalUrl: string, ownTexts: OwnTexts): MailLetters {
   const base = withoutEnd(externalUrl, '/')
   return {

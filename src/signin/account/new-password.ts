@@ -18,18 +18,18 @@ export interface NewPasswordDependencies {
   baseConfig: BaseConfigService
   passwords: Passwords
   sessions: Sessions
-  /** Told whose password is known to be theirs. */
+  /** Called with a user who is proved to own the password. */
   verified(userId: number): Promise<void>
 }
 
-/** What is wrong with what was typed, as a sentence, or the hash to keep. */
+/** The problem with the typed password, as a sentence, or its hash to store. */
 export type Checked = { readonly problem: string } | { readonly hash: string }
 
 export type NewPasswords = ReturnType<typeof createNewPasswords>
 
 const longest = 100
 
-/** New passwords that people choose on pages: fields, rules, and what follows from a change. */
+/** New passwords that people choose on pages: fields, rules, and the effects of a change. */
 export function createNewPasswords(deps: NewPasswordDependencies) {
   const { db, events, baseConfig, passwords, sessions, verified } = deps
 
@@ -44,7 +44,7 @@ export function createNewPasswords(deps: NewPasswordDependencies) {
   }
 
   return {
-    /** Twice, with the rules. The login goes with it, for programs that keep passwords. */
+    /** Two fields for the password, with the rules. The login is included for password managers. */
     fields(visit: Visit, login: string, { invalid = false } = {}): Html {
       const { text } = visit
       const options = { type: 'password', autocomplete: 'new-password', maxLength: longest, invalid } as const
@@ -56,7 +56,7 @@ export function createNewPasswords(deps: NewPasswordDependencies) {
       ])
     },
 
-    /** Checks the form; a password that the user has already is no new one. */
+    /** Checks the form; the current password of the user is not accepted as a new one. */
     async check(visit: Visit, form: Form, userId: number): Promise<Checked> {
       const password = form.get('new_password') ?? ''
       const problem = problemOf(visit, password, form.get('again') ?? '')
@@ -67,7 +67,7 @@ export function createNewPasswords(deps: NewPasswordDependencies) {
     },
 
     /**
-     * Sets the password of a user; all sessions end, and what blocks the sign-in too.
+     * Sets the password of a user; all sessions end, and all blocks on the sign-in are lifted.
      * @throws {AppError} `UnableToSetPasswordForUserType`
      */
     async change(tx: Tx, userId: number, hash: string, remoteAddr: string): Promise<StoredUser> {

@@ -18,7 +18,7 @@ const longest = 200
 
 type FieldName = BaseConfig['registration']['fields'][number]['name']
 
-/** What browsers fill in (HTML, autofill). */
+/** The values that browsers fill in (HTML, autofill). */
 const autofill: Readonly<Record<FieldName, string>> = {
   first_name: 'given-name',
   last_name: 'family-name',
@@ -43,15 +43,16 @@ export interface RegisterDependencies {
   clock: () => Date
 }
 
-/** Whether people may make accounts for themselves: what proves that they are people is their mail. */
+/** Whether people may create accounts for themselves: the mail address proves that they are people. */
 export function mayRegister(baseConfig: BaseConfigService): boolean {
   return baseConfig.get().registration.active && sendsMail(baseConfig)
 }
 
 /**
- * People make accounts for themselves, whose login is their mail address. Its password is set behind the link in the
- * mail: whoever knew one before would have the account of somebody else who confirms it. The answer is the same whether the address has
- * an account or not, and takes as long: the account is made by a job, and who has one already hears of it by mail.
+ * People create accounts for themselves, with their mail address as login. The password is set behind the link in the mail: if it
+ * were set before, another person could know the password of an account that the owner of the address confirms. The answer is the
+ * same, and takes as long, whether the address has an account or not: the account is created by a job, and the owner of an existing
+ * account is informed by mail.
  */
 export function registerPage(deps: RegisterDependencies): PageDefinition {
   const { db, jobs, throttle, baseConfig, clock } = deps
@@ -110,12 +111,14 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
     }
     const version = termsVersion(visit)
     if (version === null) return null
-    // Who has read others reads these.
+    // Terms that have changed since must be agreed to again.
     const agreed = form.get('terms') === '1' && form.get('terms_version') === version
     return agreed ? null : text('register.mustAgree')
   }
 
-  /** Which terms those are that the page shows: as the administrator calls them, else by their text; null: none. */
+  /**
+   * The version of the terms on the page: the administrator's name for it, else derived from the text; null: there are no terms.
+   */
   function termsVersion({ localized }: Pick<Visit, 'localized'>): string | null {
     const { terms, terms_version: version } = baseConfig.get().registration
     const shown = localized(terms)
@@ -136,7 +139,7 @@ export function registerPage(deps: RegisterDependencies): PageDefinition {
       if (!mayRegister(baseConfig)) return closed(visit)
       const problem = problemOf(visit, form)
       if (problem !== null) return page(visit, form, problem)
-      // Every request counts: what comes of it is not known here.
+      // Every request counts: its result is not known here.
       await throttle.failed(db, await throttle.openForNetwork(db, name, request.ip))
       const { fields, groups } = baseConfig.get().registration
       const version = termsVersion(visit)

@@ -10,16 +10,16 @@ import { issuedLately, issueTokens, lifetimes } from './tokens.ts'
 
 export const registerJob = 'account.register'
 
-/** Mails that one address is sent at most within an hour, whoever asks for them. */
+/** Maximum number of mails to one address within an hour, whoever requests them. */
 const mostMails = 3
 
-/** An account that somebody asks for. */
+/** A requested account. */
 export interface Registration {
   readonly email: string
   readonly profile: Readonly<Record<string, string>>
   readonly groupIds: readonly number[]
   readonly language: string
-  /** What was agreed to; null: nothing was asked. */
+  /** The accepted terms; null: there were none. */
   readonly terms: { readonly version: string; readonly acceptedAt: string } | null
 }
 
@@ -33,7 +33,7 @@ export interface RegistrationDependencies {
   clock: () => Date
 }
 
-/** Makes the accounts that people have asked for on the page; an address that has one is written to instead. */
+/** Creates the accounts that people have requested on the page; if an address has an account, its owner gets a mail instead. */
 export function handleRegistrations(deps: RegistrationDependencies): void {
   deps.jobs.register<Registration>(registerJob, (registration) =>
     deps.db.transaction(async (tx) => {
@@ -44,7 +44,7 @@ export function handleRegistrations(deps: RegistrationDependencies): void {
   )
 }
 
-/** Who has the address, in either spelling of its domain: mails are counted by mailbox. */
+/** The user with the address, in either spelling of its domain: mails are counted by mailbox. */
 async function ownerOf(tx: Tx, email: string): Promise<number | null> {
   const id = await users.findByLoginOrEmail(tx, identityKey(email))
   const former = id === null ? formerSpelling(email) : null
@@ -68,7 +68,7 @@ async function create(deps: RegistrationDependencies, tx: Tx, registration: Regi
   }
   await users.insertUsers(tx, [row])
   if (registration.terms) await users.acceptTerms(tx, id, registration.terms)
-  // A group that has gone since it was chosen is left out, and those of the service are not given away.
+  // Groups that were deleted since they were chosen are left out, and so are system groups.
   const summaries = await users.findGroupSummaries(tx, registration.groupIds)
   const groupIds = summaries
     .filter((group) => group.type === 'native' && registration.groupIds.includes(group.id))
@@ -82,7 +82,7 @@ async function create(deps: RegistrationDependencies, tx: Tx, registration: Regi
   await deps.principals.changed(tx)
 }
 
-/** Nobody else must learn that there is an account; its user does, with a link that leads on. */
+/** No other person may learn that there is an account; its user gets a mail with a link. */
 async function remind(deps: RegistrationDependencies, tx: Tx, id: number): Promise<void> {
   const [user] = await users.lockUsers(tx, [id], [])
   if (!user?.email || user.archivedAt || user.loginDisabled || !passwordUserTypes.includes(user.type)) return
@@ -91,7 +91,7 @@ async function remind(deps: RegistrationDependencies, tx: Tx, id: number): Promi
   await write(deps, tx, id, waits ? 'register' : 'known')
 }
 
-/** Both lead to the page for a new password: whoever has the mail has the address. */
+/** Both mails lead to the page for a new password: the reader of the mail owns the address. */
 async function write(deps: RegistrationDependencies, tx: Tx, id: number, kind: 'register' | 'known'): Promise<void> {
   const [user] = await users.findUsers(tx, [id])
   if (!user?.email) return

@@ -14,11 +14,14 @@ const name = 'resetPassword'
 export interface ResetDependencies {
   db: Db
   newPasswords: NewPasswords
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   basePath: string
 }
 
-/** Behind the link of a mail: a new password, once. Looking at the page uses nothing up, as programs look at links, too. */
+/**
+ * The page behind the link of a mail: sets a new password, once. Opening the page does not use up the link, since programs open
+ * links, too.
+ */
 export function resetPasswordPage({ db, newPasswords, basePath }: ResetDependencies): PageDefinition {
   async function userOf(secret: string | undefined): Promise<StoredUser | null> {
     const id = secret === undefined ? null : await ownerOfToken(db, secret, 'password')
@@ -58,7 +61,7 @@ export function resetPasswordPage({ db, newPasswords, basePath }: ResetDependenc
         const id = await useToken(tx, secret, 'password')
         if (id === null) return false
         await newPasswords.change(tx, id, checked.hash, visit.request.ip)
-        // The link came with a mail to this address.
+        // The link was sent to this address, so it is confirmed.
         await users.confirmEmail(tx, id)
         return true
       })

@@ -1,6 +1,6 @@
 /**
- * Accounts as their users deal with them on pages: a new password, a forgotten one, an address to confirm, an account of
- * one's own. A *link* is sent by mail, is good once, and depends on what it is for.
+ * The pages for users' own accounts: a new password, a forgotten one, an address to confirm, self-registration. A *link* is sent by
+ * mail, is valid once, and becomes invalid when the data for its purpose changes.
  */
 
 import type { BaseConfigService } from '../../config/service.ts'
@@ -39,17 +39,17 @@ export interface AccountDependencies {
   verified(userId: number): Promise<void>
   externalUrl: string
   ownTexts: OwnTexts
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   basePath: string
   clock: () => Date
 }
 
 export interface Accounts {
   readonly post: AccountMails
-  /** Step of the sign-in. */
+  /** The step of the sign-in. */
   readonly part: LoginPart
   readonly pages: readonly PageDefinition[]
-  /** What the sign-in page offers besides. */
+  /** Additional links on the sign-in page. */
   offers(): { readonly forgotPassword: boolean; readonly register: boolean }
 }
 

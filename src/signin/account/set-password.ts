@@ -13,7 +13,7 @@ import type { NewPasswords } from './new-password.ts'
 
 const name = 'setPassword'
 
-/** The step of those who have been told to set a new password (OAUTH-009). */
+/** The step for users who have been told to set a new password (OAUTH-009). */
 export function setPasswordPart({ db, newPasswords }: { db: Db; newPasswords: NewPasswords }): LoginPart {
   async function userOf({ userId }: Login): Promise<StoredUser> {
     const [user] = userId === null ? [] : await users.findUsers(db, [userId])
@@ -52,7 +52,7 @@ export function setPasswordPart({ db, newPasswords }: { db: Db; newPasswords: Ne
         },
         async submit(visit, login, form) {
           const user = await userOf(login)
-          // This page is for those who must: others change it where they prove the old one.
+          // This page is only for users with this duty: others change it where they prove the old one.
           if (!mustChange(user)) return visit.reply.redirect(await flows.passed(login, name), 303)
           const checked = await newPasswords.check(visit, form, user.id)
           if ('problem' in checked) return page(visit, login, user, checked.problem)

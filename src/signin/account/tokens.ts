@@ -1,21 +1,21 @@
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
 
-/** What a link that was sent by mail is good for. */
+/** The purpose of a link in a mail. */
 export type Purpose = 'password' | 'email'
 
 /** Hours. */
 export const lifetimes = { reset: 1, welcome: 7 * 24, confirm: 7 * 24 } as const
 
-/** Links of one user and purpose that are open at a time; a new one beyond that replaces the oldest. */
+/** Maximum number of open links of one user and purpose; a new one beyond it replaces the oldest. */
 const mostOpen = 5
 
-/** sha256 of what a link depends on: a change of it makes the link void, whoever makes it. */
+/** sha256 of the values on which a link depends: any change of them makes the link invalid. */
 const stateOf = (purpose: string, user: string): string =>
   `sha256(convert_to(coalesce(${user}.email_key, '') ||
      case when ${purpose} = 'password' then ' ' || coalesce(${user}.password_hash, '') else '' end, 'UTF8'))`
 
-/** Makes a link for each user; the secret of it is known at this moment only. */
+/** Creates a link for each user; its secret is known at this moment only. */
 export async function issueTokens(
   tx: Tx,
   userIds: readonly number[],
@@ -42,7 +42,7 @@ export async function issueTokens(
 const good = `t.purpose = $2 and t.expires_at > now() and t.state = ${stateOf('t.purpose', 'u')}
   and u.archived_at is null`
 
-/** Whose link it is; null when it is good for nothing (any more). It stays as it is. */
+/** The user of a link; null when it is not valid (any more). The link is not used up. */
 export async function ownerOfToken(db: Queryable, secret: string, purpose: Purpose): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
     `select u.id from account_token t join "user" u on u.id = t.user_id where t.hash = $1 and ${good}`,
@@ -51,7 +51,7 @@ export async function ownerOfToken(db: Queryable, secret: string, purpose: Purpo
   return rows[0]?.id ?? null
 }
 
-/** Uses up a link: of two who come with the same one, one gets its user. */
+/** Uses up a link: of two requests with the same link, only one gets its user. */
 export async function useToken(tx: Tx, secret: string, purpose: Purpose): Promise<number | null> {
   const { rows } = await tx.query<{ id: number }>(
     `delete from account_token t using "user" u
@@ -61,7 +61,7 @@ export async function useToken(tx: Tx, secret: string, purpose: Purpose): Promis
   return rows[0]?.id ?? null
 }
 
-/** How many links of this purpose somebody was sent within the last minutes. */
+/** Number of links of this purpose that were sent to the user within the last minutes. */
 export async function issuedLately(db: Queryable, userId: number, purpose: Purpose, minutes: number): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*)::int as count from account_token

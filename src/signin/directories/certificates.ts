@@ -4,17 +4,17 @@ import { certificateTexts } from '../../platform/values/certificate-texts.ts'
 
 /** A certificate that sign-ins depend on. */
 export interface KnownCertificate {
-  /** Where it is configured. */
+  /** The place of its configuration. */
   readonly of: string
   readonly subject: string
   readonly validTo: string
-  /** It ends within a month, or has ended. */
+  /** It expires within a month, or has expired. */
   readonly expiring: boolean
 }
 
 const month = 30 * 24 * 3_600_000
 
-/** PEM, or the base64 that metadata have; null: it is none. */
+/** PEM, or the base64 of metadata; null: it is no certificate. */
 function certificateIn(text: string): X509Certificate | null {
   try {
     return new X509Certificate(text.includes('BEGIN') ? text : Buffer.from(text, 'base64'))
@@ -39,14 +39,14 @@ function known(of: string, text: string): KnownCertificate[] {
   return [{ of, subject: subject.replaceAll('\n', ', '), validTo: validToDate.toISOString(), expiring }]
 }
 
-/** A provider, as far as its certificates are concerned. */
+/** The part of a provider that concerns certificates. */
 interface MetadataOf {
   readonly name: string
   readonly metadata: string
   readonly idp_entity_id: string
 }
 
-/** That of the service, and those in metadata that stand in the configuration: no server is asked. */
+/** The certificate of the service, and those in metadata that are part of the configuration: no server is asked. */
 export async function samlCertificates(
   { cert }: BaseConfig['saml'],
   providers: readonly MetadataOf[],
@@ -60,14 +60,14 @@ export async function samlCertificates(
       const { certificates } = readIdentityProvider(metadata, idp_entity_id)
       return certificates.flatMap((one) => known(`saml provider ${name}`, one))
     } catch {
-      // Told where somebody signs in by it.
+      // The error is reported at a sign-in with this provider.
       return []
     }
   })
   return [...own, ...theirs]
 }
 
-/** Authorities that servers of LDAP are trusted by. */
+/** Certificate authorities that are trusted for LDAP servers. */
 export function ldapCertificates({ connections }: BaseConfig['ldap']): readonly KnownCertificate[] {
   return connections.flatMap(({ url, tls_ca_cert: pem }) =>
     certificateTexts(pem).flatMap((one) => known(`ldap ${url}`, one)),

@@ -11,20 +11,20 @@ import { createSteps, DirectoryRefusal, DirectoryUnavailable, type Person } from
 import type { DirectoryPeople } from './people.ts'
 import type { SingleSignOn } from './single-sign-on.ts'
 
-/** Who may see what directories say of people. */
+/** The right to see the data of directories about people. */
 export const checkDirectories = { name: 'system.config' } as const
 
 export interface DirectoryCheckRequest {
   readonly kind: 'ldap' | 'openid' | 'saml'
-  /** Which one; the only or first one where nothing is said. */
+  /** The name of the provider; default: the only or first one. */
   readonly provider?: string | undefined
-  /** LDAP: whose entry is looked for. */
+  /** LDAP: the login of the entry to find. */
   readonly login?: string | undefined
-  /** LDAP: checked with the login. */
+  /** LDAP: checked together with the login. */
   readonly password?: string | undefined
 }
 
-/** What happened, and what would become of the person. */
+/** The steps, and the user that would result. */
 export interface DirectoryCheck {
   readonly ok: boolean
   readonly steps: string[]
@@ -43,7 +43,7 @@ export interface DirectoryCheckDependencies {
 
 const logTypes = { ldap: 'LDAP_DEBUG', openid: 'OPENID_DEBUG', saml: 'SAML_DEBUG' } as const
 
-/** Tries a directory for an administrator, as it is configured, and says step by step what happened. Nothing is changed. */
+/** Tries a directory for an administrator, as it is configured, and reports each step. Nothing is changed. */
 export function createDirectoryCheck(deps: DirectoryCheckDependencies) {
   const { db, events, baseConfig, people, singleSignOn, throttle, limits } = deps
   const ldap = createLdap(limits)
@@ -80,7 +80,7 @@ export function createDirectoryCheck(deps: DirectoryCheckDependencies) {
         if (name === undefined) steps.note('the directory answers')
         return { ok: name === undefined || person !== null, ...(await shown(config, person)) }
       }
-      // Whoever tries passwords here is slowed like everybody else.
+      // Attempts with passwords are slowed down here as everywhere.
       const open = await throttle.openForUser(db, actor.userId)
       const { person, proved } = await ldap.find(config, name ?? '', secret, steps, async () => {})
       if (!proved) {

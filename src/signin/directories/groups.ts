@@ -18,7 +18,7 @@ interface RuledGroup {
 const patterns = new LRUCache<string, RE2JS>({ max: 5000 })
 
 /**
- * The groups whose rules one of the names meets: `eq` the same text, `regexp` a pattern that is found in it. System groups
+ * The groups with a rule that matches one of the names: `eq` the same text, `regexp` a pattern that is found in it. System groups
  * take their members by type alone.
  */
 export async function groupsByRules(
@@ -56,8 +56,8 @@ function patternOf(source: string): RE2JS {
 }
 
 /**
- * Makes the groups that a user has by directories exactly these; where it was put by hand it stays. Returns whether
- * anything changed.
+ * Sets the groups that a user has through directories to exactly these; manually assigned groups are kept. Returns whether anything
+ * changed.
  */
 export async function setAutomaticGroups(
   tx: Tx,

@@ -1,17 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import { DirectoryUnavailable } from './model.ts'
 
-/** Providers whose word is kept; an instance has a few. */
+/** Maximum number of providers whose answer is kept; an instance has a few. */
 const most = 50
 
 /**
- * What providers say of themselves, kept for `ttl` milliseconds. Sign-ins that come meanwhile wait for the same answer; one
- * that failed is asked for again. `ask` throws whatever is wrong.
- * @throws {DirectoryUnavailable}
+ * Metadata of providers, kept for `ttl` milliseconds. Sign-ins at the same time wait for the same answer; after a failure the
+ * provider is asked again. `ask` throws any error.
  */
 export function knownProviders<Provider, Known extends object>(options: {
   readonly ttl: number
-  /** What the answer depends on. */
+  /** The configuration on which the answer depends. */
   readonly keyOf: (provider: Provider) => readonly string[]
   readonly ask: (provider: Provider) => Promise<Known>
 }) {
@@ -31,7 +30,7 @@ export function knownProviders<Provider, Known extends object>(options: {
   }
 }
 
-/** Messages of the clients name what is wrong; causes have the rest. Neither has tokens. */
+/** Messages of the clients name the problem; their causes have the details. Neither has tokens. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error

@@ -1,19 +1,20 @@
 import { attributeTemplate } from '../../platform/values/attribute-templates.ts'
 import { DirectoryRefusal, type Mapping, type Person, printable } from './model.ts'
 
-/** Characters of a field. */
+/** Maximum number of characters of a field. */
 const longestField = 500
 
-/** Fields that name a user. */
+/** Fields that identify a user. */
 const naming: readonly string[] = ['login', 'email', 'reference']
 
-/** A person as a user would be: what is mapped, as far as it says something. */
+/** A person in the form of a user: the mapped fields with a value. */
 export type MappedFields = Readonly<Record<string, string>>
 
 /**
- * What the mapping makes of the attributes; what comes out empty is as if it were not mapped, and so is an address that the
- * directory has not made sure of.
- * @throws {DirectoryRefusal} when a name cannot be kept exactly as it is: cut or repaired it could be that of somebody else
+ * Applies the mapping to the attributes. A field with an empty result counts as not mapped, and so does an address that the
+ * directory has not verified.
+ * @throws {DirectoryRefusal} when a name cannot be stored exactly as it is: shortened or repaired it could be the name of another
+ * person
  */
 export function mappedFields(mapping: Mapping, person: Person): MappedFields {
   const values = mapping.usermapping.map(({ key, value }) => [key, fieldOf(key, value, mapping, person)])
@@ -23,7 +24,7 @@ export function mappedFields(mapping: Mapping, person: Person): MappedFields {
 function fieldOf(key: string, template: string, mapping: Mapping, { attributes, vouched }: Person): string {
   const { names, expand } = attributeTemplate(template)
   const finds = key === mapping.userupdatecolumn
-  // What stands around the placeholders is the same for everybody.
+  // The text around the placeholders is the same for everybody.
   if (finds && (names.length === 0 || names.some((name) => !attributes(name)[0]))) return ''
   const raw = expand(attributes)
   const plain = printable(raw).trim()
@@ -35,7 +36,7 @@ function fieldOf(key: string, template: string, mapping: Mapping, { attributes, 
   return key === 'email' && vouched !== 'all' && !vouched.includes(raw) ? '' : plain
 }
 
-/** The value that finds the user, as the directory says it. @throws {DirectoryRefusal} when there is none */
+/** The value by which the user is found, as the directory gives it. @throws {DirectoryRefusal} when there is none */
 export function findingValue({ userupdatecolumn }: Mapping, fields: MappedFields): string {
   const value = fields[userupdatecolumn]
   if (value !== undefined) return value

@@ -1,11 +1,10 @@
 /**
- * Accounts outside of this instance. A *directory* (LDAP, a SAML identity provider, an OpenID provider) says who somebody
- * is: a *person* with *attributes*. From them a user of this instance is made or found; its *group names* are compared
- * with the rules of groups.
+ * Accounts outside of this instance. A *directory* (LDAP, a SAML identity provider, an OpenID provider) identifies a *person* with
+ * *attributes*. From them a user of this instance is created or found; its *group names* are compared with the rules of groups.
  */
 import type { ValuesOf } from '../../platform/values/attribute-templates.ts'
 
-/** Which rules of groups count, and the type of the users: `sso` is whoever comes back from another server. */
+/** The kind of group rules that apply, and the type of the users: `sso` is for people who come back from another server. */
 export type DirectoryKind = 'ldap' | 'sso'
 
 export interface Mapping {
@@ -14,23 +13,21 @@ export interface Mapping {
   readonly groupmapping: readonly { readonly group: string }[]
 }
 
-/** Somebody as a directory knows them. */
+/** A person in a directory. */
 export interface Person {
   readonly attributes: ValuesOf
-  /** Names that the rules of groups are compared with. */
+  /** Names for comparison with the rules of groups. */
   readonly groupNames: readonly string[]
-  /** Addresses that the directory has made sure of. */
+  /** Addresses that the directory has verified. */
   readonly vouched: 'all' | readonly string[]
 }
 
-/**
- * What a directory of an organisation says of addresses counts, except where it says itself that it has not looked.
- */
+/** An organisation's directory is trusted to have verified addresses, except where it says itself that it has not. */
 export function vouchedBy(attributes: ValuesOf): Person['vouched'] {
   return attributes('email_verified').every((said) => said.toLowerCase() === 'true') ? 'all' : []
 }
 
-/** What the directory says cannot be used here: told to the person, and to administrators by an event. */
+/** The directory's data cannot be used here: reported to the person, and to administrators by an event. */
 export class DirectoryRefusal extends Error {
   readonly reason: RefusalReason
 
@@ -41,15 +38,15 @@ export class DirectoryRefusal extends Error {
 }
 
 /**
- * `conflict`: another account has login, address or reference; `incomplete`: what finds the user is missing or cannot be
- * stored; `locked`: the user may not sign in now; `unproved`: the directory's answer proves nothing.
+ * `conflict`: another account has login, address or reference; `incomplete`: the value by which the user is found is missing or
+ * cannot be stored; `locked`: the user may not sign in now; `unproved`: the directory's answer proves nothing.
  */
 export type RefusalReason = 'conflict' | 'incomplete' | 'locked' | 'unproved'
 
-/** The directory cannot be asked now, or not with what is configured. */
+/** The directory cannot be reached now, or not with this configuration. */
 export class DirectoryUnavailable extends Error {}
 
-/** What happened, step by step; never with passwords, tokens or what was typed. */
+/** The steps so far; never with passwords, tokens or typed values. */
 export interface Steps {
   note(step: string): void
   readonly all: readonly string[]
@@ -69,12 +66,12 @@ export function createSteps(now: () => number = () => performance.now()): Steps 
   }
 }
 
-/** Names and values of directories, as far as they can be stored and shown on a line. */
+/** Names and values of directories, without characters that cannot be stored and shown on a line. */
 export function printable(text: string): string {
   return text.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ')
 }
 
-/** Looks attributes up as they are written, else in any case: LDAP has no difference there. */
+/** Looks attributes up in their exact spelling, else ignoring case: LDAP does not distinguish case. */
 export function attributesOf(entries: Iterable<readonly [name: string, values: readonly string[]]>): ValuesOf {
   const exact = new Map<string, readonly string[]>()
   const folded = new Map<string, readonly string[]>()

@@ -12,7 +12,7 @@ import { findingValue, type MappedFields, mappedFields } from './mapping.ts'
 import { type DirectoryKind, DirectoryRefusal, type Mapping, type Person, type Steps } from './model.ts'
 import { keepWord, type Speaker } from './word-store.ts'
 
-/** Names that groups are compared with, at most. */
+/** Maximum number of group names for the comparison with rules. */
 const mostNames = 1000
 
 export interface PeopleDependencies {
@@ -27,18 +27,18 @@ type Names = Person['groupNames']
 
 export type DirectoryPeople = ReturnType<typeof createPeople>
 
-/** Users of this instance for people of directories: found by what is configured, made when unknown, kept up to date. */
+/** Users of this instance for people of directories: found by the configured value, created when unknown, kept up to date. */
 export function createPeople({ db, events, sessions, principals, clock }: PeopleDependencies) {
-  /** Whom a person is found as, and which groups they belong to. Nothing is written. */
+  /** The stored user of a person, and the groups of the person. Nothing is written. */
   async function look(tx: Tx, kind: DirectoryKind, by: Mapping['userupdatecolumn'], key: string, names: Names) {
-    // Two first sign-ins at once: the second one finds what the first one has made.
+    // Two first sign-ins at once: the second one finds the user that the first one has created.
     await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 260))', [`${by}:${key}`], 'directory_lock')
     const [stored = null] = await users.lockUsers(tx, [(await findStored(tx, by, key)) ?? 0], [])
     const groups = await groupsByRules(tx, kind, names.slice(0, mostNames))
     return { stored, groups }
   }
 
-  /** @param only who it must be; null: whoever it is, made where there is nobody. Returns null when it is somebody else. */
+  /** @param only the expected user; null: any user, created if there is none. Returns null when it is another user. */
   async function write(
     tx: Tx,
     mapping: Mapping,
@@ -63,7 +63,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
       )
     const moved = stored ? await join(stored.id) : false
     if (stored) await keepWord(tx, stored.id, speaker)
-    // Behind all questions (see `rehearse`).
+    // After all other statements (see `rehearse`).
     if (stored) assertMayEnter(stored, clock())
     steps.note(stored ? `user ${stored.id} is found by ${by}` : `no user is found by ${by}: one is made`)
     const id = await save(tx, kind, fields, stored, steps)
@@ -77,7 +77,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     return id
   }
 
-  /** Makes or changes the user; nothing is written when nothing is new. */
+  /** Creates or changes the user; nothing is written when nothing has changed. */
   async function save(
     tx: Tx,
     kind: DirectoryKind,
@@ -92,7 +92,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     const id = stored?.id ?? (await users.newUserIds(tx, 1))[0] ?? 0
     const row: users.UserRow = {
       ...draft,
-      // The directory vouches for the address that it names: nobody is asked to confirm that one.
+      // The directory vouches for its address, so no confirmation is requested for it.
       confirm_email_sent_at: stored?.confirmEmailSentAt ?? null,
       email_confirmed_at:
         draft.confirm_email && fields.email !== undefined
@@ -126,25 +126,19 @@ export function createPeople({ db, events, sessions, principals, clock }: People
   }
 
   return {
-    /**
-     * The user that a person is here.
-     * @throws {DirectoryRefusal} with a sentence for the person and the administrator
-     */
+    /** The user of a person. @throws {DirectoryRefusal} with a sentence for the person and the administrator */
     async accept(speaker: Speaker, mapping: Mapping, person: Person, steps: Steps): Promise<number> {
       const id = await written(mapping, { person, speaker, only: null }, steps)
       if (id === null) throw new Error('somebody is always found or made')
       return id
     },
 
-    /**
-     * Takes over what the directory says of a user whom it was asked about. False: it means somebody else, or nobody here.
-     * @throws {DirectoryRefusal}
-     */
+    /** Takes over the directory's data about a user. False: the data belongs to another user, or to none here. */
     async confirm(userId: number, speaker: Speaker, mapping: Mapping, person: Person, steps: Steps): Promise<boolean> {
       return (await written(mapping, { person, speaker, only: userId }, steps)) !== null
     },
 
-    /** What would become of a person; nothing is written. @throws {DirectoryRefusal} */
+    /** The user that a person would become; nothing is written. @throws {DirectoryRefusal} */
     async preview(kind: DirectoryKind, mapping: Mapping, person: Person) {
       const fields = mappedFields(mapping, person)
       const by = mapping.userupdatecolumn
@@ -165,8 +159,8 @@ export function createPeople({ db, events, sessions, principals, clock }: People
     },
 
     /**
-     * Asks what `accept` asks, for whoever has not proved to be that person, and changes nothing: so a right password that
-     * is of no use takes as long as a wrong one. The user it would be; 0: none.
+     * Runs the same statements as `accept`, for a caller who has not proved to be that person, and changes nothing: so a right
+     * password without an acceptable user takes as long as a wrong one. Returns the user; 0: none.
      */
     async rehearse(speaker: Speaker, mapping: Mapping, person: Person | null): Promise<number> {
       const kind = kindOf(speaker)
@@ -184,7 +178,7 @@ export function createPeople({ db, events, sessions, principals, clock }: People
 
 const kindOf = ({ kind }: Speaker): DirectoryKind => (kind === 'ldap' ? 'ldap' : 'sso')
 
-/** What finds the user; null: what the directory says is of no use, which is told to whom it belongs only. */
+/** The value by which the user is found; null: the directory's data is unusable, which only its owner may learn. */
 function findingValueIn(mapping: Mapping, person: Person): string | null {
   try {
     return findingValue(mapping, mappedFields(mapping, person))
@@ -209,9 +203,9 @@ async function findStored(from: Queryable, by: Mapping['userupdatecolumn'], key:
 }
 
 /**
- * Nobody becomes a user of another kind by a directory, which may let people choose logins and addresses: whose account
- * goes over to a directory gets its type by an administrator. Nor somebody else of the same directory, to which two names are
- * two people that count as the same here.
+ * No person becomes a user of another kind through a directory, which may let people choose logins and addresses: an administrator
+ * changes the type of an account that is to use a directory. Nor does a person become another user of the same directory: two names
+ * that are equal here may be two people there.
  */
 function assertTheSame(stored: StoredUser, kind: DirectoryKind, by: Mapping['userupdatecolumn'], value: string): void {
   if (stored.type === kind && stored[by] !== value) {

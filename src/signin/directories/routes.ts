@@ -11,7 +11,7 @@ import { openidCallback, samlContinue } from './single-sign-on.ts'
 
 export interface DirectoryRoutes {
   pages: Pages
-  /** Somebody comes back from a provider, with this query. */
+  /** A person comes back from a provider, with this query. */
   comeBack: (visit: Visit, query: Form, search: string) => Promise<FastifyReply>
   saml: {
     metadata: () => Promise<string | null>
@@ -24,13 +24,13 @@ export interface DirectoryRoutes {
 const parameter = Type.Optional(Type.Unknown())
 const config = { access: 'public', writes: false, body: 'none', outlivesClient: true } as const
 
-/** Where other servers send browsers back to; they stand beside the interface, not in its description. */
+/** The addresses to which other servers send browsers back; they are not part of the interface and its description. */
 export async function registerDirectoryRoutes(app: HttpApp, { pages, comeBack, saml }: DirectoryRoutes): Promise<void> {
   await onSurface(app, pageSurface(pages, app.surface), (scope) => {
     scope.get(
       openidCallback,
       {
-        // Providers may add parameters of their own.
+        // Providers may add other parameters.
         schema: { querystring: Type.Object({ state: parameter, code: parameter, error: parameter }) },
         config,
       },
@@ -125,7 +125,7 @@ export function registerDirectoryCheck(
         access: 'user',
         writes: true,
         body: 'one',
-        // Wrong passwords are counted, whoever hangs up.
+        // Wrong passwords are counted, even if the client disconnects.
         outlivesClient: true,
         systemRight: checkDirectories,
         errors: ['TooManyAttempts'],

@@ -1,6 +1,6 @@
 /**
- * Signing in with an account of somewhere else. Each kind of directory has a folder; what they have in common, from the
- * attributes of a person to a user with groups, is here and in `people.ts`.
+ * Sign-in with an external account. Each kind of directory has a folder; the common part, from the attributes of a person to a user
+ * with groups, is here and in `people.ts`.
  */
 
 import type { BaseConfigService } from '../../config/service.ts'
@@ -26,15 +26,15 @@ export interface DirectoryDependencies {
   clock: () => Date
 }
 
-/** What a directory says to a login and a password. */
+/** The answer of a directory to a login and a password. */
 export type DirectoryAnswer =
   | { readonly kind: 'user'; readonly userId: number }
-  /** The user whose password was asked for; 0: none. */
+  /** The user whose password was checked; 0: none. */
   | { readonly kind: 'nobody'; readonly userId: number }
   | { readonly kind: 'refused'; readonly reason: RefusalReason }
   | { readonly kind: 'unavailable' }
 
-/** Events that tell the steps of an attempt. */
+/** Events that report the steps of an attempt. */
 const logTypes = {
   LDAP: { debug: 'LDAP_DEBUG', error: 'LDAP_ERROR' },
   SAML: { debug: 'SAML_DEBUG', error: 'SAML_ERROR' },
@@ -49,7 +49,7 @@ export function createDirectories(given: DirectoryDependencies) {
   const people = createPeople({ db, events, sessions, principals, clock })
   const ldap = createLdap(limits)
 
-  /** Faults are always told to administrators, the rest where they ask for it. */
+  /** Faults are always reported to administrators, other steps only if they have switched that on. */
   async function log(kind: LoggedKind, steps: Steps, debug: boolean, fault: string | null): Promise<void> {
     if (fault !== null) steps.note(fault)
     if (fault === null && !debug) return
@@ -65,13 +65,13 @@ export function createDirectories(given: DirectoryDependencies) {
     asksForPasswords: (): boolean => baseConfig.get().ldap.connections.length > 0,
 
     /**
-     * The user of these credentials in the directory; made or brought up to date. `found` is told the entry, or what
-     * stands for nobody's, before the password is tried; what it throws ends the attempt.
+     * The user of these credentials in the directory; created or updated. `found` is called with the entry, or with a substitute
+     * when there is none, before the password is tried; an error in it ends the attempt.
      */
     async verify(login: string, password: string, found: (entry: string) => Promise<void>): Promise<DirectoryAnswer> {
       const config = baseConfig.get().ldap
       const steps = createSteps()
-      // Another name finds nobody, and may be one that cannot be stored.
+      // A name of another form finds no entry, and may be one that cannot be stored.
       const speaker = { kind: 'ldap', provider: '', name: isPlainLogin(login) ? login : null } as const
       try {
         const { person, proved } = await ldap.find(config, login, password, steps, found)
@@ -88,9 +88,7 @@ export function createDirectories(given: DirectoryDependencies) {
       }
     },
 
-    /**
-     * Whether LDAP still has a user under a name, and lets them in; takes over what it says of them. No password is asked for.
-     */
+    /** Whether LDAP still has a user under a name, and lets them in; takes over its data. Needs no password. */
     async stillHas(userId: number, name: string): Promise<Word> {
       const config = baseConfig.get().ldap
       const steps = createSteps()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
-/** A sign-in by another server, as long as it takes to sign out there. */
+/** A sign-in by another server, kept to sign out there. */
 export interface DirectorySession {
   readonly kind: 'openid' | 'saml'
   readonly provider: string
@@ -12,7 +12,7 @@ export interface DirectorySession {
 
 const days = 31
 
-/** Keeps it until its code is used, and then as long as the session. */
+/** Keeps it until its code is used, and then for as long as the session. */
 export async function keepDirectorySession(db: Queryable, session: DirectorySession): Promise<string> {
   const id = randomUUID()
   const { kind, provider, userId, subject, details } = session
@@ -31,7 +31,7 @@ export async function keepDirectorySession(db: Queryable, session: DirectorySess
   return id
 }
 
-/** A session has come of it. */
+/** A session was opened for it. */
 export async function adoptDirectorySession(db: Queryable, id: string, sessionId: string): Promise<void> {
   await db.query(
     'update directory_session set session_id = $2 where id = $1',
@@ -40,7 +40,7 @@ export async function adoptDirectorySession(db: Queryable, id: string, sessionId
   )
 }
 
-/** The latest one that is open in a browser; null: none. */
+/** The latest open one in a browser; null: none. */
 export async function directorySessionOf(
   db: Queryable,
   browserHashes: readonly Buffer[],
@@ -58,8 +58,8 @@ export async function directorySessionOf(
 }
 
 /**
- * A provider signs somebody out: forgets their sign-ins by it, so that no code of them is of use any more, and returns the
- * sessions that have come of them. `indexes` are those that are meant; none: all.
+ * A provider signs a person out: deletes their sign-ins by it, so that their codes become invalid, and returns the sessions that
+ * were opened for them. `indexes`: only these sign-ins; empty: all.
  */
 export async function takeDirectorySessions(
   tx: Tx,

@@ -25,31 +25,31 @@ import { useAssertion } from './saml/store.ts'
 import type { Directories } from './service.ts'
 import { type DirectorySession, directorySessionOf, keepDirectorySession } from './sessions.ts'
 
-/** Where providers send browsers back to. */
+/** The address to which providers send browsers back. */
 export const openidCallback = '/api/openid/callback'
 
-/** Where the browser shows that it is the one that brought the assertion. */
+/** The address at which the browser proves that it is the one that brought the assertion. */
 export const samlContinue = '/api/saml/continue'
 
-/** Its row of the sign-in in progress, and the name of its step. */
+/** The name of its step in the sign-in in progress. */
 const stepName = 'directory'
 
-/** What the sign-in keeps while its user is somewhere else. */
+/** The data of the sign-in while its user is at the provider. */
 interface Note {
   readonly provider: string
   readonly challenge: OpenIdChallenge
-  /** Of those who have come back. */
+  /** Set after the user has come back. */
   readonly session?: string
 }
 
-/** The same with SAML. */
+/** The same for SAML. */
 interface SamlNote {
   readonly provider: string
   /** Id of the request that the assertion must answer. */
   readonly request: string
-  /** An assertion has come; sha256 of what the browser that brought it was given. */
+  /** Set after an assertion has arrived; sha256 of the secret that was given to the browser that brought it. */
   readonly proved?: { readonly userId: number; readonly secretHash: string; readonly session: SamlSession }
-  /** Of those who have shown their browser. */
+  /** Set after the browser has proved its identity. */
   readonly session?: string
 }
 
@@ -72,18 +72,18 @@ export interface SingleSignOnDependencies {
   directories: Directories
   sessions: Pick<Sessions, 'endSessions'>
   externalUrl: string
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   basePath: string
-  /** Of what other servers answer. */
+  /** Limits for answers of other servers. */
   limits: OutgoingLimits
 }
 
-/** What tokens of providers, which signing out sends back to them, are sealed for. */
+/** The purpose under which tokens of providers are sealed, which sign-out sends back to the provider. */
 const aboutToken = 'id token of a provider'
 
 export type SingleSignOn = ReturnType<typeof createSingleSignOn>
 
-/** Sign-ins that go to another server and come back: the browser leaves with the id of its sign-in as `state`. */
+/** Sign-ins by redirect to another server and back: the browser leaves with the id of its sign-in as `state`. */
 export function createSingleSignOn(given: SingleSignOnDependencies) {
   const { db, seal, baseConfig, directories, sessions, externalUrl, basePath, limits } = given
   const openid = createOpenId({ redirectUri: withoutEnd(externalUrl, '/') + openidCallback, limits })
@@ -130,7 +130,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     }
   }
 
-  /** Says what is wrong and leads back to the sign-in page: the way to the provider was of use once. */
+  /** Shows the problem with a link to the sign-in page: the redirect to the provider could be used only once. */
   function refused(visit: Visit, login: Login, reason: RefusalReason | null): FastifyReply {
     const { text } = visit
     const address = basePath + authorizeAddress(login, { auth_method: 'native' })
@@ -140,9 +140,9 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
   }
 
   /**
-   * An assertion, brought by a form of the provider. The browser sends no cookie with it, so nobody is signed in by it:
-   * it is given a secret, and goes on to where it shows both. Whoever makes somebody else's browser bring an assertion for
-   * a sign-in of their own has the cookie, but not the secret.
+   * An assertion, brought by a form of the provider. The browser sends no cookie with it, so it does not sign in yet: the browser
+   * gets a secret, and is redirected to an address where it shows cookie and secret. An attacker who makes another person's browser
+   * bring an assertion for the attacker's sign-in has the cookie, but not the secret.
    */
   async function takeAssertion(visit: Visit, form: Form, flows: LoginFlows): Promise<FastifyReply> {
     const login = await flows.findForMessage(form.get('RelayState')).catch((error: unknown) => {
@@ -181,9 +181,9 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
   }
 
   /**
-   * An assertion that nobody has asked for: somebody has begun at the provider. It signs nobody in, since anybody could make
-   * a browser bring one of their own; the browser goes where the provider's people go, and the sign-in that begins there is
-   * led to the provider by itself and asks for an assertion.
+   * An assertion without a request: a person has begun at the provider. It signs nobody in, since an attacker could make a browser
+   * bring the attacker's assertion. The browser is redirected to the configured address; the sign-in that begins there is
+   * redirected to the provider automatically, and requests an assertion.
    */
   async function begunThere(visit: Visit, form: Form): Promise<FastifyReply> {
     const config = baseConfig.get().saml
@@ -222,7 +222,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     return null
   }
 
-  /** The browser that brought the assertion shows its cookie. */
+  /** The browser that brought the assertion sends its cookie. */
   async function goOn(visit: Visit, query: Form, flows: LoginFlows): Promise<FastifyReply> {
     const login = await flows.find(visit, query.get('flow'), stepName)
     const { proved } = (login.notes[stepName] ?? {}) as Partial<SamlNote>
@@ -242,7 +242,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     return visit.reply.header('Cache-Control', 'no-store').redirect(address, 303)
   }
 
-  /** Where the browser goes, with what has to be kept of it. */
+  /** The target of the browser, with the data to keep for it. */
   async function leave({ kind, name }: ProviderName, id: string): Promise<{ address: string; note: Note | SamlNote }> {
     if (kind === 'saml') {
       const provider = findSaml(name)
@@ -257,7 +257,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     return { address, note: { provider: name, challenge } }
   }
 
-  /** Where a sign-in by another server ends there, too; null: nowhere. @throws {DirectoryUnavailable} */
+  /** The sign-out address of the provider; null: it has none. @throws {DirectoryUnavailable} */
   async function leaveFor({ kind, provider: name, details }: DirectorySession): Promise<string | null> {
     if (kind === 'openid') {
       const provider = find(name)
@@ -274,12 +274,12 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
   ]
 
   return {
-    /** Which kinds there are. */
+    /** The active kinds of providers. */
     active: () => ({ openid: providers().length > 0, saml: samlProviders().length > 0 }),
 
     offers,
 
-    /** Hours for which the word of a provider counts; null: there is no such provider any more. */
+    /** Hours for which the statement of a provider is valid; null: the provider no longer exists. */
     validHours: (kind: ProviderName['kind'], name: string): number | null =>
       (kind === 'openid' ? find(name) : findSaml(name))?.valid_hours ?? null,
 
@@ -290,19 +290,19 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       return only && !second ? { kind, name: only.name } : null
     },
 
-    /** The provider that people are sent to before they have chosen a way in; null: the page asks. */
+    /** The provider to which people are redirected before they choose a method; null: the page asks. */
     first(): ProviderName | null {
       const { url, metadata, loginredirect } = baseConfig.get().saml
       return loginredirect && (url !== '' || metadata !== '') ? { kind: 'saml', name: 'saml' } : null
     },
 
-    /** The provider that the browser comes from by itself, once; null: none. */
+    /** The provider in the browser's hint, which is used once; null: none. */
     hinted({ request, reply }: Pick<Visit, 'request' | 'reply'>): ProviderName | null {
       const name = takeProviderHint(request, reply)
       return name !== null && findSaml(name) ? { kind: 'saml', name } : null
     },
 
-    /** Where the browser goes to prove who it is. @throws {DirectoryUnavailable} */
+    /** The address at which the user proves their identity. @throws {DirectoryUnavailable} */
     async begin(provider: ProviderName, login: NewLogin, flows: LoginFlows): Promise<string> {
       const begun = await flows.begin(db, login)
       try {
@@ -319,7 +319,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
     takeAssertion,
     goOn,
 
-    /** What identity providers want to know; null: SAML is off. */
+    /** Metadata for identity providers; null: SAML is off. */
     async samlMetadata(): Promise<string | null> {
       if (samlProviders().length === 0) return null
       return saml.metadata(baseConfig.get().saml).catch((cause: unknown) => {
@@ -330,17 +330,20 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
 
     comeBack,
 
-    /** Nobody is kept by it: whoever has not come back has proved nothing, and cannot go on. */
+    /** The step stops no sign-in: a user who has not come back has proved nothing, and cannot continue anyway. */
     part: {
       step: { name: stepName, phase: 'proof', page: async () => null },
       pages: () => [],
     } satisfies LoginPart,
 
-    /** What the code of a sign-in is to be remembered by. */
+    /** The directory session to store with the code of a sign-in. */
     sessionOf: ({ notes }: Pick<Login, 'notes'>): string | null =>
       (notes[stepName] as Note | undefined)?.session ?? null,
 
-    /** Where a browser that signs out here signs out at its provider, too; null: nowhere. Asked before its sessions end. */
+    /**
+     * The address at which a browser that signs out here signs out at its provider, too; null: none. Called before its sessions
+     * end.
+     */
     async signOutAddress(browserHashes: readonly Buffer[]): Promise<string | null> {
       const session = await directorySessionOf(db, browserHashes)
       if (!session) return null
@@ -350,7 +353,10 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       })
     },
 
-    /** Asks a provider what a sign-in needs of it. @throws {DirectoryUnavailable} {AppError} when there is none of the name */
+    /**
+     * Requests everything from a provider that a sign-in needs. @throws {DirectoryUnavailable} {AppError} when there is no provider
+     * of that name
+     */
     async check({ kind, name }: ProviderName, steps: Steps): Promise<void> {
       const unknown = () =>
         badRequest(`provider: there is no ${kind} provider ${name}`, { path: 'provider', provider: name })
@@ -364,7 +370,7 @@ export function createSingleSignOn(given: SingleSignOnDependencies) {
       return openid.check(provider, steps)
     },
 
-    /** Certificates of SAML that are known here; no server is asked for them. */
+    /** Certificates of SAML in the configuration; no server is requested. */
     certificates: (): Promise<readonly KnownCertificate[]> => samlCertificates(baseConfig.get().saml, samlProviders()),
 
     /** A message of a SAML provider about signing out. */

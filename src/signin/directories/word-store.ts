@@ -1,22 +1,22 @@
 import type { UserType } from '../../people/model.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
-/** Who has said something of a user: LDAP, or one of the providers. */
+/** The source of a statement about a user: LDAP, or one of the providers. */
 export interface Speaker {
   readonly kind: 'ldap' | 'openid' | 'saml'
   /** Empty: LDAP. */
   readonly provider: string
-  /** By which name LDAP finds the entry; null: another kind. */
+  /** The name by which LDAP finds the entry; null: for other kinds. */
   readonly name: string | null
 }
 
 /**
- * What the directory of a user says of them. `gone`: it no longer has them; `refused`: what it says cannot be used here;
- * `stale`: the provider was asked too long ago, and is asked by its people alone; `unavailable`: no server answers.
+ * The directory's statement about a user. `gone`: the user is deleted there; `refused`: its data cannot be used here; `stale`: the
+ * provider was asked too long ago, and can only be asked by a new sign-in; `unavailable`: no server answers.
  */
 export type Word = 'there' | 'gone' | 'refused' | 'stale' | 'unavailable'
 
-/** Keeps that a directory has just said who somebody is. Nothing for user 0, who is asked for in the name of nobody. */
+/** Stores that a directory has just identified a user. Nothing for user 0, which is used when there is no user. */
 export async function keepWord(tx: Tx, userId: number, { kind, provider, name }: Speaker): Promise<void> {
   await tx.query(
     `insert into directory_word (user_id, kind, provider, name, said_at)
@@ -32,9 +32,9 @@ export interface StoredWord {
   readonly type: UserType
   readonly kind: Speaker['kind'] | null
   readonly provider: string | null
-  /** As it was typed, else what the record has. */
+  /** The typed name, else the name in the record. */
   readonly name: string | null
-  /** Null: it has never said anything. */
+  /** Null: there was no statement yet. */
   readonly minutesAgo: number | null
 }
 

@@ -17,16 +17,16 @@ export interface WordDependencies {
 
 export type DirectoryWords = ReturnType<typeof createDirectoryWords>
 
-/** Questions to LDAP at a time, and those that wait. */
+/** Limits of requests to LDAP, running and waiting. */
 const sizes = { concurrency: 4, maxWaiting: 200, maxWaitingOfShare: 100 }
 
-/** Whether directories still have their users, for whatever lets these in without asking the directory itself. */
+/** Whether directories still have their users, for ways to sign in that do not ask the directory themselves. */
 export function createDirectoryWords({ db, baseConfig, sessions, directories, singleSignOn }: WordDependencies) {
   const limiter = createLimiter(sizes)
 
   async function ofLdap(userId: number, { name, minutesAgo }: StoredWord, remoteAddr: string, enough: number) {
     const { connections, unreachable_minutes } = baseConfig.get().ldap
-    // Nobody can say any more whether they are still there.
+    // No directory can confirm any more that the user exists.
     if (connections.length === 0 || name === null) return 'refused'
     const saidWithin = (minutes: number): boolean => minutesAgo !== null && minutesAgo < minutes
     if (saidWithin(enough)) return 'there'
@@ -52,10 +52,13 @@ export function createDirectoryWords({ db, baseConfig, sessions, directories, si
   }
 
   return {
-    /** Before somebody signs in otherwise than by the directory. Whoever is gone has no session any more afterwards. */
+    /**
+     * Before a sign-in by another method than the directory. The sessions of a user that the directory has deleted have ended
+     * afterwards.
+     */
     now: (userId: number, remoteAddr: string): Promise<Word> => ask(userId, remoteAddr, 0),
 
-    /** Before a session goes on: what was said some minutes ago will do. */
+    /** Before a session is renewed: a statement of some minutes ago is sufficient. */
     lately: (userId: number, remoteAddr: string): Promise<Word> =>
       ask(userId, remoteAddr, baseConfig.get().ldap.recheck_minutes),
   }

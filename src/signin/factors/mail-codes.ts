@@ -12,9 +12,9 @@ import { tokenHash } from '../sessions/token.ts'
 const digits = 6
 /** Minutes. */
 export const codeMinutes = 10
-/** Codes that one user is sent within that time: whoever has a password must not fill a mailbox with it. */
+/** Maximum number of codes for one user within that time: a person with the password must not be able to fill a mailbox. */
 const mostCodes = 5
-/** Minutes that codes are kept to be counted. */
+/** Minutes for which codes are kept for counting. */
 const keptMinutes = 60
 
 export interface MailCodeDependencies {
@@ -28,16 +28,16 @@ export type MailCodes = ReturnType<typeof createMailCodes>
 
 type Of = Login & { readonly userId: number }
 
-/** Codes by mail as a second factor: each is for one sign-in, in one browser, once. */
+/** Codes by mail as a second factor: each is valid for one sign-in, in one browser, once. */
 export function createMailCodes({ db, baseConfig, mail, seal }: MailCodeDependencies) {
   const hashOf = (flow: Buffer, typed: string): Promise<Buffer> =>
     seal.hash(`mail code:${flow.toString('hex')}:${typed.replaceAll(/\s/g, '')}`)
 
   return {
-    /** Whether they can be used: the base configuration has them on, and a server for them. */
+    /** Whether they can be used: they are switched on in the base configuration, and there is a mail server. */
     available: (): boolean => baseConfig.get().two_factor.methods.includes('email') && sendsMail(baseConfig),
 
-    /** Whether a code is on its way to who signs in. */
+    /** Whether a valid code was sent for this sign-in. */
     async isSent({ id }: Login): Promise<boolean> {
       const { rows } = await db.query(
         'select from factor_mail_code where flow_hash = $1 and expires_at > now()',
@@ -47,14 +47,14 @@ export function createMailCodes({ db, baseConfig, mail, seal }: MailCodeDependen
       return rows.length > 0
     },
 
-    /** Sends one, in place of the one before. False: there were too many lately. */
+    /** Sends a code, which replaces the previous one. False: too many were sent lately. */
     async send(flows: LoginFlows, login: Of, email: string, language: PageLanguage): Promise<boolean> {
       const flow = tokenHash(login.id)
       const code = String(randomInt(10 ** digits)).padStart(digits, '0')
       const hash = await hashOf(flow, code)
       return db.transaction(async (tx) => {
         await flows.hold(tx, login)
-        // All of one user take turns, so that none is sent beyond the limit.
+        // Codes of one user are sent one after the other, so that the limit is exact.
         await tx.query('select from "user" where id = $1 for no key update', [login.userId], 'factor_code_turn')
         const { rows } = await tx.query<{ count: number }>(
           `select count(*)::int as count from factor_mail_code
@@ -94,7 +94,7 @@ export function createMailCodes({ db, baseConfig, mail, seal }: MailCodeDependen
       })
     },
 
-    /** Uses a code up. False: it is not the one of this sign-in. */
+    /** Uses up a code. False: it is not the code of this sign-in. */
     async use(tx: Tx, login: Of, typed: string): Promise<boolean> {
       const flow = tokenHash(login.id)
       const { rowCount } = await tx.query(
@@ -118,7 +118,7 @@ async function clean(tx: Queryable): Promise<void> {
   )
 }
 
-/** The address as it is shown to somebody who may not be its owner: `a…@example.org`. */
+/** The address in a form for a person who may not be its owner: `a…@example.org`. */
 export function hinted(email: string): string {
   const at = email.lastIndexOf('@')
   return `${[...email][0] ?? ''}…${email.slice(at)}`

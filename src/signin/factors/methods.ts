@@ -2,7 +2,7 @@
 export const factorMethods = ['email', 'passkey', 'totp'] as const
 export type RecordedMethod = (typeof factorMethods)[number]
 
-/** What a user can prove with: one of those, or a recovery code in the place of one that was set up. */
+/** The methods by which a user can prove their identity: one that was set up, or a recovery code instead of it. */
 export type FactorMethod = RecordedMethod | 'recovery'
 
 export function isFactorMethod(name: unknown): name is FactorMethod {

@@ -1,15 +1,15 @@
 import type { Login } from '../flows/login.ts'
 import { type FactorMethod, isFactorMethod } from './methods.ts'
 
-/** Name of the step, under which a sign-in keeps what its pages need. */
+/** Name of the step, under which a sign-in keeps the data for its pages. */
 export const stepName = 'twoFactor'
 
 export interface FactorNotes {
-  /** What the user has proved in this sign-in. */
+  /** The method that the user has proved in this sign-in. */
   readonly proved: FactorMethod | null
-  /** Secret of the authenticator app that is just being set up, sealed. */
+  /** Secret of the authenticator app that is being set up, sealed. */
   readonly secret: Buffer | null
-  /** Nobody has typed a login: a passkey is to say who it is. */
+  /** No login was typed: a passkey identifies the user. */
   readonly byPasskey: boolean
 }
 
@@ -24,13 +24,13 @@ export function notesOf({ notes }: Pick<Login, 'notes'>): FactorNotes {
   }
 }
 
-/** As they are stored. */
+/** The stored form of the notes. */
 export function storedNotes({ proved, secret, byPasskey }: Partial<FactorNotes>): object {
   return { proved: proved ?? null, secret: secret?.toString('base64') ?? null, byPasskey: byPasskey ?? false }
 }
 
-/** Those of a sign-in that begins with a passkey. */
+/** The notes of a sign-in that begins with a passkey. */
 export const passkeyNotes: Login['notes'] = { [stepName]: storedNotes({ byPasskey: true }) }
 
-/** The second factor of a sign-in; null: none was asked for. */
+/** The second factor of a sign-in; null: none was required. */
 export const provedFactor = (login: Pick<Login, 'notes'>): FactorMethod | null => notesOf(login).proved

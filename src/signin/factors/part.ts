@@ -10,7 +10,7 @@ import { setupPage } from './pages/setup.ts'
 import { setupPasskeyPage } from './pages/setup-passkey.ts'
 import type { Factors } from './service.ts'
 
-/** What users do about their own second factors, in a sign-in that was begun for it: behind everything else. */
+/** The step in which users manage their own second factors, in a sign-in that was begun for it: after all other steps. */
 export function managementPart(factors: Factors): LoginPart {
   return {
     step: {
@@ -34,7 +34,7 @@ export function factorPart(factors: Factors): LoginPart {
         const standing = await factors.standing(userId, remoteAddr)
         if (!standing.asked) return null
         if (standing.usable.length === 0) return factors.setupPage()
-        // A recovery code is no choice of every day: the page of the code leads to it.
+        // A recovery code is not an everyday choice: the page for codes has a link to it.
         return standing.usable.filter((method) => method !== 'recovery').length > 1 ? 'twoFactorChoose' : 'twoFactor'
       },
     },

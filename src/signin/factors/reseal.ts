@@ -3,12 +3,12 @@ import type { Seal } from '../../platform/secrets/seal.ts'
 import { hasTotp, lockOtherwiseSealed, replaceSecrets } from './store.ts'
 import { totpAbout } from './totp.ts'
 
-/** Bytes of a secret as releases before stored it: as it is. */
+/** Bytes of an unsealed secret of earlier releases. */
 const bareLength = 20
 
-/** Seals all secrets of apps with the present key. How many are left, since none of the keys opens them. */
+/** Seals all secrets of apps with the current key. Returns the number of secrets that none of the keys opens. */
 export async function resealFactors(db: Db, seal: Seal): Promise<number> {
-  // Without an app there is nothing to seal, and no need for a key.
+  // Without any app there are no secrets to seal, and no key is needed.
   if (!(await hasTotp(db))) return 0
   const prefix = await seal.prefix()
   return db.transaction(async (tx) => {

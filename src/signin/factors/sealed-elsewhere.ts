@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 import { createSeal, type SealOptions } from '../../platform/secrets/seal.ts'
 
-/** What is sealed with keys that are not here, so that nothing opens it. */
+/** Secrets that are sealed with keys which are not here, so that they cannot be opened. */
 export interface SealedElsewhere {
   /** Authenticator apps. */
   readonly apps: number
@@ -9,10 +9,10 @@ export interface SealedElsewhere {
   readonly accounts: number
 }
 
-/** Looks at the names of keys alone, and makes none: for a database that was brought here from elsewhere. */
+/** Only reads the ids of keys, and creates none: for a database that was moved here from another machine. */
 export async function sealedElsewhere(db: Queryable, options: SealOptions): Promise<SealedElsewhere> {
   const names = await createSeal(options).names()
-  // What releases before stored as it is has no key (20 bytes).
+  // Unsealed secrets of earlier releases have no key (20 bytes).
   const { rows } = await db.query<SealedElsewhere>(
     `select
        (select count(*)::int from user_factor

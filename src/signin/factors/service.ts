@@ -1,7 +1,7 @@
 /**
- * Second factors: what users prove besides their password. A user *must* prove one when a group asks for it, or when it
- * has set one up; the user `root` never. A *method* is a kind of proof; an authenticator app or a passkey is *enrolled*
- * once, and recovery codes stand in for it.
+ * Second factors: proofs besides the password. A user *must* prove one when a group requires it, or when it has set one up; the
+ * user `root` never. A *method* is a kind of proof; an authenticator app or a passkey is *enrolled* once, and recovery codes can
+ * replace it.
  */
 
 import type { BaseConfigService } from '../../config/service.ts'
@@ -35,7 +35,7 @@ export interface FactorDependencies {
   sessions: Sessions
   throttle: Throttle
   baseConfig: BaseConfigService
-  /** Address of the service, as browsers know it. */
+  /** Address of the service for browsers. */
   externalUrl: string
   passkeys: Passkeys
   mailCodes: MailCodes
@@ -44,56 +44,56 @@ export interface FactorDependencies {
   clock: () => Date
 }
 
-/** What a user has to prove, and can. */
+/** The factors that a user must prove, and can prove. */
 export interface Standing {
   readonly login: string | null
   readonly email: string | null
-  /** A second factor must be passed. */
+  /** A second factor must be proved. */
   readonly asked: boolean
-  /** A group asks for it: the last one cannot be given up. */
+  /** A group requires it: the last factor cannot be removed. */
   readonly required: boolean
-  /** Methods that the user can prove with; empty: one must be set up first. */
+  /** Methods that the user can prove; empty: one must be set up first. */
   readonly usable: readonly FactorMethod[]
 }
 
 /** A sign-in that has proved a password. */
 export type ProvedLogin = Login & { readonly userId: number }
 
-/** How an attempt ended: passed, wrong (another try), or over, and where to begin anew. */
+/** The result of an attempt: right, wrong (another try), or over, with the address to begin anew. */
 export type Outcome =
   | { readonly kind: 'right' }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'over'; readonly address: string }
 
-/** What somebody answers: a code, or what a passkey has signed. */
+/** The answer of a user: a code, or the signed answer of a passkey. */
 export interface Attempt {
   readonly method: FactorMethod
   readonly answer: string
 }
 
-/** What users see of their own second factors. */
+/** A user's view of their own second factors. */
 export interface Overview {
   readonly totp: boolean
   readonly recoveryCodes: number
   readonly passkeys: readonly Passkey[]
 }
 
-/** What users change of them. */
+/** A change that users can make to them. */
 export type Change =
   | { readonly kind: 'app' }
   | { readonly kind: 'passkey'; readonly id: string }
   | { readonly kind: 'rename'; readonly id: string; readonly name: string }
 
-/** Users that are many people: nobody signs in as one of them. */
+/** Users that represent many people: nobody signs in as one of them. */
 const shared: readonly UserType[] = ['anonymous', 'collection']
 
-/** How a sign-in by passkey ended. `refused`: it was right, but the directory of its user does not let them in. */
+/** The result of a sign-in by passkey. `refused`: it was right, but the directory of its user does not let them in. */
 export type PasskeyOutcome =
   | { readonly kind: 'wrong' }
   | { readonly kind: 'refused'; readonly word: Exclude<Word, 'there'> }
   | { readonly kind: 'right' | 'over'; readonly address: string }
 
-/** As the event of a failed sign-in names them. */
+/** Names for the event of a failed sign-in. */
 const directoryErrors: Readonly<Record<Exclude<Word, 'there'>, string>> = {
   gone: 'left_directory',
   refused: 'refused by the directory',
@@ -109,20 +109,20 @@ export function createFactors(given: FactorDependencies) {
   async function standing(userId: number, remoteAddr: string): Promise<Standing> {
     const nothing: Standing = { login: null, email: null, asked: false, required: false, usable: [] }
     if (!baseConfig.get().two_factor.enabled || userId === rootUserId) return nothing
-    // Both for everybody: the time says nothing of who has to prove what.
+    // Both are loaded for everybody: otherwise the time would reveal who has to prove a factor.
     const [found, actor] = await Promise.all([store.findFactors(db, userId), sessions.actorOfUser(userId, remoteAddr)])
     if (!found || !actor || shared.includes(found.type)) return nothing
     const required = found.requiringGroups.some((id) => actor.groupIds.includes(id))
     const usable: FactorMethod[] = enrolledIn(found)
     const enrolled = usable.length > 0
     const asked = required || enrolled
-    // Needs no setting up; where nobody asks for anything, an address alone does not begin to.
+    // Needs no enrolment; where no factor is required, a mail address alone does not create a requirement.
     if (asked && found.email !== null && mailCodes.available()) usable.push('email')
     if (enrolled && found.recoveryCodes > 0) usable.push('recovery')
     return { login: found.login ?? found.email, email: found.email, asked, required, usable }
   }
 
-  /** What a user has set up, as far as it is on. */
+  /** The enrolled methods of a user that are switched on. */
   function enrolledIn(found: store.FactorRow): RecordedMethod[] {
     const methods: RecordedMethod[] = []
     if (found.passkeys > 0 && setsUp('passkey')) methods.push('passkey')
@@ -131,8 +131,8 @@ export function createFactors(given: FactorDependencies) {
   }
 
   /**
-   * Whether a sign-in must not set anything up: it has proved nothing, and another one, which was faster, has set up
-   * something to prove.
+   * Whether a sign-in must not enrol a method: it has proved no factor, and another, faster sign-in has enrolled one that must be
+   * proved.
    */
   async function isTooLate(tx: Tx, login: ProvedLogin): Promise<boolean> {
     if (provedFactor(login) !== null) return false
@@ -163,7 +163,7 @@ export function createFactors(given: FactorDependencies) {
     return true
   }
 
-  /** `last`: it is the only one, and required. `none`: there is no such thing. */
+  /** `last`: it is the only factor, and required. `none`: it does not exist. */
   async function apply(
     tx: Tx,
     userId: number,
@@ -194,15 +194,12 @@ export function createFactors(given: FactorDependencies) {
   return {
     standing,
 
-    /** Whether a password alone is too little (CLIENT-017). Takes the same time for everybody. */
+    /** Whether a password alone is not enough (CLIENT-017). Takes the same time for everybody. */
     async mustPass(userId: number, remoteAddr: string): Promise<boolean> {
       return (await standing(userId, remoteAddr)).asked
     },
 
-    /**
-     * Checks an answer. `right` joins the transaction of one that fits: what it throws leaves it unused.
-     * @throws {AppError} `TooManyAttempts` while the user's codes are blocked; `PageExpired`
-     */
+    /** Checks an answer. `right` joins the transaction of a right answer: if it throws, the answer is not used up. */
     async check(
       flows: LoginFlows,
       login: ProvedLogin,
@@ -239,8 +236,8 @@ export function createFactors(given: FactorDependencies) {
     renewRecoveryCodes,
 
     /**
-     * Sets up an authenticator app in place of the one that there may be; returns new recovery codes. `null`: the code is
-     * wrong. `right` joins the transaction.
+     * Enrols an authenticator app in place of an existing one; returns new recovery codes. `null`: the code is wrong. `right` joins
+     * the transaction.
      */
     async enrol(
       flows: LoginFlows,
@@ -271,22 +268,22 @@ export function createFactors(given: FactorDependencies) {
     mailCodes,
     setsUp,
 
-    /** A secret for an authenticator app, with what may be stored of it. */
+    /** A secret for an authenticator app, with its sealed form for storage. */
     async newTotp({ userId }: ProvedLogin): Promise<{ secret: Buffer; sealed: Buffer }> {
       const secret = newSecret()
       return { secret, sealed: await seal.seal(secret, totpAbout(userId)) }
     },
 
-    /** The secret again; null: it cannot be opened any more. */
+    /** The plain secret; null: it cannot be opened any more. */
     openTotp: ({ userId }: ProvedLogin, sealed: Buffer): Promise<Buffer | null> => seal.open(sealed, totpAbout(userId)),
 
-    /** What users see of their own second factors. */
+    /** A user's view of their own second factors. */
     async overview({ userId }: ProvedLogin): Promise<Overview> {
       const [found, passkeys] = await Promise.all([store.findFactors(db, userId), listPasskeys(db, userId)])
       return { totp: found?.totp ?? false, recoveryCodes: found?.recoveryCodes ?? 0, passkeys }
     },
 
-    /** A change of one's own second factors. `last`: a group asks for one, and it is the only one. */
+    /** A change of the user's own second factors. `last`: a group requires a factor, and it is the only one. */
     async change(flows: LoginFlows, login: ProvedLogin, change: Change): Promise<'done' | 'last'> {
       const { userId, remoteAddr } = login
       const actor = await sessions.actorOfUser(userId, remoteAddr)
@@ -301,8 +298,8 @@ export function createFactors(given: FactorDependencies) {
     },
 
     /**
-     * The same for whoever may do it without the page. `allowed` joins the transaction and throws when it is not so.
-     * `last`: users do not give up what a group asks for; who looks after them may take the last one away.
+     * The same without the page, for callers that are allowed to. `allowed` joins the transaction and throws when it is not
+     * allowed. `last`: users cannot remove the last factor when a group requires one; their administrators can.
      */
     async changeFor(
       actor: Actor,
@@ -320,7 +317,7 @@ export function createFactors(given: FactorDependencies) {
       })
     },
 
-    /** New recovery codes in place of those there are, for whoever has proved a second factor. */
+    /** New recovery codes in place of the existing ones, for a user who has proved a second factor. */
     newRecoveryCodes(flows: LoginFlows, login: ProvedLogin): Promise<readonly string[]> {
       return db.transaction(async (tx) => {
         await store.lockFactors(tx, login.userId)
@@ -329,13 +326,13 @@ export function createFactors(given: FactorDependencies) {
       })
     },
 
-    /** The page for who has nothing to prove with yet. */
+    /** The page for users without any factor. */
     setupPage: (): 'twoFactorSetup' | 'twoFactorSetupPasskey' =>
       !setsUp('totp') && passkeys.available() ? 'twoFactorSetupPasskey' : 'twoFactorSetup',
 
     /**
-     * Keeps a passkey that a device has made; returns new recovery codes, if there were none before. `null`: the answer
-     * of the device does not hold. `right` joins the transaction.
+     * Stores a passkey that a device has created; returns new recovery codes, if there were none before. `null`: the answer of the
+     * device is not valid. `right` joins the transaction.
      */
     async addPasskey(
       flows: LoginFlows,
@@ -358,8 +355,8 @@ export function createFactors(given: FactorDependencies) {
     },
 
     /**
-     * Somebody says by a passkey who it is. It stands for both factors, and for no directory: that is asked whether it
-     * still has them. Right: the address to go on at.
+     * A user identifies themselves by a passkey. It counts as both factors, but not as a statement of the directory, which is asked
+     * whether it still has the user. Right: the address to continue at.
      */
     async signInWithPasskey(flows: LoginFlows, login: Login, answer: string): Promise<PasskeyOutcome> {
       await passkeys.ready()
@@ -395,12 +392,12 @@ export function createFactors(given: FactorDependencies) {
     },
   }
 
-  /** Whether the base configuration lets users set up an app, or a passkey. */
+  /** Whether the base configuration allows users to enrol an app, or a passkey. */
   function setsUp(method: 'totp' | 'passkey'): boolean {
     return method === 'passkey' ? passkeys.available() : baseConfig.get().two_factor.methods.includes('totp')
   }
 
-  /** What the record of a user shows has changed. */
+  /** Reports a change of values that the record of a user shows. */
   async function tellChange(tx: Tx, actor: Actor | null, userId: number): Promise<void> {
     const user = await store.touchUser(tx, userId)
     if (!user) return
@@ -410,7 +407,7 @@ export function createFactors(given: FactorDependencies) {
   }
 }
 
-/** Takes second factors of users away, and what blocks their codes. */
+/** Removes second factors of users, and the blocks on their codes. */
 export async function resetFactors(tx: Tx, { totp, passkeys }: FactorReset): Promise<void> {
   const userIds = [...new Set([...totp, ...passkeys])]
   if (userIds.length === 0) return
@@ -422,13 +419,13 @@ export async function resetFactors(tx: Tx, { totp, passkeys }: FactorReset): Pro
   await forgiveFactors(tx, userIds)
 }
 
-/** All of one user, as a change of its own; returns the new version of the user. */
+/** Removes all factors of one user, as a separate change; returns the new version of the user. */
 export async function resetFactorsOf(tx: Tx, userId: number): Promise<number | null> {
   await resetFactors(tx, { totp: [userId], passkeys: [userId] })
   return (await store.touchUser(tx, userId))?.version ?? null
 }
 
-/** What the record of a user tells of its second factors; those who have none are not in it. */
+/** The second factors in the records of users; users without any are left out. */
 export async function factorsOf(from: Queryable, userIds: readonly number[]): Promise<readonly ShownFactors[]> {
   return userIds.length === 0 ? [] : store.findShown(from, userIds)
 }

@@ -3,7 +3,7 @@ import type { ShownFactors } from '../../people/service.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 import type { RecordedMethod } from './methods.ts'
 
-/** What a user has to prove with, and the groups that ask for it. */
+/** The factors that a user can prove, and the groups that require one. */
 export interface FactorRow {
   readonly type: UserType
   readonly login: string | null
@@ -11,7 +11,7 @@ export interface FactorRow {
   readonly totp: boolean
   readonly passkeys: number
   readonly recoveryCodes: number
-  /** Groups of the user that require a second factor, wherever the request comes from. */
+  /** Groups of the user that require a second factor, for any network of the request. */
   readonly requiringGroups: readonly number[]
 }
 
@@ -36,7 +36,9 @@ export interface LockedFactors {
   readonly recoveryCodes: number
 }
 
-/** Attempts of one user take turns, so that failures are counted exactly, however many come at once. */
+/**
+ * Attempts of one user are checked one after the other, so that failures are counted exactly, however many requests come at once.
+ */
 export async function lockFactors(tx: Tx, userId: number): Promise<LockedFactors> {
   await tx.query(
     'insert into user_factor (user_id) values ($1) on conflict (user_id) do nothing',
@@ -52,12 +54,12 @@ export async function lockFactors(tx: Tx, userId: number): Promise<LockedFactors
   return rows[0] ?? { totpSecret: null, totpLastStep: 0, recoveryCodes: 0 }
 }
 
-/** A code of this step was used. The row is locked. */
+/** Records that a code of this time step was used. The row is locked. */
 export async function useStep(tx: Tx, userId: number, step: number): Promise<void> {
   await tx.query('update user_factor set totp_last_step = $2 where user_id = $1', [userId, step], 'user_factor_step')
 }
 
-/** Uses up a recovery code. False: it is none of those that are left. */
+/** Uses up a recovery code. False: it is none of the remaining ones. */
 export async function useRecoveryCode(tx: Tx, userId: number, hash: Buffer): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update user_factor set recovery_hashes = array_remove(recovery_hashes, $2)
@@ -84,7 +86,7 @@ export async function setLastMethod(tx: Tx, userId: number, method: RecordedMeth
   await tx.query('update user_factor set last_method = $2 where user_id = $1', [userId, method], 'user_factor_method')
 }
 
-/** Takes authenticator apps and recovery codes away. The last step stays: no code works a second time, even so. */
+/** Removes authenticator apps and recovery codes. The last time step is kept, so that no code works a second time. */
 export async function removeTotp(tx: Tx, userIds: readonly number[]): Promise<void> {
   await tx.query(
     `update user_factor set totp_secret = null, totp_enrolled_at = null, recovery_hashes = '{}'
@@ -93,12 +95,12 @@ export async function removeTotp(tx: Tx, userIds: readonly number[]): Promise<vo
   )
 }
 
-/** The same, and leaves the recovery codes. */
+/** The same, but keeps the recovery codes. */
 export async function removeTotpAlone(tx: Tx, userId: number): Promise<void> {
   await tx.query('update user_factor set totp_secret = null, totp_enrolled_at = null where user_id = $1', [userId])
 }
 
-/** Secrets of apps that are not sealed with the present key, of all users; held until the transaction ends. */
+/** Secrets of apps, of all users, that are not sealed with the current key; locked until the transaction ends. */
 export async function lockOtherwiseSealed(tx: Tx, prefix: Buffer): Promise<{ userId: number; secret: Buffer }[]> {
   const { rows } = await tx.query<{ userId: number; secret: Buffer }>(
     `select user_id as "userId", totp_secret as secret from user_factor
@@ -122,7 +124,7 @@ export async function replaceSecrets(tx: Tx, userIds: readonly number[], secrets
   )
 }
 
-/** Recovery codes stand in for something: those of users who have nothing else go. */
+/** Recovery codes replace another factor: they are removed for users without any other. */
 export async function removeLoneRecoveryCodes(tx: Tx, userIds: readonly number[]): Promise<void> {
   await tx.query(
     `update user_factor f set recovery_hashes = '{}' where user_id = any($1) and totp_secret is null
@@ -142,7 +144,7 @@ export async function findShown(db: Queryable, userIds: readonly number[]): Prom
   return rows
 }
 
-/** What the record of a user shows of this has changed. Its new version, and what events call it. */
+/** Marks the record of a user as changed. Returns its new version, and the name for events. */
 export async function touchUser(tx: Tx, userId: number) {
   const { rows } = await tx.query<{
     version: number

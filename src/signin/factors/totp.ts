@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 
-/** What every authenticator app knows: six digits, thirty seconds, SHA-1. @see RFC 6238 */
+/** The algorithm that every authenticator app supports: six digits, thirty seconds, SHA-1. @see RFC 6238 */
 const period = 30
 const digits = 6
-/** Steps before and after the present one of which codes are taken: clocks differ, and people type slowly. */
+/** Number of steps before and after the current one whose codes are accepted: clocks differ, and people type slowly. */
 const window = 1
 
-/** 160 bits, as RFC 4226 (R6) advises. */
+/** 160 bits, as RFC 4226 (R6) recommends. */
 export const newSecret = (): Buffer => randomBytes(20)
 
-/** What the sealed secret of a user belongs to. */
+/** The purpose under which the secret of a user is sealed. */
 export const totpAbout = (userId: number): string => `totp:${userId}`
 
 interface Label {
@@ -19,7 +19,7 @@ interface Label {
 }
 
 function totpOf(secret: Buffer, { issuer, label }: Label): TOTP {
-  // A colon parts issuer and label in the address.
+  // A colon separates issuer and label in the address.
   const [clearIssuer, clearLabel] = [issuer, label].map((text) => text.replaceAll(':', ' '))
   return new TOTP({
     secret: new Secret({ buffer: Uint8Array.from(secret).buffer }),
@@ -31,16 +31,16 @@ function totpOf(secret: Buffer, { issuer, label }: Label): TOTP {
   })
 }
 
-/** What the app reads from the picture. */
+/** The content of the QR code for the app. */
 export const addressOf = (secret: Buffer, label: Label): string => totpOf(secret, label).toString()
 
-/** The key as people type it: base32 in groups of four. */
+/** The key for typing: base32 in groups of four. */
 export function keyOf(secret: Buffer): string {
   const { base32 } = totpOf(secret, { issuer: '', label: '' }).secret
   return base32.match(/.{1,4}/g)?.join(' ') ?? ''
 }
 
-/** The step of time that a code belongs to; null when it is none of those that are taken now. */
+/** The time step of a code; null when the code is not valid now. */
 export function stepOf(secret: Buffer, typed: string, now: Date): number | null {
   const code = typed.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(code)) return null

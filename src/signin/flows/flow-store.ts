@@ -70,7 +70,7 @@ export async function lockFlow(tx: Tx, idHash: Buffer): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Says who it is, of a sign-in that nobody has proved anything for yet. */
+/** Sets the user of a sign-in for which nothing was proved yet. */
 export async function proveFlow(
   db: Queryable,
   idHash: Buffer,
@@ -85,7 +85,7 @@ export async function proveFlow(
   return rowCount === 1
 }
 
-/** Marks a step as passed and prepares the way back. */
+/** Marks a step as passed and stores the codes for the way back. */
 export async function passStep(
   db: Queryable,
   idHash: Buffer,
@@ -102,8 +102,8 @@ export async function passStep(
 }
 
 /**
- * Uses up the way back from a page, and gives the sign-in another id: pages that are still open are void. Checking and
- * using are one statement: of two requests with the same pair one gets a row (CLIENT-025).
+ * Uses up the way back from a page, and gives the sign-in another id: pages that are still open become invalid. Checking and using
+ * are one statement: of two requests with the same pair one gets a row (CLIENT-025).
  */
 export async function useAction(
   db: Queryable,
@@ -120,7 +120,7 @@ export async function useAction(
   return rows[0] ?? null
 }
 
-/** Counts a wrong answer; how many there have been, or null when the sign-in is over. */
+/** Counts a wrong answer; returns their number, or null when the sign-in is over. */
 export async function countFailure(db: Queryable, idHash: Buffer): Promise<number | null> {
   const { rows } = await db.query<{ failures: number }>(
     'update login_flow set failures = failures + 1 where id_hash = $1 and expires_at > now() returning failures',

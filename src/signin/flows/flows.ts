@@ -9,10 +9,10 @@ import type { Login, NewLogin } from './login.ts'
 import { isManaged } from './management.ts'
 import { type LoginStep, orderedSteps } from './step.ts'
 
-/** Seconds that a sign-in may take, and the way back from one of its pages. */
+/** Maximum seconds of a sign-in, and of the way back from one of its pages. */
 const lifetime = 15 * 60
 const wayBack = 60
-/** Wrong answers on the pages of one step, after which everything begins anew. */
+/** Maximum number of wrong answers on the pages of one step, after which the sign-in begins anew. */
 const mostFailures = 3
 
 export type LoginFlows = ReturnType<typeof createLoginFlows>
@@ -20,19 +20,19 @@ export type LoginFlows = ReturnType<typeof createLoginFlows>
 export interface LoginFlowDependencies {
   db: Db
   strangers: Strangers
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   basePath: string
   steps: () => readonly LoginStep[]
 }
 
-/** Sign-ins in progress. None of them is in the memory of a process. */
+/** Sign-ins in progress. They are stored in the database, not in the memory of a process. */
 export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDependencies) {
   const keyOf = (login: Pick<Login, 'id'>): Buffer => tokenHash(login.id)
 
   return {
     basePath,
 
-    /** Stores a sign-in of which pages are still to be passed. */
+    /** Stores a sign-in with remaining pages. */
     async begin(from: Queryable, login: NewLogin): Promise<Login> {
       if (login.userId === null) await strangers.admit(login.remoteAddr)
       const id = newToken()
@@ -41,8 +41,8 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
     },
 
     /**
-     * The sign-in that an address (`?flow=`) or a form names, for a page of this step. Nobody gets to it past an earlier
-     * one: who has proved a password alone must not come to a page that trusts in the second factor.
+     * The sign-in that an address (`?flow=`) or a form names, for a page of this step. An earlier step cannot be skipped: a user
+     * who has only proved a password must not reach a page that relies on the second factor.
      * @throws {AppError} `PageExpired`
      */
     async find({ browser }: Pick<Visit, 'browser'>, id: string | undefined, step: string): Promise<Login> {
@@ -57,8 +57,8 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
     },
 
     /**
-     * The same for the message of another server, which a browser brings by a form of that server and so without its
-     * cookie: whoever goes on must show it.
+     * The same for the message of another server, which a browser brings by a form of that server and so without its cookie: the
+     * next request must have the cookie.
      * @throws {AppError} `PageExpired`
      */
     async findForMessage(id: string | undefined): Promise<Login> {
@@ -67,12 +67,12 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
       return { ...found, id }
     },
 
-    /** Keeps others from ending or passing it until the transaction ends. @throws {AppError} `PageExpired` */
+    /** Locks it, so that no other request can end or pass it until the transaction ends. @throws {AppError} `PageExpired` */
     async hold(tx: Tx, login: Login): Promise<void> {
       if (!(await store.lockFlow(tx, keyOf(login)))) throw new AppError('PageExpired', { what: 'login' })
     },
 
-    /** Somebody else has said who it is: a directory, another server. @throws {AppError} `PageExpired` */
+    /** A directory or another server has identified the user. @throws {AppError} `PageExpired` */
     async proved(
       login: Login,
       proof: { userId: number; method: string; login: string | null },
@@ -87,7 +87,7 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
       `${basePath}/api/page/${page}?${new URLSearchParams({ flow: id, ...more })}`,
 
     /**
-     * The user has passed a step: the address to send the browser to with 303. It works once, for a minute, in this
+     * The user has passed a step: returns the address for a redirect of the browser with 303. It works once, for a minute, in this
      * browser.
      * @throws {AppError} `PageExpired`
      */
@@ -115,11 +115,11 @@ export function createLoginFlows({ db, strangers, basePath, steps }: LoginFlowDe
       return basePath + authorizeAddress(login, { auth_method: 'native', again: '1' })
     },
 
-    /** Keeps what a step needs on its next page: a challenge, a new secret. Replaces what it kept before. */
+    /** Keeps data that a step needs on its next page: a challenge, a new secret. Replaces its earlier data. */
     note: (login: Login, step: string, note: unknown, from: Queryable = db): Promise<void> =>
       store.keepNote(from, keyOf(login), step, note),
 
-    /** The sign-in behind the way back from a page; null when the pair is not good, or not good any more. */
+    /** The sign-in behind the way back from a page; null when the pair is not valid, or no longer. */
     async useAction(browserHash: Buffer, code: string, secret: string): Promise<Login | null> {
       const id = newToken()
       const action = { codeHash: tokenHash(code), secretHash: tokenHash(secret), nextIdHash: tokenHash(id) }
@@ -148,7 +148,7 @@ export function authorizeAddress(login: NewLogin, more: Readonly<Record<string, 
   return `/api/oauth2/auth?${parameters}`
 }
 
-/** What a session shows of the program that it was opened with. */
+/** The user agent of a session, for display. */
 export function userAgentOf({ headers }: Pick<FastifyRequest, 'headers'>): string | null {
   return headers['user-agent']?.slice(0, 300) ?? null
 }

@@ -5,17 +5,17 @@ import type { Visit } from '../pages/service.ts'
 import type { LoginFlows } from './flows.ts'
 import type { Login } from './login.ts'
 
-/** A page between password and code: it gets the sign-in that it belongs to. */
+/** A page between password and code, with its sign-in. */
 export interface LoginPageDefinition {
   readonly name: string
-  /** The step that it belongs to: it is not there before all earlier ones are passed. */
+  /** Its step: the page is only available after all earlier steps are passed. */
   readonly step: string
   readonly query?: readonly string[]
   show(visit: Visit, login: Login, query: Form): Promise<FastifyReply>
   submit?(visit: Visit, login: Login, form: Form): Promise<FastifyReply>
 }
 
-/** Its address and its form name the sign-in: `?flow=`, a hidden field `flow`. */
+/** Address and form of the page identify the sign-in: `?flow=`, a hidden field `flow`. */
 export function loginPage(flows: LoginFlows, definition: LoginPageDefinition): PageDefinition {
   const { name, step, query = [], show, submit } = definition
   return {

@@ -1,7 +1,7 @@
-/** A sign-in on the pages that is not finished. */
+/** An unfinished sign-in on the pages. */
 export interface NewLogin {
   readonly clientId: string
-  /** Where the code goes in the end: checked. */
+  /** The final target of the code: already checked. */
   readonly redirectUri: string
   readonly redirectUriGiven: boolean
   readonly state: string
@@ -9,24 +9,24 @@ export interface NewLogin {
   readonly codeChallenge: string | null
   /** The user asked to stay signed in. */
   readonly keepLogin: boolean
-  /** The browser id that tokens are to be bound to. */
+  /** The browser id to which tokens will be bound. */
   readonly boundBrowserHash: Buffer | null
-  /** The browser that it belongs to, by the cookie of the pages. */
+  /** The browser of the sign-in, by the cookie of the pages. */
   readonly browserHash: Buffer
-  /** Null: nobody has proved anything yet. */
+  /** Null: nothing was proved yet. */
   readonly userId: number | null
-  /** How it was proved: `native`, … */
+  /** The method of the proof: `native`, … */
   readonly method: string | null
-  /** What was typed. */
+  /** The typed login. */
   readonly login: string | null
   readonly remoteAddr: string
   readonly userAgent: string | null
-  /** What steps have kept, by step. */
+  /** Data that steps have kept, by step. */
   readonly notes: Readonly<Record<string, unknown>>
 }
 
 export interface Login extends NewLogin {
-  /** Names it in addresses and forms; of use only with the cookie of its browser. */
+  /** Identifies it in addresses and forms; only valid with the cookie of its browser. */
   readonly id: string
   /** Names of the steps that are passed. */
   readonly stepsDone: readonly string[]

@@ -5,20 +5,20 @@ import { identifierWord } from '../request-token.ts'
 import { newToken, tokenHash } from '../sessions/token.ts'
 
 /**
- * The browser in front of a page, as long as it runs: a random secret in a cookie. Forms carry a value made from it, so
- * that no other site can send them (it knows neither), and a sign-in in progress belongs to the browser that began it.
- * It says nothing about who sits there.
+ * The browser of a page, as long as it runs: a random secret in a cookie. Forms contain a value that is derived from it, so that no
+ * other site can send them (it knows neither), and a sign-in in progress belongs to the browser that began it. It does not identify
+ * the user.
  */
 export interface PageBrowser {
-  /** What forms carry. */
+  /** The value for forms. */
   readonly csrf: string
-  /** What is stored of it. */
+  /** Its stored form. */
   readonly hash: Buffer
-  /** It came with the request: a form can be from here. */
+  /** The cookie was sent with the request: a form can be from this browser. */
   readonly known: boolean
 }
 
-/** The browser of a request. Who is new gets the cookie as soon as something is made for it, not for looking in. */
+/** The browser of a request. A new browser gets the cookie as soon as something is stored for it, not for just opening a page. */
 export function pageBrowser(request: FastifyRequest, reply: FastifyReply): PageBrowser {
   const name = hostCookieName(request, `${identifierWord}-page`)
   const kept = cookieValues(request, name).find((value) => /^[\w-]{43}$/.test(value))

@@ -1,9 +1,9 @@
-/** Colours of the pages: those of the instance, with text on them that can be read. */
+/** Colours of the pages: those of the instance, with readable text on them. */
 export interface PageColours {
   readonly brand: string
   /** Of text on the brand colour. */
   readonly onBrand: string
-  /** Null: white, or black where people want it dark. */
+  /** Null: white, or black for people who prefer dark mode. */
   readonly background: string | null
   readonly onBackground: string
 }
@@ -11,7 +11,7 @@ export interface PageColours {
 const standardBrand = '#1f5fae'
 const [dark, light] = ['#14181f', '#ffffff'] as const
 
-/** Takes `#rrggbb` only: whatever else is stored is as good as nothing. */
+/** Accepts `#rrggbb` only: any other stored value is ignored. */
 export function pageColours(brand: string, background: string): PageColours {
   const own = isColour(brand) ? brand : standardBrand
   const behind = isColour(background) ? background : null

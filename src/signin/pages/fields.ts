@@ -6,13 +6,13 @@ export interface FieldOptions {
   label: string
   type?: 'text' | 'password' | 'email' | 'number' | 'tel'
   value?: string
-  /** What browsers and password managers fill in (HTML, autofill). */
+  /** The value for browsers and password managers (HTML, autofill). */
   autocomplete: string
   placeholder?: string
   hint?: string
-  /** What is wrong with this field. */
+  /** The problem with this field. */
   problem?: string | null
-  /** Something is wrong, told at the top of the page (`problem` of the layout). */
+  /** The value is wrong; the text is at the top of the page (`problem` of the layout). */
   invalid?: boolean
   required?: boolean
   autofocus?: boolean
@@ -20,7 +20,7 @@ export interface FieldOptions {
   maxLength?: number
 }
 
-/** A labelled field; what is wrong with it and what helps are tied to it, so that screen readers say them. */
+/** A labelled field; problem and hint are tied to it, so that screen readers read them out. */
 export function field(options: FieldOptions): Html {
   const { name, label, type = 'text', value = '', hint, problem, required = true, maxLength = 500 } = options
   const described = [
@@ -36,12 +36,12 @@ ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : ''}${problem ? ht
 </div>`
 }
 
-/** A box to tick; ticked, the form has `1` under its name. */
+/** A checkbox; when it is checked, the form has `1` under its name. */
 export function checkbox(name: string, label: string, { checked = false, required = false } = {}): Html {
   return html`<div class="check"><input id="${name}" name="${name}" type="checkbox" value="1"${checked ? ' checked' : ''}${required ? ' required' : ''}><label for="${name}">${label}</label></div>`
 }
 
-/** Values that a form carries unseen; what has none is left out. */
+/** Hidden values of a form; empty ones are left out. */
 export function hiddenFields(values: Readonly<Record<string, string | undefined>>): Html {
   const given = Object.entries(values).filter((entry): entry is [string, string] => Boolean(entry[1]))
   return joined(given.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`))

@@ -1,7 +1,7 @@
 import { german } from './texts.de.ts'
 import { english, type TextName, type Texts } from './texts.en.ts'
 
-/** Languages that the pages speak, by the first part of their tags; the first holds where none is asked for. */
+/** Languages of the pages, by the first part of their tags; the first is the default. */
 const languages = new Map<string, { tag: string; texts: Texts }>([
   ['en', { tag: 'en-US', texts: english }],
   ['de', { tag: 'de-DE', texts: german }],
@@ -10,23 +10,23 @@ const languages = new Map<string, { tag: string; texts: Texts }>([
 export interface PageLanguage {
   /** Value of the attribute `lang`. */
   readonly lang: string
-  /** The same as the base configuration names it: `de-DE`. */
+  /** The same in the form of the base configuration: `de-DE`. */
   readonly tag: string
-  /** A text of the page; `{name}` in it stands for a value. Not escaped yet. */
+  /** A text of the page; `{name}` in it is replaced by a value. Not escaped yet. */
   text(name: TextName, values?: Readonly<Record<string, string | number>>): string
 }
 
-/** What an administrator has put in the place of texts, by key (`page.login.title`) and language. */
+/** Texts of the administrator that replace ours, by key (`page.login.title`) and language. */
 export type OwnTexts = (key: string) => Readonly<Record<string, string>> | undefined
 
-/** All texts of a language, or of that which holds in its place, by its tag; what an administrator has put there counts. */
+/** All texts of a language, or of its fallback, by its tag; texts of the administrator replace ours. */
 export function textsOf(wanted: string, own: OwnTexts): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const { tag, texts } = languages.get(wanted.toLowerCase().split('-')[0] ?? '') ?? { tag: 'en-US', texts: english }
   const entries = Object.entries(texts).map(([name, text]) => [`page.${name}`, own(`page.${name}`)?.[tag] || text])
   return { [tag]: Object.fromEntries(entries) }
 }
 
-/** The language that a browser asks for (RFC 9110, section 12.5.4), as far as the pages speak it. */
+/** The language that a browser prefers (RFC 9110, section 12.5.4), among the languages of the pages. */
 export function languageOf(acceptLanguage: string | undefined, own: OwnTexts): PageLanguage {
   const wanted = (acceptLanguage ?? '')
     .slice(0, 1000)

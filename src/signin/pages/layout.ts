@@ -8,40 +8,40 @@ export interface Layout {
   /** One heading; also the title of the window. */
   readonly title: string
   readonly content: Html
-  /** What is wrong, in one sentence: read out at once, and where the keyboard is first. */
+  /** The problem, in one sentence: read out at once, and focused first by the keyboard. */
   readonly problem?: string | null
-  /** A text to read, wider than a form. */
+  /** A text to read, which is wider than a form. */
   readonly wide?: boolean
 }
 
 interface Logo {
-  /** A picture in place of the name; empty: none. */
+  /** A picture instead of the name; empty: none. */
   readonly picture: string
-  /** Where it leads to; empty: nowhere. */
+  /** The target of the link; empty: none. */
   readonly address: string
 }
 
 interface Surroundings {
   readonly instance: string
   readonly logo: Logo
-  /** A picture for the bar of the browser; empty: that of the service. */
+  /** The icon for the browser; empty: that of the service. */
   readonly favicon: string
   readonly language: PageLanguage
   readonly style: Style
-  /** Where a proxy has put the service. */
+  /** The path under which a proxy serves the service. */
   readonly basePath: string
 }
 
 export interface Style {
   readonly text: string
-  /** As the content security policy names it. */
+  /** The form for the content security policy. */
   readonly source: string
 }
 
-/** The style of all pages in the colours of the instance. It stands in the page, and the policy names its hash. */
+/** The style of all pages in the colours of the instance. It is part of the page, and the policy contains its hash. */
 export function pageStyle({ brand, onBrand, background, onBackground }: PageColours, picture = ''): Style {
   const colour = background === null ? '' : `body { background: ${background}; color: ${onBackground} }`
-  // The name is read on whatever the picture shows.
+  // The name must be readable on any picture.
   const behind =
     picture &&
     `body { background: url("${picture}") center / cover fixed }
@@ -94,7 +94,7 @@ ${own}`
   return { text, source: `'sha256-${createHash('sha256').update(text).digest('base64')}'` }
 }
 
-/** One page as a whole: a heading, what is wrong, and the content. */
+/** One page as a whole: a heading, the problem, and the content. */
 export function renderLayout(
   { title, content, problem, wide = false }: Layout,
   { instance, logo, favicon, language, style, basePath }: Surroundings,
@@ -123,15 +123,15 @@ ${content}
 
 interface Policy {
   readonly style: Style
-  /** Where the answer to a form may lead besides this service: browsers hold redirects to this, too. */
+  /** Further targets of the answer to a form, besides this service: browsers apply this to redirects, too. */
   readonly formTargets: readonly string[]
-  /** Scripts that a page cannot do without, as the policy names them. */
+  /** Scripts that the page needs, in the form for the policy. */
   readonly scripts: readonly string[]
-  /** The page speaks to this service by script. */
+  /** The script of the page sends requests to this service. */
   readonly connects: boolean
 }
 
-/** What a page may do: show itself, and send its forms to this service and to where a sign-in ends. */
+/** The policy of a page: it may show itself, and send its forms to this service and to the target of a sign-in. */
 export function pagePolicy({ style, formTargets, scripts, connects }: Policy): string {
   return [
     "default-src 'none'",
@@ -145,7 +145,7 @@ export function pagePolicy({ style, formTargets, scripts, connects }: Policy): s
   ].join(';')
 }
 
-/** The origin of an address; of one without, such as those of programs on a phone, its scheme. */
+/** The origin of an address; the scheme, for an address without an origin, such as those of programs on a phone. */
 function policySource(address: string): string {
   const { origin, protocol } = new URL(address)
   return origin === 'null' ? protocol : origin

@@ -6,15 +6,15 @@ import { onSurface } from '../../platform/http/surface.ts'
 import type { Pages, Visit } from './service.ts'
 import { pageSurface } from './surface.ts'
 
-/** A page of its own, `/api/page/<name>`. What its functions throw becomes the error page. */
+/** A page with its own address, `/api/page/<name>`. Errors of its functions become the error page. */
 export interface PageDefinition {
   readonly name: string
-  /** Its form changes accounts, so it is refused in read-only mode; those of a sign-in in progress go on. */
+  /** Its form changes accounts, so it is refused in read-only mode; forms of a sign-in in progress still work. */
   readonly writes?: boolean
   /** Parameters of its address. */
   readonly query?: readonly string[]
   show(visit: Visit, query: Form): Promise<FastifyReply>
-  /** Takes its form, which is known to be ours. Answers a page, or 303 to the next address. */
+  /** Handles its form, which is already verified as ours. Answers a page, or 303 to the next address. */
   submit?(visit: Visit, form: Form): Promise<FastifyReply>
 }
 
@@ -25,7 +25,7 @@ export async function registerPages(app: HttpApp, pages: Pages, definitions: rea
     for (const { name, writes = false, query = [], show, submit } of definitions) {
       const url = `/api/page/${name}`
       const parameters = Object.fromEntries(query.map((one) => [one, Type.Optional(Type.Unknown())]))
-      // A wrong answer counts, whether its client waits for the page or not.
+      // A wrong answer counts, even if the client disconnects.
       const config = { access: 'public', writes: false, body: 'none', outlivesClient: true } as const
       const schema = { querystring: Type.Object(parameters) }
       scope.get(url, { schema, config }, (request, reply) =>

@@ -1,6 +1,6 @@
 /**
- * Pages for people: sign-in and all that belongs to it, rendered here, without scripts. A *visit* is one request for a
- * page: it knows language, browser and instance, and answers.
+ * Pages for people: sign-in and everything around it, rendered here, without scripts. A *visit* is one request for a page: it has
+ * the language, browser and instance, and sends the answer.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type BaseConfig, type BaseConfigService, inLanguage } from '../../config/service.ts'
@@ -17,11 +17,11 @@ export type { PageBrowser } from './browser.ts'
 export type { TextName } from './texts.en.ts'
 
 export interface Page extends Layout {
-  /** 200 where nothing is said. */
+  /** Default: 200. */
   readonly status?: number
-  /** Addresses elsewhere to which the answer to a form of this page may lead. */
+  /** Addresses of other sites to which the answer to a form of this page may lead. */
   readonly formTargets?: readonly string[]
-  /** `'sha256-…'` of scripts in the content; pages must work without. */
+  /** `'sha256-…'` of scripts in the content; pages must also work without scripts. */
   readonly scripts?: readonly string[]
 }
 
@@ -30,14 +30,14 @@ export interface Visit {
   readonly reply: FastifyReply
   readonly language: PageLanguage
   readonly text: PageLanguage['text']
-  /** Name of the instance, as people know it. */
+  /** Name of the instance for people. */
   readonly instance: string
   readonly browser: PageBrowser
-  /** A localised text of the base configuration in the language of the page, else in another. */
+  /** A localised text of the base configuration in the language of the page, else in another language. */
   localized(texts: string | Readonly<Record<string, string>>): string
-  /** A form of this page: sent here, with what proves that it is ours. */
+  /** A form of this page: sent to this service, with a value that proves that it is ours. */
   form(action: string, content: Html, hidden?: Readonly<Record<string, string | undefined>>): Html
-  /** An address of the service from a page, wherever a proxy has put it: `/docs/`. */
+  /** An address of the service from a page, under the path of the proxy: `/docs/`. */
   link(path: string): string
   /** Whether the form that was sent is one of ours, in this browser. */
   isOwnForm(csrf: string | undefined): boolean
@@ -48,13 +48,13 @@ export interface Visit {
 
 export interface Pages {
   visit(request: FastifyRequest, reply: FastifyReply): Visit
-  /** Says to a person what went wrong and what to do. */
+  /** Shows a person the problem and its solution. */
   sendError(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply
 }
 
 export interface PagesDependencies {
   baseConfig: BaseConfigService
-  /** Where a proxy has put the service: what stands before `/api` in its external address. */
+  /** The path under which a proxy serves the service: the part before `/api` in its external address. */
   basePath: string
   ownTexts: OwnTexts
 }
@@ -113,7 +113,7 @@ export function createPages({ baseConfig, basePath, ownTexts }: PagesDependencie
       const shown = visit(request, reply)
       const { text } = shown
       const [name, values] = explanation(error)
-      // RFC 6749 has codes of its own.
+      // RFC 6749 defines other codes.
       const code = typeof error.parameters.error === 'string' ? error.parameters.error : error.code
       const detail = text('error.technical', { detail: `${code}: ${error.message}` })
       const back =
@@ -133,7 +133,7 @@ const pageHeaders = {
   Vary: 'Accept-Language, Cookie',
 } as const
 
-/** The sentence for a failure; what is technical stands below it. */
+/** The sentence for a failure; technical details are below it. */
 function explanation({ code, status, parameters }: AppError): [TextName, Record<string, number>] {
   if (code === 'UnknownEndpointMethod') return ['error.nowhere', {}]
   if (code === 'PageExpired') return [parameters.what === 'form' ? 'error.formExpired' : 'error.loginExpired', {}]
@@ -142,7 +142,7 @@ function explanation({ code, status, parameters }: AppError): [TextName, Record<
   return [status >= 500 ? 'error.internal' : 'error.badRequest', {}]
 }
 
-/** Whether a person sits there. */
+/** Whether the client is a person with a browser. */
 export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return (headers.accept ?? '').split(',').some((type) => type.trim().startsWith('text/html'))
 }

@@ -1,7 +1,7 @@
 import type { Surface } from '../../platform/http/surface.ts'
 import { type Pages, wantsPage } from './service.ts'
 
-/** A surface that people use as well: they get its errors as a page. */
+/** A surface for people, too: they get its errors as a page. */
 export function forPeople(pages: Pick<Pages, 'sendError'>, programs: Surface): Surface {
   return {
     ...programs,
@@ -10,7 +10,7 @@ export function forPeople(pages: Pick<Pages, 'sendError'>, programs: Surface): S
   }
 }
 
-/** Pages stand beside the interface, not in its description. */
+/** Pages are not part of the interface and its description. */
 export function pageSurface(pages: Pick<Pages, 'sendError'>, api: Surface): Surface {
   return { ...forPeople(pages, api), name: 'page', description: null }
 }

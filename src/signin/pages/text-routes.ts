@@ -7,7 +7,7 @@ const Texts = Type.Record(Type.String(), Type.Record(Type.String(), Type.String(
   description: 'Texts by key, under the tag of the language that they are in.',
 })
 
-/** Texts of the service, for front ends that show its words. They stand on the pages of the sign-in, so anybody may read them. */
+/** Texts of the service, for front ends that show its words. They are on the pages of the sign-in, so anybody may read them. */
 export function registerTextRoutes(app: HttpApp, { ownTexts }: { ownTexts: OwnTexts }): void {
   app.get(
     '/api/v1/l10n/static/:lang.json',

@@ -1,6 +1,6 @@
 import type { Texts } from './texts.en.ts'
 
-/** What the pages say, in German. */
+/** The texts of the pages, in German. */
 export const german: Texts = {
   'page.skip': 'Zum Inhalt',
   'page.required': 'Pflichtfeld',

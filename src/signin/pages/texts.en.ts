@@ -1,4 +1,4 @@
-/** What the pages say, in English: the language that holds where a browser asks for none of ours. */
+/** The texts of the pages, in English: the default language for browsers that request none of ours. */
 export const english = {
   'page.skip': 'To the content',
   'page.required': 'required',
@@ -263,5 +263,5 @@ export const english = {
 
 export type TextName = keyof typeof english
 
-/** What the pages say in one language; the same names in all of them. */
+/** The texts of the pages in one language; all languages have the same names. */
 export type Texts = Readonly<Record<TextName, string>>

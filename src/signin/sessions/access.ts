@@ -3,10 +3,10 @@ import { createNetworks, mergeSystemRights, type Networks, type RightParameters 
 import type { Actor, ActorSession } from '../../platform/actor.ts'
 import type { UserAccessRow } from './store.ts'
 
-/** Rights and groups of one user, compiled once; an actor of a request is made from it without a query. */
+/** Rights and groups of one user, compiled once; the actor of a request is created from it without a query. */
 export interface UserAccess {
   readonly user: UserAccessRow
-  /** Same for every request, unless a group counts only in some networks. */
+  /** The same for every request, unless a group only applies in some networks. */
   readonly fixed: Standing | null
   readonly memberships: readonly Membership[]
 }
@@ -36,7 +36,7 @@ export function compileAccess(user: UserAccessRow): UserAccess {
   return { user, memberships, fixed: filtered ? null : standing(user, memberships) }
 }
 
-/** The actor behind a request from `remoteAddr` (empty: a job of ours, for which networks are not asked). */
+/** The actor behind a request from `remoteAddr` (empty: a job of ours, for which networks are not checked). */
 export function actorFrom(
   access: UserAccess,
   remoteAddr: string,
@@ -72,7 +72,7 @@ function membershipsAt(memberships: readonly Membership[], remoteAddr: string): 
   )
 }
 
-/** The user's languages as far as the instance still has them, else all of the instance. */
+/** The languages of the user that the instance still has; without any, all languages of the instance. */
 function languagesOf(own: readonly string[], instance: readonly string[]): readonly string[] {
   const languages = own.length === 0 ? own : own.filter((language) => instance.includes(language))
   return languages.length > 0 ? languages : instance

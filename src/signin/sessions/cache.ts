@@ -3,7 +3,7 @@ import { compileAccess, type UserAccess } from './access.ts'
 import { callClient } from './call-tokens.ts'
 import type { SessionRow } from './store.ts'
 
-/** A session as requests need it. */
+/** The data of a session that requests need. */
 export interface Session {
   readonly id: string
   readonly clientId: string
@@ -26,16 +26,16 @@ export interface SessionCacheOptions {
   load: (key: string) => Promise<SessionRow | null>
   /** Reads sessions by the keys of their tokens with one statement; unknown ones are absent. */
   loadAll: (keys: readonly string[]) => Promise<ReadonlyMap<string, SessionRow>>
-  /** Of all sessions in memory. */
+  /** Maximum bytes of all sessions in memory. */
   maxBytes: number
   now?: () => number
-  /** Milliseconds that a session is taken as read: how long a lost message of the bus can matter. */
+  /** Milliseconds for which a session is used without reading it again: the longest effect of a lost message of the bus. */
   lifetime?: number
 }
 
 /**
- * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. Changes
- * are told by `forget…`; what was being read meanwhile is not kept.
+ * Sessions by token, for a few seconds: signing in costs one query per token and interval, not per request. `forget…` must be
+ * called for changes; sessions that were being read at that time are not kept.
  */
 export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, lifetime = 5000 }: SessionCacheOptions) {
   const entries = createByteCache<string, Entry>({
@@ -52,12 +52,12 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
     return row ? keep(key, row, before) : null
   }
 
-  /** The session of a row that was asked for in the generation `asked`. */
+  /** The session of a row that was requested in the generation `asked`. */
   function keep(key: string, row: SessionRow, asked: number): Session {
     const session = toSession(row)
-    // It ends with the call that it is for, in all processes at once and without a message.
+    // It ends with its call, in all processes at once and without a message.
     if (row.clientId === callClient) return session
-    // What ends a share is told by nobody: sessions of links are read anew each time.
+    // The end of a share causes no message: sessions of links are read anew each time.
     if (asked === generation && row.type !== 'collection') {
       entries.set(key, { session, until: Math.min(now() + lifetime, row.tokenExpiresAt.getTime()) })
     }
@@ -83,7 +83,7 @@ export function createSessionCache({ load, loadAll, maxBytes, now = Date.now, li
       loading.set(key, fresh)
       return fresh
     },
-    /** Many at once; those that are gone are absent. */
+    /** Several at once; sessions that have ended are left out. */
     async getAll(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
       const found = new Map<string, Session>()
       for (const key of keys) {

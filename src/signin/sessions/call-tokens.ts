@@ -4,19 +4,19 @@ import { outsideDeadlines } from '../../platform/limits/deadline.ts'
 import type { Db } from '../../platform/postgres/db.ts'
 import { newToken, tokenHash } from './token.ts'
 
-/** The client and the method of sessions that are made for one call of a program. */
+/** The client and the method of sessions that are created for one call of a program. */
 export const callClient = 'plugin'
 
 export interface CallTokens {
   readonly ids: readonly string[]
-  /** In the order of the users. */
+  /** In the same order as the users. */
   readonly tokens: readonly string[]
 }
 
 /**
- * Tokens for programs that act for a user while a call lasts: bound to no browser, not renewable, nobody's sign-in, so that
- * nothing is logged. They are taken back when the call ends; should this process be killed, they end by themselves soon, and
- * when it starts again. What is lost of them in a crash of the database is lost rightly, so no commit waits for the disk.
+ * Tokens for programs that act for a user while a call lasts: bound to no browser, not renewable, and no sign-in of a user, so that
+ * nothing is logged. They are revoked when the call ends; if this process is killed, they expire soon, and are revoked when it
+ * starts again. Losing them in a crash of the database does no harm, so no commit waits for the disk.
  */
 export function createCallTokens({ db, holder }: { readonly db: Db; readonly holder: string }) {
   const own = createHash('sha256').update(`${hostname()}\n${holder}`).digest('hex')
@@ -50,7 +50,7 @@ export function createCallTokens({ db, holder }: { readonly db: Db; readonly hol
         )
       }),
 
-    /** Those of an earlier run of this process. */
+    /** Revokes the tokens of an earlier run of this process. */
     async revokeLeft(): Promise<void> {
       await db.query('delete from oauth_session where client_id = $1 and method = $1 and user_agent = $2', [
         callClient,

@@ -35,11 +35,11 @@ export interface SessionInfoDependencies {
   db: Db
   baseConfig: BaseConfigService
   users: Pick<UserService, 'own'>
-  /** What clients want to know of the instance: names, address, version. */
+  /** Information about the instance for clients: names, address, version. */
   instance: () => object
 }
 
-/** What a front end needs to begin: who is signed in, with which rights, and how the instance is set up. */
+/** The start data of a front end: the user who is signed in, their rights, and the setup of the instance. */
 export function createSessionInfo({ db, baseConfig, users, instance }: SessionInfoDependencies) {
   return async (actor: Actor, session: Session, token: string) => {
     const [user, summaries, eventId] = await Promise.all([

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 
-/** A sign-in that is open, with how many tokens it has: never the tokens, of which hashes are stored alone. */
+/** An open sign-in, with the number of its tokens: never the tokens, since only hashes are stored. */
 export interface InspectedSession {
   readonly id: string
   readonly user_id: number

@@ -8,7 +8,7 @@ import type { Db } from '../../platform/postgres/db.ts'
 import type { Session } from './cache.ts'
 import type { Sessions } from './service.ts'
 
-/** A session as its user recognises it. */
+/** The properties of a session by which its user recognises it. */
 interface OpenSession {
   id: string
   userId: number
@@ -26,8 +26,8 @@ interface OpenSession {
 export type OwnSessions = ReturnType<typeof createOwnSessions>
 
 /**
- * Where a user is signed in, and how to sign out there. Who manages users may do so for them, but root's are root's own; so
- * may whoever has the right `sessions` on the user.
+ * The sessions of a user, and how to end them. User managers may do so for other users, except for root; so may callers with the
+ * right `sessions` on the user.
  */
 export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions }) {
   async function assertMay(actor: Actor, userId: number): Promise<void> {
@@ -69,7 +69,7 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
       }))
     },
 
-    /** Ends one session. @throws {AppError} `ResourceNotFound` when the caller knows none with this id. */
+    /** Ends one session. @throws {AppError} `ResourceNotFound` when there is none with this id for the caller. */
     async end(actor: Actor, id: string): Promise<void> {
       const { rows } = await db.query<{ userId: number }>(
         'select user_id as "userId" from oauth_session where id = $1 and revoked_at is null',
@@ -81,13 +81,15 @@ export function createOwnSessions({ db, sessions }: { db: Db; sessions: Sessions
       try {
         await assertMay(actor, userId)
       } catch (cause) {
-        // Ids of others are nobody's business, not even whether there are such.
+        // Callers must not learn whether an id of another user exists.
         throw new AppError('ResourceNotFound', { _id: id }, { cause })
       }
       await sessions.endSession(id, actor.remoteAddr, 'signed_out')
     },
 
-    /** Ends all sessions of a user but the caller's own, and keeps no browser signed in. Returns how many those were. */
+    /**
+     * Ends all sessions of a user except for the caller's own, and forgets all kept sign-ins. Returns the number of ended sessions.
+     */
     async endOthers(actor: Actor, current: Session, userId = actor.userId): Promise<number> {
       await assertMay(actor, userId)
       if (isShared(actor)) return 0

@@ -1,6 +1,6 @@
 /**
- * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256
- * is stored; it leads to a session, the session to a user, and both to the `Actor` of a request.
+ * Sessions: one per sign-in, with its access and refresh tokens. A *token* is a random text of which only the sha256 is stored. A
+ * token belongs to a session, and a session to a user; from both follows the `Actor` of a request.
  */
 
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
@@ -31,12 +31,12 @@ export interface SessionDependencies {
   baseConfig: BaseConfigService
   /** Bytes of the sessions in memory. */
   maxBytes: number
-  /** Sessions of one user; any number when not said. */
+  /** Maximum number of sessions of one user; default: any number. */
   most?: number
   clock?: () => Date
 }
 
-/** Tokens as they are handed out; this is the only moment at which they are known. */
+/** Tokens for the client; they are known at this moment only. */
 export interface IssuedTokens {
   accessToken: string
   refreshToken: string | null
@@ -49,27 +49,27 @@ export interface SignIn {
   userId: number
   clientId: string
   scopes: readonly string[]
-  /** How the user proved to be who they are: `native`, … */
+  /** The method by which the user proved their identity: `native`, … */
   method: string
-  /** What was typed; logged. */
+  /** The typed login; logged. */
   login?: string | undefined
-  /** The second factor besides; logged. */
+  /** The second factor of the sign-in; logged. */
   twoFactor?: string | null
-  /** The server elsewhere that has said who it is; logged. */
+  /** The external server that has identified the user; logged. */
   idp?: string | null
   remoteAddr: string
-  /** The program that it was opened with, as it names itself. */
+  /** The user agent of the program that opened it. */
   userAgent?: string | null
   /** The browser id that must come with its tokens; null: any, or none. */
   browserHash?: Buffer | null
-  /** Seconds that the access token lives, where that is not what the base configuration says. */
+  /** Seconds of the access token's life, if different from the base configuration. */
   accessSeconds?: number
 }
 
 export interface Refresh {
   refreshToken: string
   clientId: string
-  /** Null: as before. */
+  /** Null: unchanged. */
   scopes: readonly string[] | null
   remoteAddr: string
   /** Of the browser ids that came with it. */
@@ -78,10 +78,10 @@ export interface Refresh {
 
 const topic = 'sessions'
 
-/** Seconds in which a used refresh token gives its successor once more. */
+/** Seconds in which a used refresh token returns its successor once more. */
 const refreshGrace = 10
 
-/** Made by whoever has the used token, and from the stored seed alone by nobody. */
+/** The owner of the used token can compute it; the stored seed alone is not enough. */
 function successorOf(refreshToken: string, seed: Buffer): string {
   return createHmac('sha256', seed).update(refreshToken).digest('base64url')
 }
@@ -98,7 +98,7 @@ export function createSessions({
   const cache = createSessionCache({
     async load(key) {
       const row = await store.findByAccessToken(db, Buffer.from(key, 'base64url'))
-      // People look there for what they do not know; to the minute is enough.
+      // The time of last use is shown to people who check their sessions; to the minute is precise enough.
       if (row?.notSeenLately) await outsideDeadlines(() => store.touch(db, row.sessionId))
       return row
     },
@@ -184,8 +184,8 @@ export function createSessions({
 
   return {
     /**
-     * @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, bound to another browser than those that
-     * the request names, or its user may not sign in now.
+     * @throws {AppError} `InvalidToken` when it is unknown, expired, revoked, bound to a browser that is not among those of the
+     * request, or its user may not sign in now.
      */
     async resolve(token: string, browserHashes: () => readonly Buffer[]): Promise<Session> {
       const session = await cache.get(tokenKey(token))
@@ -194,7 +194,7 @@ export function createSessions({
       return session
     },
 
-    /** The sessions of the tokens with these keys that are still good, with one statement. */
+    /** The sessions of the tokens with these keys that are still valid, with one statement. */
     async stillOpen(keys: readonly string[]): Promise<ReadonlyMap<string, Session>> {
       const sessions = await cache.getAll(keys)
       const now = clock()
@@ -206,11 +206,11 @@ export function createSessions({
     actorOf: (session: Session, remoteAddr: string): Actor =>
       actorFrom(session.access, remoteAddr, baseConfig.databaseLanguages(), session),
 
-    /** The actor that a job, a deep link or a plugin acts as; `null` when there is no such user. */
+    /** The actor for a job, a deep link or a plugin; `null` when there is no such user. */
     actorOfUser: async (userId: number, remoteAddr = '', from: Db | Tx = db): Promise<Actor | null> =>
       (await actorsOf(from, [userId], remoteAddr)).get(userId) ?? null,
 
-    /** Those of the users who may sign in now, as actors, and root in any case. */
+    /** The actors of the users, of those given, who may sign in now, and of root in any case. */
     async actorsWhoMayAct(from: Queryable, userIds: readonly number[]): Promise<ReadonlyMap<number, Actor>> {
       const now = clock()
       const rows = await store.findAccess(from, userIds)
@@ -221,7 +221,7 @@ export function createSessions({
 
     openWithin,
 
-    /** Opens a session for a user who has proved to be who they are. `alongside` joins the transaction. */
+    /** Opens a session for a user who has proved their identity. `alongside` joins the transaction. */
     open(signIn: SignIn, alongside: (tx: Tx) => Promise<void> = async () => {}): Promise<IssuedTokens> {
       return db.transaction(async (tx) => {
         await alongside(tx)
@@ -232,10 +232,10 @@ export function createSessions({
     },
 
     /**
-     * New tokens for a refresh token, which is used up. A used one that comes again was stolen by somebody: the whole
-     * session ends; but two tabs may refresh at once, so for some seconds it gives the same successor again.
-     * `null` when the token is no good.
-     * @throws {AppError} `ServerGeneric` when more scopes are asked for than the session has.
+     * New tokens for a refresh token, which is used up. A used token that is sent again indicates theft: the whole session ends.
+     * But two tabs may refresh at once, so for some seconds it returns the same successor again. `null` when the token is not
+     * valid.
+     * @throws {AppError} `ServerGeneric` when more scopes are requested than the session has.
      * @see RFC 9700 section 4.14.2
      */
     async refresh(request: Refresh): Promise<IssuedTokens | null> {
@@ -264,7 +264,7 @@ export function createSessions({
       return issued
     },
 
-    /** Whose refresh token it is, if it is one of this client that may still do; null: it is not. */
+    /** The user of a refresh token, if it belongs to this client and is still valid; null: it is not. */
     async ownerOfRefresh({ refreshToken, clientId }: Refresh): Promise<number | null> {
       const found = await store.findToken(db, tokenHash(refreshToken))
       if (found?.kind !== 'r' || found.clientId !== clientId) return null
@@ -291,7 +291,7 @@ export function createSessions({
       await logEnded(tx, await store.revokeByIds(tx, sessionIds), remoteAddr, reason)
     },
 
-    /** Ends all sessions of a user but one, and forgets the browsers that stay signed in but that one's. */
+    /** Ends all sessions of a user but one, and forgets the kept sign-ins of all browsers but that one's. */
     async endOthers(userId: number, kept: Session, remoteAddr: string): Promise<number> {
       return db.transaction(async (tx) => {
         const ended = await store.revokeOthers(tx, userId, kept.id)
@@ -302,7 +302,7 @@ export function createSessions({
       })
     },
 
-    /** Ends the sessions that are bound to a browser: who uses it has signed out there. */
+    /** Ends the sessions that are bound to a browser: its user has signed out there. */
     async endOfBrowsers(browserHashes: readonly Buffer[], remoteAddr: string): Promise<void> {
       if (browserHashes.length === 0) return
       await db.transaction(async (tx) => {
@@ -310,15 +310,15 @@ export function createSessions({
       })
     },
 
-    /** What is behind a token of either kind; null when it is unknown, expired, revoked, used, or its user shut out. */
+    /** The session of a token of either kind; null when it is unknown, expired, revoked, used, or its user may not sign in. */
     async inspect(token: string) {
       const found = await store.inspectToken(db, tokenHash(token))
       return found && !signInObstacle(found.user, clock()) ? found : null
     },
 
     /**
-     * A refresh by the browser alone: a new access token for one that is valid and bound to it, as long as a refresh
-     * token would last from the sign-in on. The old one goes on for a minute, for requests on their way.
+     * A refresh by the browser alone: a new access token for one that is valid and bound to it, as long as a refresh token would
+     * last from the sign-in on. The old token stays valid for a minute, for requests in flight.
      * @throws {AppError} `InvalidToken`
      */
     async renew(token: string, session: Session): Promise<IssuedTokens> {
@@ -332,16 +332,16 @@ export function createSessions({
       })
     },
 
-    /** The client of a refresh token whose session is bound to a browser; null when there is no such. */
+    /** The client of a refresh token whose session is bound to a browser; null when there is no such token. */
     clientOfBoundRefresh: (refreshToken: string): Promise<string | null> =>
       store.findBoundRefresh(db, tokenHash(refreshToken)),
 
     changed,
 
-    /** All processes read all sessions again: a group changed, and with it the rights of unknown many. */
+    /** All processes read all sessions again: a group changed, and with it the rights of an unknown number of users. */
     allChanged: (tx: Tx): Promise<void> => bus.publish(tx, topic, ''),
 
-    /** Ends all sessions of users, in the caller's transaction; logs a USER_LOGOUT for each who had one. */
+    /** Ends all sessions of users, in the caller's transaction; logs a USER_LOGOUT for each user with a session. */
     async endOfUsers(tx: Tx, ended: readonly EndedSessions[], remoteAddr: string): Promise<void> {
       if (ended.length === 0) return
       const ids = ended.map((one) => one.userId)
@@ -365,7 +365,7 @@ export function createSessions({
     return browserHash === null || presented().some((hash) => hash.equals(browserHash))
   }
 
-  /** A used refresh token: whoever has the other copy must not keep the session either. */
+  /** A used refresh token: the owner of the other copy must not keep the session either. */
   async function endStolen(hash: Buffer, { clientId, remoteAddr }: Refresh): Promise<void> {
     const found = await store.findToken(db, hash)
     if (found?.kind !== 'r' || found.clientId !== clientId) return

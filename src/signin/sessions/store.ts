@@ -2,7 +2,7 @@ import type { SystemRights, UserType } from '../../people/model.ts'
 import { subject } from '../../people/service.ts'
 import type { Queryable, Tx } from '../../platform/postgres/db.ts'
 
-/** What a token stands for, as one row. */
+/** The data of a token, as one row. */
 export interface SessionRow {
   sessionId: string
   clientId: string
@@ -12,7 +12,7 @@ export interface SessionRow {
   tokenExpiresAt: Date
   /** sha256 of the browser id that must come with the token; null: any. */
   browserHash: Buffer | null
-  /** `last_used_at` is some minutes old. */
+  /** `last_used_at` is some minutes old, and must be updated. */
   notSeenLately: boolean
   userId: number
   type: UserType
@@ -26,9 +26,9 @@ export interface SessionRow {
   loginValidFrom: string | null
   loginValidTo: string | null
   requirePasswordChange: boolean
-  /** Has to confirm the address first. */
+  /** The user has to confirm the address first. */
   emailUnconfirmed: boolean
-  /** Of a link: its share is over, or has not begun. */
+  /** For the user of a link: its share is over, or has not begun. */
   shareEnded: boolean
   groups: MembershipRow[]
 }
@@ -40,7 +40,7 @@ export interface MembershipRow {
   exclude: boolean
 }
 
-/** Groups of the user `u`: where it was put, and those that have all users of its type. */
+/** Groups of the user `u`: those to which it was added, and those that contain all users of its type. */
 const memberships = `coalesce((
   select jsonb_agg(jsonb_build_object('id', g.id, 'systemRights', g.system_rights, 'networks', g.ip_subnet_filter,
     'exclude', g.ip_subnet_filter_exclude) order by g.id)
@@ -72,7 +72,7 @@ export async function findByAccessToken(db: Queryable, hash: Buffer): Promise<Se
   return rows[0] ?? null
 }
 
-/** The same for many. */
+/** The same for several tokens. */
 export async function findByAccessTokens(
   db: Queryable,
   hashes: readonly Buffer[],
@@ -97,7 +97,7 @@ export type UserAccessRow = Omit<
   | 'notSeenLately'
 >
 
-/** Rights and groups of users who act without a token of their own: jobs, deep links, plugins. */
+/** Rights and groups of users that act without a token: jobs, deep links, plugins. */
 export async function findAccess(db: Queryable, userIds: readonly number[]): Promise<UserAccessRow[]> {
   const { rows } = await db.query<UserAccessRow>(
     `select ${userColumns} from "user" u where u.id = any($1)`,
@@ -122,7 +122,7 @@ export interface NewSession {
 
 export interface NewTokens {
   accessHash: Buffer
-  /** Of the access token: a refresh may narrow them. */
+  /** The scopes of the access token: a refresh may narrow them. */
   scopes: readonly string[]
   accessSeconds: number
   refreshHash: Buffer | null
@@ -155,7 +155,7 @@ export async function insertSession(tx: Tx, session: NewSession, tokens: NewToke
   await tx.query(insertTokens, tokenValues(session.id, session.scopes, tokens), 'token_insert')
 }
 
-/** Further tokens of a session; its expired ones go. */
+/** Adds tokens to a session; removes its expired ones. */
 export async function addTokens(
   tx: Tx,
   session: { id: string; scopes: readonly string[] },
@@ -194,13 +194,12 @@ export interface RotatedToken {
   userId: number
   scopes: string[]
   method: string
-  /** What its successor is made from, with the token itself. */
+  /** The seed of its successor, together with the token itself. */
   seed: Buffer
 }
 
 /**
- * Uses up a refresh token. Checking and marking are one statement, so of two clients that present the same token only
- * one gets a row.
+ * Uses up a refresh token. Checking and marking are one statement, so of two clients that send the same token only one gets a row.
  */
 export async function useRefreshToken(
   tx: Tx,
@@ -221,8 +220,8 @@ export async function useRefreshToken(
 }
 
 /**
- * A refresh token that has been used within these seconds, as the one who used it got it. One that was used in the future, before the
- * clock went back, was not: for that long nobody would notice that it is presented twice.
+ * A refresh token that was used within these seconds, with the successor that was returned then. A use in the future (the clock was
+ * set back) does not count: for that long a second use would not be noticed.
  */
 export async function findJustUsed(
   tx: Tx,
@@ -243,7 +242,7 @@ export async function findJustUsed(
   return rows[0] ?? null
 }
 
-/** Whether a token is there and has not expired. */
+/** Whether a token exists and has not expired. */
 export async function hasToken(tx: Tx, hash: Buffer): Promise<boolean> {
   const { rowCount } = await tx.query(
     'select from oauth_token where hash = $1 and expires_at > now()',
@@ -261,13 +260,13 @@ export interface FoundSession {
   bound: boolean
 }
 
-/** As a FoundSession, of `oauth_session` s. */
+/** The columns of a FoundSession, from `oauth_session` s. */
 const foundSession = `s.id as "sessionId", s.user_id as "userId", s.client_id as "clientId", s.method,
   s.browser_hash is not null as bound`
 
 export interface FoundToken extends FoundSession {
   kind: 'a' | 'r'
-  /** Null: a refresh token that has not been used. */
+  /** Null: it is not a used refresh token. */
   usedSecondsAgo: number | null
 }
 
@@ -301,7 +300,7 @@ export async function revokeSessions(tx: Tx, sessionIds: readonly string[]): Pro
   return rows.map((row) => row.id)
 }
 
-/** Ends these sessions, as far as they have not ended. */
+/** Ends those of these sessions that are still open. */
 export async function revokeByIds(tx: Tx, ids: readonly string[]): Promise<FoundSession[]> {
   const { rows } = await tx.query<FoundSession>(
     `update oauth_session s set revoked_at = now()
@@ -338,7 +337,7 @@ export async function touch(db: Queryable, id: string): Promise<void> {
   await db.query('update oauth_session set last_used_at = now() where id = $1', [id], 'session_touch')
 }
 
-/** The access token goes on for a minute only. False: it is gone already. */
+/** The access token stays valid for only a minute. False: it has already expired. */
 export async function replaceAccessToken(tx: Tx, hash: Buffer, sessionId: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update oauth_token t set expires_at = least(t.expires_at, now() + interval '1 minute') from oauth_session s
@@ -376,7 +375,7 @@ export interface InspectedToken {
   }
 }
 
-/** A token that counts, with its user. */
+/** A valid token, with its user. */
 export async function inspectToken(db: Queryable, hash: Buffer): Promise<InspectedToken | null> {
   const { rows } = await db.query<InspectedToken>(
     `select t.kind::text as kind, t.scopes, s.client_id as "clientId", t.issued_at as "issuedAt",
@@ -393,7 +392,7 @@ export async function inspectToken(db: Queryable, hash: Buffer): Promise<Inspect
   return rows[0] ?? null
 }
 
-/** Ends all sessions of users; returns the users who had any. */
+/** Ends all sessions of users; returns the users with an open session. */
 export async function revokeOfUsers(tx: Tx, userIds: readonly number[]): Promise<Set<number>> {
   const { rows } = await tx.query<{ user_id: number }>(
     `update oauth_session set revoked_at = now()
@@ -403,7 +402,7 @@ export async function revokeOfUsers(tx: Tx, userIds: readonly number[]): Promise
   return new Set(rows.map((row) => row.user_id))
 }
 
-/** Removes some sessions that ended: each sign-in cleans up more than it adds. */
+/** Removes some sessions that have ended: each sign-in removes more than it adds. */
 export async function removeEnded(tx: Tx): Promise<void> {
   await tx.query(
     `delete from oauth_session where id in
@@ -412,8 +411,9 @@ export async function removeEnded(tx: Tx): Promise<void> {
 }
 
 /**
- * Keeps `most` sessions of a user, this one among them: removes those that have ended, then those that were not used for the longest
- * time. Nobody waits: what another sign-in removes at this moment is left to it. Gives those that were open.
+ * Keeps `most` sessions of a user, this one among them: removes those that have ended, then those that were not used for the
+ * longest time. It never waits: sessions that another sign-in is removing at this moment are left to it. Returns the removed
+ * sessions that were open.
  */
 export async function removeOldest(tx: Tx, userId: number, keptId: string, most: number): Promise<FoundSession[]> {
   const { rows } = await tx.query<FoundSession & { open: boolean }>(

@@ -5,7 +5,10 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** What is stored of a token. Looking up by it needs no constant-time comparison: who could time it cannot steer it. */
+/**
+ * The stored form of a token. A look-up by it needs no constant-time comparison: an attacker who can measure the time cannot choose
+ * the hash.
+ */
 export function tokenHash(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }

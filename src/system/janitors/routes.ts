@@ -21,7 +21,7 @@ export const JanitorPreview = Type.Object(
   { title: 'JanitorPreview' },
 )
 
-/** What janitors have to do. */
+/** The work that janitors have to do. */
 export type DueWork = () => Promise<Static<typeof JanitorPreview>['janitors']>
 
 export function registerJanitorRoutes(http: HttpApp, { janitors }: { readonly janitors: readonly DueWork[] }): void {

@@ -14,7 +14,7 @@ export async function registerShareLinkRoutes(
   app: HttpApp,
   { links, pages }: { readonly links: ShareLinks; readonly pages: Pages },
 ): Promise<void> {
-  /** Nothing of the request comes along, and nobody keeps the answer: the link may be taken away. */
+  /** No data of the request is passed on, and caches must not keep the answer: the link may be deleted. */
   async function lead(reply: FastifyReply, id: string): Promise<FastifyReply> {
     const target = await links.target(id)
     return reply.header('Cache-Control', 'no-store').header('Referrer-Policy', 'no-referrer').redirect(target, 301)

@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 
 const open = { additionalProperties: true } as const
-// Its form has an error of its own, so the schema leaves it alone.
+// An invalid form has a specific error, so the schema does not check it.
 const Path = Type.String({ description: 'An address of this service, from its first slash on.' })
 const Alias = Type.String({
   description: 'Another name beside the id: 3 to 100 letters, digits, `-`, `_`, `~` and `.`.',
 })
 const Moment = Type.String({ format: 'date-time' })
 
-/** What is wrong with path, alias and end has codes of its own: they are checked by the service. */
+/** Errors of path, alias and end have specific codes: they are checked by the service. */
 export const ShareLinkInput = Type.Object(
   {
     path: Path,

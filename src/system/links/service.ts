@@ -1,4 +1,4 @@
-/** Share links: short addresses that lead to others of this service, and nowhere else (docs/collections.md, *Share links*). */
+/** Share links: short addresses that lead to other addresses of this service only (docs/collections.md, *Share links*). */
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
@@ -27,7 +27,7 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
   const base = withoutEnd(externalUrl, '/')
 
   /**
-   * One slash, then what browsers read as it stands: with two, or a backslash, it would be the name of another host.
+   * One slash, then characters that browsers do not change: with two slashes, or a backslash, it would be the name of another host.
    * @throws {AppError} `ShareLinkPathInvalid`
    */
   function assertPath(path: string): void {
@@ -53,7 +53,7 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
 
   return {
     /**
-     * Makes one. @throws {AppError} `ShareLinkPathInvalid`, `ShareLinkAliasInvalid`, `ShareLinkExpirationDateInPast`,
+     * Creates a link. @throws {AppError} `ShareLinkPathInvalid`, `ShareLinkAliasInvalid`, `ShareLinkExpirationDateInPast`,
      * `ShareLinkAlreadyExists`, `QuotaExceeded`, `InsufficientRights` for guests
      */
     async create(actor: Actor, { path, alias: sent, expires_at: end }: ShareLinkInput): Promise<ShareLinkOutput> {
@@ -74,17 +74,17 @@ export function createShareLinks({ db, externalUrl, most, clock }: ShareLinkDeps
       })
     },
 
-    /** The own ones, oldest first. */
+    /** The caller's own links, oldest first. */
     async list(actor: Actor, { limit = 1000, offset = 0 }: { limit?: number; offset?: number }) {
       return (await store.linksOf(db, actor.userId, { limit, offset })).map(render)
     },
 
-    /** Takes an own one away; root any. @throws {AppError} `ShareLinkInvalid` */
+    /** Deletes a link of the caller; root may delete any. @throws {AppError} `ShareLinkInvalid` */
     async remove(actor: Actor, name: string): Promise<void> {
       if (!(await store.deleteLink(db, name, actor.isRoot ? null : actor.userId))) throw invalid(name)
     },
 
-    /** The whole address that a link stands for. @throws {AppError} `ShareLinkInvalid`, also when it has ended */
+    /** The complete target address of a link. @throws {AppError} `ShareLinkInvalid`, also when it has ended */
     async target(name: string): Promise<string> {
       const link = await store.findLink(db, name)
       if (!link) throw invalid(name)
@@ -103,7 +103,7 @@ function invalid(name: string): AppError {
   return new AppError('ShareLinkInvalid', { id: name.slice(0, 100) })
 }
 
-/** Nobody guesses one. */
+/** Too long to be guessed. */
 function newId(): string {
   return randomBytes(24).toString('base64').replaceAll(/[+/=]/g, '').slice(0, 16)
 }

@@ -10,12 +10,12 @@ export interface ShareLink {
 
 const columns = 'id, alias, path, created_at as "createdAt", expires_at as "expiresAt"'
 
-/** Links of one user are made one after the other, so that nobody has more than the quota. */
+/** Links of one user are created one after the other, so that no user exceeds the quota. */
 export async function lockLinksOf(tx: Tx, userId: number): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('share links', $1))`, [userId], 'share_links_lock')
 }
 
-/** Takes away some that have ended, and all with these names. */
+/** Deletes some links that have ended, and all ended ones with these names. */
 export async function forgetEnded(tx: Tx, names: readonly string[]): Promise<void> {
   await tx.query(
     `delete from share_link where expires_at <= now() and (id = any($1::text[]) or alias = any($1::text[])
@@ -25,7 +25,7 @@ export async function forgetEnded(tx: Tx, names: readonly string[]): Promise<voi
   )
 }
 
-/** How many links a user has, and the seconds until the first of them goes. */
+/** The number of links of a user, and the seconds until the first of them ends. */
 export async function countOf(tx: Tx, userId: number): Promise<{ readonly count: number; readonly seconds: number }> {
   const { rows } = await tx.query<{ count: number; seconds: number }>(
     `select count(*)::int as count, coalesce(ceil(extract(epoch from min(expires_at) - now())), 0)::float8 as seconds
@@ -36,7 +36,7 @@ export async function countOf(tx: Tx, userId: number): Promise<{ readonly count:
   return rows[0] ?? { count: 0, seconds: 0 }
 }
 
-/** Whether a user is one person: not one whom all guests, or all who have a link, act as. */
+/** Whether a user is one person: not one that represents all guests, or all people with a link. */
 export async function isPerson(tx: Tx, userId: number): Promise<boolean> {
   const { rows } = await tx.query(
     `select from "user" where id = $1 and type not in ('anonymous', 'collection')`,
@@ -46,7 +46,7 @@ export async function isPerson(tx: Tx, userId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** null: there is one with such a name. Ids and aliases are one name space. */
+/** null: a link with such a name exists. Ids and aliases share one name space. */
 export async function insertLink(
   tx: Tx,
   userId: number,
@@ -83,7 +83,7 @@ export async function linksOf(
   return rows
 }
 
-/** Whether there was one of this user; null: of anybody. */
+/** Whether there was such a link of this user; null: of any user. */
 export async function deleteLink(db: Db, name: string, userId: number | null): Promise<boolean> {
   const { rowCount } = await db.query(
     'delete from share_link where (id = $1 or alias = $1) and ($2::bigint is null or user_id = $2)',

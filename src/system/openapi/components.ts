@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonSchema } from './model.ts'
 
-/** Collects the named schemas of a document: a schema with a `title` stands once, everything else refers to it. */
+/** Collects the named schemas of a document: a schema with a `title` is listed once, all other places refer to it. */
 export class Components {
   readonly #schemas = new Map<string, JsonSchema>()
 
-  /** The schema as the document shows it. @throws {Error} when two different schemas have the same title. */
+  /** The schema in the form of the document. @throws {Error} when two different schemas have the same title. */
   shown(schema: unknown): JsonSchema {
     return this.#shown(plain(schema as JsonSchema))
   }
@@ -44,7 +44,7 @@ export class Components {
   }
 }
 
-/** Without what the library that made it adds for itself, which is not in JSON. */
+/** Without the internal members of the schema library, which do not appear in JSON. */
 function plain(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema)) as JsonSchema
 }

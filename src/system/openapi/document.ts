@@ -6,14 +6,14 @@ import type { OpenApiDocument, OpenApiOperation } from './model.ts'
 import { operationOf, templateOf } from './operation.ts'
 import { renderOpenApiPage } from './page.ts'
 
-/** The description of all routes. Made when it is first asked for, and kept: to write it takes a tenth of a second. */
+/** The description of all routes. Created at the first request, and kept: that takes a tenth of a second. */
 export interface OpenApi {
   json(): Promise<string>
   /** For people. */
   page(): Promise<string>
 }
 
-/** Collects all routes that are registered after it. */
+/** Collects all routes that are registered after this call. */
 export function collectOpenApi(app: HttpApp, instance: { version: string; externalUrl: string }): OpenApi {
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => void routes.push(route))
@@ -42,7 +42,7 @@ function describe(
   for (const route of routes) {
     if (!route.config?.surface?.description) continue
     for (const method of [route.method].flat()) {
-      // Said once for all: HEAD beside a GET, the preflight of CORS.
+      // Described once for all routes: HEAD beside a GET, the preflight of CORS.
       if ((method === 'HEAD' && withGet.has(route.url)) || method === 'OPTIONS') continue
       const template = templateOf(route.url)
       paths[template] = { ...paths[template], [method.toLowerCase()]: operationOf(route, components) }

@@ -62,6 +62,6 @@ export interface JsonSchema {
   allOf?: JsonSchema[]
   additionalProperties?: boolean | JsonSchema
   patternProperties?: Record<string, JsonSchema>
-  /** What the description shows in place of the schema that requests are checked against. */
+  /** The schema that the description shows instead of the one for the validation of requests. */
   'x-shown-as'?: JsonSchema
 }

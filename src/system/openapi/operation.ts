@@ -31,7 +31,7 @@ function descriptionOf({ schema, config }: RouteOptions): string {
   return [...(right ? [`Needs \`${rightName(right)}\`.`] : []), schema?.description ?? ''].join(' ').trim()
 }
 
-/** Fastify calls the rest of a path `*`; a template needs a name. */
+/** Fastify names the rest of a path `*`; a template needs a name. */
 export function templateOf(url: string): string {
   return url.replace(/\*$/, '{path}').replace(/:(\w+)/g, '{$1}')
 }
@@ -59,7 +59,7 @@ function requestBody({ schema, config }: RouteOptions, components: Components): 
   }
 }
 
-/** What handlers take themselves, as it comes: files. */
+/** Bodies that handlers read themselves as they arrive: files. */
 const binary = { type: 'string', format: 'binary' }
 const streamedFiles: NonNullable<OpenApiOperation['requestBody']> = {
   required: true,
@@ -102,7 +102,7 @@ function contentOf(
   return Object.keys(shape).length === 0 ? null : { 'application/json': { schema: shape } }
 }
 
-/** Codes by what a route is, besides those that it declares. */
+/** Error codes that follow from the properties of a route, in addition to the declared ones. */
 function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
   const { access, writes, systemRight, outlivesClient, errors = [] } = config ?? {}
   return [
@@ -116,7 +116,7 @@ function errorCodesOf({ config, schema }: RouteOptions): ErrorCode[] {
     // Parameters: a wrong value, an unknown name.
     'ServerGeneric',
     'UrlParameterNotSupported',
-    // Whoever holds too much of what all share (peers.ts).
+    // For clients that use too much of the shared resources (peers.ts).
     'QuotaExceeded',
     'InternalError',
     'ServiceUnavailable',

@@ -8,7 +8,7 @@ import { schemaText } from './schema-text.ts'
 const style = readFileSync(new URL('./page.client.css', import.meta.url), 'utf8')
 const script = readFileSync(new URL('./page.client.js', import.meta.url), 'utf8')
 
-/** What the page may do: its own script, which speaks to this service only. */
+/** The policy of the page: only its own script, which may only contact this service. */
 export const pageSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",

@@ -1,4 +1,4 @@
-/** The documentation that comes with the service, as pages: the same files that stand in the checkout and in the package. */
+/** The documentation of the service, as pages: the same files as in the checkout and in the package. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, normalize } from 'node:path'
 import { Marked, type Tokens } from 'marked'
@@ -12,7 +12,7 @@ export interface DocumentationPage {
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
-/** Files beside the folder `docs`; those that a package does not have are left out. */
+/** Files beside the folder `docs`; files that a package does not contain are left out. */
 const besides = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
 
 /** Files of the documentation by the name that they have as pages: `search`, `readme`. */
@@ -53,12 +53,12 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
       },
       table({ header, rows }: Tokens.Table) {
         const cells = (row: readonly Tokens.TableCell[], tag: string) =>
-          // A header without a word is none.
+          // A header row without text is left out.
           row.map(({ text, tokens }) =>
             text === '' ? '<td></td>' : `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`,
           )
         const lines = rows.map((row) => `<tr>${cells(row, 'td').join('')}</tr>`)
-        // Wider than a telephone: it is scrolled, and reached by the keyboard.
+        // Wider than the screen of a phone: it can be scrolled, and focused with the keyboard.
         return `<div class="scroll" tabindex="0"><table><thead><tr>${cells(header, 'th').join('')}</tr></thead><tbody>${lines.join('\n')}</tbody></table></div>\n`
       },
       code({ text }: Tokens.Code) {
@@ -70,7 +70,7 @@ export async function documentationPage(file: string, files: ReadonlyMap<string,
   return { title: title || pageName(file), content: html`<article lang="en">${new Html(content)}</article>` }
 }
 
-/** The same names that the platforms give on which the files are read otherwise, so that links work at both. */
+/** The same anchors as on the platforms where the files are usually read, so that links work at both places. */
 function anchorOf(text: string, taken: Map<string, number>): string {
   const plain = text
     .toLowerCase()
@@ -81,13 +81,13 @@ function anchorOf(text: string, taken: Map<string, number>): string {
   return times === 0 ? plain : `${plain}-${times}`
 }
 
-/** A drawing beside the files, inside the page: what has an address of its own would be part of the interface. */
+/** A drawing beside the files, embedded in the page: an address for it would become part of the interface. */
 async function pictureData(href: string, file: string): Promise<string> {
   const drawing = await readFile(join(root, dirname(file), href))
   return `data:image/svg+xml;base64,${drawing.toString('base64')}`
 }
 
-/** The address of a link as it stands in a file; null where it leads to a file that is no page. */
+/** The address of a link in a file; null when its target is a file without a page. */
 function linkOf(href: string, file: string, files: ReadonlyMap<string, string>): string | null {
   if (href.startsWith('#') || /^(https?|mailto):/.test(href)) return href
   const [path = '', anchor] = href.split('#')

@@ -10,7 +10,7 @@ export interface HomeState {
   openApi: boolean
 }
 
-/** The page at the address of the service: what runs here, and where to sign in, to look something up and to go on. */
+/** The home page of the service: its state, with links to sign-in, documentation and interface. */
 export function homePage({ text, link }: Visit, { settings, ready, openApi }: HomeState) {
   const { name, version, startup_time, capabilities } = settings
   const state = !ready ? 'home.down' : capabilities.read_only ? 'home.readOnly' : 'home.runs'

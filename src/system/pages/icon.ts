@@ -6,7 +6,7 @@ export const iconSvg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 
 /** The same as an icon file with one PNG of 32 pixels, for programs that ask for `/favicon.ico`. */
 export async function iconFile(): Promise<Buffer> {
   const png = await sharp(Buffer.from(iconSvg)).resize(32, 32).png().toBuffer()
-  // ICONDIR with one ICONDIRENTRY; a PNG may stand in it as it is.
+  // ICONDIR with one ICONDIRENTRY, which may contain a PNG as it is.
   const head = Buffer.alloc(22)
   head.writeUInt16LE(1, 2)
   head.writeUInt16LE(1, 4)

@@ -27,7 +27,7 @@ export async function registerPageRoutes(app: HttpApp, { system, pages }: PageRo
   await onSurface(app, staticSurface(page), iconRoutes)
 }
 
-/** Files that are the same for everybody: nobody is asked who they are, and parameters mean nothing. */
+/** Files that are the same for everybody: no authentication, and no parameters. */
 function staticSurface(page: Surface): Surface {
   return { ...page, name: 'static', authenticators: [], parameters: null }
 }

@@ -1,8 +1,8 @@
 import type { Tx } from '../../platform/postgres/db.ts'
 
 /**
- * The rows that a new database begins with: those of the migrations, taken together. A test compares a purged instance with a
- * new one, so a migration that adds rows is entered here.
+ * The first rows of a new database: those of all migrations, taken together. A test compares a purged instance with a new one, so a
+ * migration that adds rows is entered here.
  */
 
 const users = [
@@ -49,9 +49,9 @@ const collections = [
   },
 ]
 
-/** `passwordHash` is that of root. */
+/** `passwordHash` is the hash of root's password. */
 export async function insertFirstRows(tx: Tx, passwordHash: string | null): Promise<void> {
-  // Those of users are made with these.
+  // The collections of users are created together with the users.
   await tx.query(
     `insert into collection (id, parent_id, path, is_system, owner_user, reference, displayname) overriding system value
      select id, parent, path, true, 1, reference, name

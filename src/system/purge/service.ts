@@ -8,14 +8,14 @@ import type { Standstill } from '../../platform/postgres/standstill.ts'
 import { redirectUriRule } from '../../platform/values/redirect-uris.ts'
 import { emptyTables, isOpen } from './store.ts'
 
-/** A purge brings the whole instance to its first state. */
+/** A purge resets the whole instance to its initial state. */
 export interface PurgeDeps {
   readonly db: Db
   readonly log: Logger
   readonly standstill: Pick<Standstill, 'run' | 'alone'>
   /** Whether the configuration of the process allows it. */
   readonly allowed: boolean
-  /** What the base configuration says of it. */
+  /** The settings of the base configuration for purging. */
   readonly settings: () => { readonly allow_purge: boolean; readonly purge_storage: boolean }
   readonly externalUrl: string
   readonly rootPassword: {
@@ -30,15 +30,15 @@ export interface PurgeDeps {
 export interface PurgeRequest {
   /** A new password of root. */
   readonly set_password?: string
-  /** Where the caller is sent at once, while the work goes on. */
+  /** The address to which the caller is redirected at once, while the work continues. */
   readonly redirect?: string
 }
 
 export const purgeRight: NeededRight = { name: 'system.root' }
 
-/** The lifecycle word of the instance meanwhile. */
+/** The lifecycle word of the instance during a purge. */
 const word = 'purge'
-/** Bytes of a password. */
+/** Maximum bytes of a password. */
 const longestPassword = 1000
 
 export type PurgeService = ReturnType<typeof createPurgeService>
@@ -90,7 +90,7 @@ export function createPurgeService(deps: PurgeDeps) {
 
   return {
     /**
-     * Purges; where `redirect` is given it only begins to, and the address to send the caller to is returned.
+     * Purges the instance; with `redirect` it only begins, and returns the address for the caller.
      * @throws {AppError} `PurgeSystemRootOnly`, `PurgeNotAllowed`, `FreshSignInRequired` with a new password, `DatabaseLockError`
      */
     async purge(actor: Actor, { set_password: password, redirect }: PurgeRequest): Promise<string | null> {

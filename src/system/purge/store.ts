@@ -2,8 +2,8 @@ import { quoteIdentifier, type Tx } from '../../platform/postgres/db.ts'
 import { insertFirstRows } from './first-rows.ts'
 
 /**
- * What stays, or is dealt with apart. Keys of addresses and the name of the instance are known outside of the database;
- * locations are where contents lie; the state of the index goes on counting.
+ * Tables that are kept, or handled separately. Keys of addresses and the name of the instance are known outside of the database;
+ * locations are the stores of contents; the state of the index keeps counting.
  */
 const spared: readonly string[] = [
   'migration',
@@ -20,17 +20,17 @@ const spared: readonly string[] = [
   'begun_job',
 ]
 
-/** Whether a session is open: who was purged meanwhile does not purge. */
+/** Whether a session is open: a caller whose session was purged meanwhile may not purge. */
 export async function isOpen(tx: Tx, sessionId: string | null): Promise<boolean> {
   const { rows } = await tx.query('select from oauth_session where id = $1 and revoked_at is null', [sessionId])
   return rows.length === 1
 }
 
 /**
- * Takes everything away that is stored, and adds what a new database has. Sequences go on counting: no id comes back, whoever
- * keeps something by it. `newHash` is that of a new password of root, who keeps the present one otherwise. Of locations that allow
- * it, the contents stay listed as unused when `contentsGo`, so that the janitor removes them; all other contents are left
- * where they are, and nothing knows of them any more.
+ * Deletes all stored data, and adds the rows of a new database. Sequences keep counting, so that no id is reused, in case anybody
+ * still has it. `newHash` is the hash of a new password of root; null: root keeps the current one. In locations that allow it, the
+ * contents stay listed as unused when `contentsGo` is set, so that the janitor removes them; all other contents stay in their
+ * location without any record of them.
  */
 export async function emptyTables(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function emptyTables(
        select id from file_location where allow_purge and not read_only)`,
     [contentsGo],
   )
-  // Places that all object types share are known to whoever searches.
+  // Slots that are shared by all object types are known to the code of searches.
   await tx.query('delete from search_slot where objecttype <> 0')
   await tx.query(
     `update search_check set position = 0, began_at = now(), ended_at = null, stepped_at = '-infinity', checked = 0,

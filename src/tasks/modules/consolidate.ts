@@ -22,7 +22,7 @@ const known = [
   'delete_sources',
 ]
 const mostSources = 1000
-/** Objects that a preview looks at. */
+/** Maximum number of objects that a preview looks at. */
 const mostLookedAt = 1000
 
 function sourcesOf(params: Params): number[] {
@@ -32,7 +32,7 @@ function sourcesOf(params: Params): number[] {
   return ids
 }
 
-/** Null: it is not said yet. */
+/** Null: it is not set yet. */
 function targetOf(params: Params, sources: readonly number[]): number | null {
   const name = params.target_object === undefined ? 'target_system_object_id' : 'target_object'
   const value = params[name] ?? null
@@ -47,7 +47,7 @@ const isDryRun = (params: Params): boolean => flagOf(params, 'dry_run', true)
 const deletesSources = (params: Params): boolean => flagOf(params, 'delete_sources', true)
 
 export function consolidateModule({ objects, read, readable }: ConsolidateDeps): TaskModule {
-  /** @throws {AppError} `ObjectNotFound` for one that is not there for the actor */
+  /** @throws {AppError} `ObjectNotFound` for an object that does not exist for the actor */
   async function existing(actor: Actor, ids: readonly number[], name: string): Promise<TaskObject[]> {
     const seen = await readable(actor, ids)
     const found = (await read(actor, ids)).filter(({ systemObjectId, deleted }) => seen.has(systemObjectId) && !deleted)
@@ -74,7 +74,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
     }
   }
 
-  /** Sources of the type of the target that are still there. */
+  /** Sources with the type of the target that still exist. */
   async function usable(run: Run, actor: Actor, target: number): Promise<TaskObject[]> {
     const [to] = await existing(actor, [target], 'target_object')
     const ids = sourcesOf(run.task.params)
@@ -104,7 +104,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
     return failed + kept
   }
 
-  /** False: the rest is for another job. */
+  /** False: another job must continue. */
   async function relinkAll(run: Run, target: number): Promise<boolean> {
     for (;;) {
       await run.check()
@@ -124,7 +124,7 @@ export function consolidateModule({ objects, read, readable }: ConsolidateDeps):
   async function deleteSources(run: Run, target: number): Promise<string> {
     const actor = await run.actor()
     const all = await usable(run, actor, target)
-    // They would stand alone: where they belong to is for people to say.
+    // Objects below them would have no parent: users must decide where these belong.
     const parents = new Set(await objects.parents(all.map(({ systemObjectId }) => systemObjectId)))
     for (const id of parents) run.log('warning', `source ${id} stays: other objects stand below it`)
     const sources = all.filter(({ systemObjectId }) => !parents.has(systemObjectId))

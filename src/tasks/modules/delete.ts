@@ -17,7 +17,7 @@ const known = [...searchParams, 'delete_policy', 'dry_run']
 const policyOf = (params: Params): TaskDeletePolicy => choiceOf(params, 'delete_policy', policies, 'setnull')
 const isOfTrash = (policy: TaskDeletePolicy): boolean => policy === 'purge' || policy === 'undelete'
 
-/** What is purged or restored is in the trash, whether the search says so or not. */
+/** Objects to purge or restore are in the trash, whether the search includes it or not. */
 function foundOf(params: Params): Found {
   const found = searchOf(params)
   return isOfTrash(policyOf(params)) ? { ...found, request: { ...found.request, include_deleted: true } } : found

@@ -1,12 +1,12 @@
-/** Puts values that a file says over those of an object, both in the form of the interface. */
+/** Puts values from a file over those of an object, both in the form of the interface. */
 import type { MaskField, NestedField } from '../../datamodel/model.ts'
 
 export type Wire = Readonly<Record<string, unknown>>
 
 export interface Filling {
-  /** Fields that have a value get the new one; otherwise only empty ones are filled. */
+  /** Fields with a value get the new one; otherwise only empty fields are filled. */
   readonly override: boolean
-  /** Rows of nested tables come to those that are there. */
+  /** Rows of nested tables are added to the existing ones. */
   readonly merge: boolean
 }
 
@@ -32,7 +32,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.values(value).every(isEmpty)
 }
 
-/** Whether the stored value says all that the other one says: links are compared by their targets. */
+/** Whether the stored value contains the whole other value: links are compared by their targets. */
 function says(stored: unknown, value: unknown): boolean {
   if (Array.isArray(value)) {
     const list = stored as readonly unknown[]
@@ -43,7 +43,7 @@ function says(stored: unknown, value: unknown): boolean {
   return Object.entries(value).every(([key, one]) => key === '_mask' || says((stored as Wire)[key], one))
 }
 
-/** A row as it is sent back: of files a save takes what belongs to the object. */
+/** A row in the form for a save: for files, a save accepts only members that belong to the object. */
 function sendable({ fields }: NestedField, row: Wire): Wire {
   const sent: Record<string, unknown> = { ...row }
   for (const field of fields) {

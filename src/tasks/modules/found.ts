@@ -1,28 +1,28 @@
-/** Goes through the objects that a task is about, a batch at a time, from where the run is. */
+/** Processes the objects of a task, a batch at a time, from the current position of the run. */
 import type { Actor } from '../../platform/actor.ts'
 import { type Deadline, noDeadline } from '../../platform/limits/deadline.ts'
 import type { SearchService } from '../../search/service.ts'
 import type { Found } from '../params.ts'
 import type { Run } from './model.ts'
 
-/** Objects that are changed together: so few that others hardly wait for their locks. */
+/** Number of objects that are changed together: few, so that other requests hardly wait for their locks. */
 export const batchSize = 100
-/** Ids that are read together. */
+/** Number of ids that are read together. */
 const stride = 10_000
 const changesPage = 1000
 
 export type Searching = Pick<SearchService, 'walk' | 'changes' | 'check' | 'count'>
 
-/** What is done with a batch; how many could not be changed. */
+/** The change of a batch; returns how many objects could not be changed. */
 export type ChangeBatch = (actor: Actor, ids: readonly number[]) => Promise<{ readonly failed: number }>
 
-/** False: the rest is for another job. */
+/** False: another job must continue. */
 export async function throughFound(search: Searching, run: Run, found: Found, change: ChangeBatch): Promise<boolean> {
   if (run.state.total === undefined) await run.note({ total: await totalOf(search, run, found) })
   return found.incremental ? throughChanges(search, run, found, change) : throughAll(search, run, found, change)
 }
 
-/** Of those that have changed nobody knows how many they are before they are read. */
+/** The number of changed objects is unknown before they are read. */
 async function totalOf(search: Searching, run: Run, { request, incremental }: Found): Promise<number | undefined> {
   if (incremental && (run.state.since ?? null) !== null) return undefined
   return search.count(await run.actor(), request, noDeadline)
@@ -78,12 +78,12 @@ async function inBatches(
   return true
 }
 
-/** How many objects a search finds, for a preview. */
+/** Number of objects that a search finds, for a preview. */
 export function countFound(search: Searching, actor: Actor, { request }: Found, deadline: Deadline): Promise<number> {
   return search.count(actor, request, deadline)
 }
 
-/** Names the objects that a run was about. */
+/** The text about the objects of a run. */
 export function told({ done = 0, changed = 0, failed = 0 }: Run['state'], dryRun: boolean): string {
   const what = dryRun ? 'would be changed' : 'changed'
   return `${done} objects found, ${changed} ${what}, ${failed} failed.`

@@ -16,7 +16,7 @@ export interface MetadataModuleDeps {
   readonly objects: Pick<ObjectService, 'save'>
   readonly read: (actor: Actor, ids: readonly number[]) => Promise<TaskObject[]>
   readonly stream: ReadService['stream']
-  /** What files say, as objects that can be saved. */
+  /** The metadata of files, as objects that can be saved. */
   readonly map: (
     actor: Actor,
     fileIds: readonly number[],
@@ -43,7 +43,7 @@ function fillingOf(params: Params): Filling {
   return { override, merge: flagOf(params, 'merge_values') }
 }
 
-/** `standard`: that of the pool or the object type. */
+/** `standard`: the mapping of the pool or the object type. */
 function mappingOf(params: Params): string {
   const { mapping = 'standard' } = params
   if (mapping === 'standard' || mapping === null) return 'standard'
@@ -51,7 +51,7 @@ function mappingOf(params: Params): string {
   return `${idOf(mapping, 'mapping')}`
 }
 
-/** The first column of files that the mask shows, with the nested tables that it stands in. */
+/** The first column of files that the mask shows, with the nested tables around it. */
 function fileColumn(fields: readonly MaskField[]): { readonly path: readonly Table[]; readonly column: Column } | null {
   const shown = fields.filter(({ mode }) => mode !== 'off')
   for (const field of shown)
@@ -63,7 +63,7 @@ function fileColumn(fields: readonly MaskField[]): { readonly path: readonly Tab
   return null
 }
 
-/** The file that an object is described by: the preferred one of the first row that has any. */
+/** The file whose metadata describes an object: the preferred one of the first row with a file. */
 function fileOf(mask: Mask, block: Wire): number | null {
   const place = fileColumn(mask.fields)
   if (!place) return null
@@ -78,7 +78,7 @@ function fileOf(mask: Mask, block: Wire): number | null {
 export function metadataModule(deps: MetadataModuleDeps): TaskModule {
   const { search, objects, read, stream, map, tags, conventionOf } = deps
 
-  /** Objects of one type and pool that are written in one mask, with what their files say. */
+  /** Objects of one type and pool that are written in one mask, with the metadata of their files. */
   async function partsOf(run: Run, actor: Actor, mask: Mask, list: readonly TaskObject[]): Promise<Part[]> {
     const { params } = run.task
     const { table } = mask

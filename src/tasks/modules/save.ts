@@ -1,4 +1,4 @@
-/** Changes the objects of a batch through the services of objects: all together, or, where some cannot be changed, the others. */
+/** Changes the objects of a batch through the object service: all together, or, if some cannot be changed, the others. */
 import { type ObjectService, type TaskObject, unattended } from '../../objects/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -6,7 +6,7 @@ import { noDeadline } from '../../platform/limits/deadline.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
 import type { Run } from './model.ts'
 
-/** A change that was stored between reading and writing; the objects are read again. */
+/** Maximum number of attempts when objects were changed between reading and writing; they are read again. */
 const mostTries = 3
 
 export interface Part {
@@ -16,12 +16,12 @@ export interface Part {
 
 type Within = (tx: Tx, changed: number) => Promise<void>
 
-/** Changes objects of one type, and says how many; its transaction calls `within`. */
+/** Changes objects of one type, and returns their number; its transaction calls `within`. */
 export type Change = (parts: readonly Part[], within: Within) => Promise<number>
 
 /**
- * Changes objects of any types. @returns those that have changed since they were read
- * @throws for failures that have nothing to do with the objects
+ * Changes objects of any types. @returns the objects that have changed since they were read
+ * @throws for failures that are unrelated to the objects
  */
 export async function changeEach(
   run: Run,
@@ -55,7 +55,7 @@ export async function changeEach(
   return { failed, stale }
 }
 
-/** The same until nothing has changed in between. */
+/** The same, repeated until no object has changed in between. */
 export async function untilCurrent(
   ids: readonly number[],
   attempt: (ids: readonly number[]) => Promise<{ readonly failed: number; readonly stale: readonly number[] }>,
@@ -104,5 +104,5 @@ export function deleting(
   }
 }
 
-/** What the history of the objects says. */
+/** The comment in the history of the objects. */
 export const commentOf = ({ task }: Run): string => `Task ${task.id}: ${task.module}`

@@ -5,7 +5,7 @@ import type { TaskModule } from './model.ts'
 
 const known = [...searchParams]
 
-/** Counts what a search finds: a report that comes again. */
+/** Counts the results of a search: a recurring report. */
 export function searchModule(search: Searching): TaskModule {
   return {
     name: 'search',

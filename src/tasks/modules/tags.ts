@@ -24,7 +24,7 @@ export function assertTags(snapshot: TagSnapshot, { set, unset }: TagChange): vo
   if (unknown !== undefined) throw new AppError('TagNotFound', { name: 'task.task_params', _id: unknown })
 }
 
-/** The tags as they are to be; null: they are that way. A tag of a choice takes the place of the others of its group. */
+/** The new tags; null: they are already like this. A tag of a choice replaces the other tags of its group. */
 export function changedTags(
   snapshot: TagSnapshot,
   tags: readonly number[],

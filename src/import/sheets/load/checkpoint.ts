@@ -1,8 +1,8 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 
-/** How far an import has come: what stands here is not asked for again. */
+/** The progress of an import: rows in it are not sent again. */
 export interface Checkpoint {
-  /** Sheet, mapping and service: with any other the import begins anew. */
+  /** Identifies sheet, mapping and service: if any of them differs, the import begins anew. */
   readonly of: string
   /** The number of the last row up to which all rows are stored or refused. */
   readonly row: number
@@ -17,7 +17,7 @@ export function checkpointFileOf(sheet: string): string {
   return `${sheet}.import-state.json`
 }
 
-/** What an interrupted import of the same has left; null when there is none. */
+/** The checkpoint of an interrupted run of the same import; null when there is none. */
 export async function readCheckpoint(file: string, of: string): Promise<Checkpoint | null> {
   try {
     const found = JSON.parse(await readFile(file, 'utf8')) as Checkpoint
@@ -27,7 +27,7 @@ export async function readCheckpoint(file: string, of: string): Promise<Checkpoi
   }
 }
 
-/** Replaces the file as a whole: whoever ends in between leaves the former one. */
+/** Replaces the file as a whole: an interruption leaves the previous file. */
 export async function writeCheckpoint(file: string, checkpoint: Checkpoint): Promise<void> {
   await writeFile(`${file}.new`, `${JSON.stringify(checkpoint)}\n`)
   await rename(`${file}.new`, file)

@@ -1,8 +1,8 @@
-/** What an import would change of an object that is there. */
+/** The changes that an import would make to an existing object. */
 
 type Block = Readonly<Record<string, unknown>>
 
-/** The fields whose values differ from the stored ones, as they are to be sent: texts in other languages stay. */
+/** The fields whose values differ from the stored ones, in the form to send: texts in other languages are kept. */
 export function differences(sent: Block, stored: Block): Record<string, unknown> {
   const changed: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(sent)) {
@@ -13,7 +13,7 @@ export function differences(sent: Block, stored: Block): Record<string, unknown>
   return changed
 }
 
-/** Whether the stored value says all that the sent one says; links and files by their ids. */
+/** Whether the stored value contains the whole sent value; links and files are compared by their ids. */
 function isSame(sent: unknown, stored: unknown): boolean {
   if (sent === null) return isEmpty(stored)
   if (Array.isArray(sent)) {
@@ -24,7 +24,7 @@ function isSame(sent: unknown, stored: unknown): boolean {
   if (typeof stored !== 'object' || stored === null) return isEmpty(sent)
   const before = stored as Block
   if ('_system_object_id' in sent) return before._system_object_id === sent._system_object_id
-  // A range says by what it lacks that it is open.
+  // A missing end of a range means that the range is open.
   if ('from' in sent || 'to' in sent) {
     const { from, to, text = null } = sent as Block
     return from === before.from && to === before.to && isSame(text, before.text)

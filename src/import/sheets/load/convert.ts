@@ -8,7 +8,7 @@ import { cellText, oneLine, partsOf } from '../values/text.ts'
 import { errorHeadings, fused } from './error-cells.ts'
 import type { FittedColumn } from './fit.ts'
 
-/** Something wrong with one cell; an empty `heading` means the row as a whole. */
+/** A problem with one cell; an empty `heading` means the row as a whole. */
 export interface Problem {
   readonly heading: string
   readonly value: string
@@ -20,16 +20,16 @@ export interface LinkValues {
   readonly values: readonly string[]
 }
 
-/** A row as an object that is still to be linked: values of lists and files have no ids yet. */
+/** A row as an object before it is linked: values of lists and files have no ids yet. */
 export interface PlannedRow {
   readonly number: number
   readonly cells: readonly string[]
   readonly key: string | number
-  /** Values of columns as the interface takes them; null clears. */
+  /** Values of columns in the form of the interface; null clears. */
   readonly values: Readonly<Record<string, unknown>>
   readonly links: readonly LinkValues[]
   readonly files: readonly LinkValues[]
-  /** Key of the object above; null: none. Undefined where the sheet says nothing of it. */
+  /** Key of the object above; null: none. Undefined where the sheet has no such column. */
   readonly parent: string | number | null | undefined
   readonly problems: readonly Problem[]
 }
@@ -40,7 +40,7 @@ export interface ConversionOptions {
   readonly headings: readonly string[]
 }
 
-/** Makes rows into objects; nothing is asked and nothing is read. */
+/** Converts rows to objects, without requests and without reading files. */
 export function createConverter({ mapping, columns, headings }: ConversionOptions) {
   const placed = columns.map((column) => ({ column, index: headings.indexOf(column.mapping.heading) }))
   const isErrors = headings.includes(errorHeadings.reason)
@@ -93,7 +93,7 @@ export function headingOf(mapping: Mapping, column: string): string {
   return mapping.columns.find((each) => each.column === column && each.ignore !== true)?.heading ?? ''
 }
 
-/** What defuses formulas in an errors file is taken away again. */
+/** The escaping of formulas in an errors file is removed again. */
 function textOf(cell: string, isErrors: boolean): string {
   return cellText(isErrors ? fused(cell) : cell)
 }
@@ -137,7 +137,7 @@ interface Converted {
   readonly problem?: string
 }
 
-/** A text that is not empty, as a value of the column. */
+/** A text that is not empty, converted to a value of the column. */
 function converted(text: string, { type, mapping }: FittedColumn, { language }: Mapping): Converted {
   const sign = mapping.decimal ?? '.'
   switch (type) {
@@ -172,7 +172,7 @@ function convertedDate(text: string, type: string, order: DayOrder, language: st
   if (!date) return { problem: 'is no date that is known here' }
   if (type === 'daterange') {
     const { from, to, exact } = date
-    // What was written says more than the two ends: "um 1890".
+    // The written text is more precise than the two ends: "um 1890".
     return {
       value: {
         ...(from ? { from } : {}),

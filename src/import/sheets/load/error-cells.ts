@@ -1,15 +1,15 @@
-/** The columns that say of a row of an errors file which row it was, and what was wrong. */
+/** The additional columns of an errors file: the original row, the wrong columns, and the reason. */
 export const errorHeadings = { row: '_row', columns: '_columns', reason: '_reason' } as const
 
-/** Cells that a spreadsheet program would take for a formula. */
+/** Cells that a spreadsheet program would read as a formula. */
 const formula = /^'*[=+\-@\t\r]/
 
-/** With an apostrophe in front where a spreadsheet program would work something out. */
+/** The cell with an apostrophe in front, if a spreadsheet program would evaluate it. */
 export function defused(cell: string): string {
   return formula.test(cell) ? `'${cell}` : cell
 }
 
-/** A cell of an errors file as it was. */
+/** The original cell of an errors file. */
 export function fused(cell: string): string {
   return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell
 }

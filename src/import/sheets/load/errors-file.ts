@@ -4,7 +4,7 @@ import { stringify } from 'csv-stringify/sync'
 import { defused, errorHeadings } from './error-cells.ts'
 import type { RowOutcome } from './rows.ts'
 
-/** A name for a file of the rows that were wrong; one that somebody may be correcting is not taken. */
+/** A free name for a file with the wrong rows; an existing file, which a user may be correcting, is not overwritten. */
 export function freeErrorsFile(sheet: string): string {
   const base = sheet.replace(/\.[^./\\]+$/, '')
   for (let number = 1; ; number++) {
@@ -14,8 +14,8 @@ export function freeErrorsFile(sheet: string): string {
 }
 
 /**
- * Rows that were wrong, as they stand in the sheet, with their numbers and what was wrong: to be corrected and imported again by
- * the same mapping.
+ * Wrong rows, as they are in the sheet, with their numbers and the reasons: to be corrected and imported again with the same
+ * mapping.
  */
 export function createErrorsFile(file: string, headings: readonly string[], delimiter: string) {
   const own = Object.values(errorHeadings) as readonly string[]
@@ -39,14 +39,14 @@ export function createErrorsFile(file: string, headings: readonly string[], deli
   }
 
   return {
-    /** Adds the rows; answers how long the file is then. */
+    /** Adds the rows; returns the new length of the file. */
     async add(outcomes: readonly RowOutcome[], before: number): Promise<number> {
       if (outcomes.length === 0) return before
       const heading = before === 0 ? `\ufeff${line([...kept.map((index) => headings[index] ?? ''), ...own])}` : ''
       await appendFile(file, heading + outcomes.map(rowLine).join(''))
       return (await stat(file)).size
     },
-    /** Takes away what an interrupted run has written behind its last checkpoint. */
+    /** Removes the rows that an interrupted run has written after its last checkpoint. */
     async backTo(length: number): Promise<void> {
       if (existsSync(file)) await truncate(file, length)
     },

@@ -7,20 +7,20 @@ import { type ServiceClient, ServiceError } from '../../client.ts'
 import type { ColumnMapping } from '../plan/mapping.ts'
 import { extensionOf, fileExtensions, isAddress } from '../values/text.ts'
 
-/** A file that a cell names: on the disk, or at an address. */
+/** The file of a cell: on the disk, or at an address. */
 export type NamedFile =
   | { readonly path: string; readonly name: string; readonly size: number }
   | { readonly address: string }
 
-/** What a cell names cannot be used; the message says why. */
+/** The file of a cell cannot be used; the message has the reason. */
 export class FileProblem extends Error {}
 
-/** Bytes and files of one upload. */
+/** Maximum bytes and files of one upload. */
 const together = { bytes: 64 * 1024 * 1024, files: 20 }
 
 /**
- * Finds what a cell names, below the folder of the sheet and nowhere else. A name without a known ending, or with `.*`, is looked
- * for with each of the endings.
+ * Finds the files of a cell, only below the folder of the sheet. A name without a known ending, or with `.*`, is looked for with
+ * each of the endings.
  * @throws {FileProblem}
  */
 export async function findFiles(folder: string, value: string, column: ColumnMapping): Promise<NamedFile[]> {
@@ -55,7 +55,7 @@ export async function findFiles(folder: string, value: string, column: ColumnMap
 async function fileAt(root: string, place: string): Promise<NamedFile | null> {
   const path = await realpath(resolve(root, place)).catch(() => null)
   if (path === null) return null
-  // A link may lead anywhere.
+  // A symbolic link may lead outside.
   if (!isInside(root, path)) throw new FileProblem('lies outside of the folder of the sheet')
   const found = await stat(path)
   return found.isFile() ? { path, name: basename(place).normalize('NFC'), size: found.size } : null
@@ -70,24 +70,24 @@ export function folderOf(file: string): string {
   return dirname(resolve(file))
 }
 
-/** A record of a file as objects show it. */
+/** A record of a file in the form of objects. */
 export interface StoredFile {
   readonly _id: number
   readonly reference?: string
 }
 
-/** How a link of an object names a file. */
+/** The link of an object to a file. */
 export type FileLink = { readonly _id: number } | { readonly 'lookup:_id': { readonly reference: string } }
 
 export interface Uploads {
-  /** The reference that tells the file from all others: by its content and name, or its address. */
+  /** The unique reference of the file: from its content and name, or its address. */
   referenceOf(file: NamedFile): Promise<string>
-  /** Stores what is not there yet. Of each reference its link, or why there is none. */
+  /** Stores files that are not stored yet. Returns for each reference its link, or the reason of the failure. */
   store(files: ReadonlyMap<string, NamedFile>): Promise<Map<string, FileLink | string>>
 }
 
 /**
- * Puts files into the service, each once: its reference is unique there, so after a break what has been uploaded is found again.
+ * Puts files into the service, each once: its reference is unique there, so after an interruption uploaded files are found again.
  */
 export function createUploads(client: ServiceClient): Uploads {
   const known = new LRUCache<string, FileLink>({ max: 20_000 })
@@ -159,7 +159,7 @@ function* groupsOf(files: readonly [string, LocalFile][]): Generator<[string, Lo
   if (group.length > 0) yield group
 }
 
-/** A file that is there already is as good as one that was uploaded; anything else is a reason. */
+/** A file that already exists is treated as uploaded; any other error is a reason of failure. */
 function refused(error: ServiceError, reference: string): FileLink | string {
   if (error.code === 'DatabaseUniqueKeyViolation') return { 'lookup:_id': { reference } }
   return error.detail

@@ -9,15 +9,15 @@ export interface FoundObject {
 export type Key = string | number
 
 export interface Finder {
-  /** Objects of a type by the values of a column that is unique, as far as the index has them. */
+  /** Objects of a type by the values of a unique column, if they are in the index. */
   byKey(type: string, column: string, keys: readonly Key[], format: Format): Promise<Map<Key, FoundObject>>
-  /** The same, of objects that are stored for certain: waits until the index has them, half a minute at most. */
+  /** The same for objects that are certainly stored: waits until the index has them, half a minute at most. */
   untilThere(type: string, column: string, keys: readonly Key[], format: Format): Promise<Map<Key, FoundObject>>
 }
 
 type Format = 'short' | 'long'
 
-/** Keys in one search; the index may find more for one, where letters differ in case alone. */
+/** Number of keys in one search; the index may find more objects for one key, when letters differ only in case. */
 const together = 250
 const most = 1000
 const patience = 30_000
@@ -30,7 +30,7 @@ export function createFinder(client: ServiceClient): Finder {
       const { objects } = await client.post<{ objects: FoundObject[] }>('/search', {
         objecttypes: [type],
         search: [{ type: 'in', fields: [`${type}.${column}`], in: some }],
-        // The short form has no columns, and which object has which key is to be known.
+        // The short form has no columns, but the key of each object is needed.
         format: format === 'short' ? 'standard' : format,
         limit: most,
       })
@@ -56,7 +56,7 @@ export function createFinder(client: ServiceClient): Finder {
   }
 }
 
-/** Whether the service says that the value of this column, and of no other, is in use. */
+/** Whether the service reports that the value of this column, and of no other, is in use. */
 export function isKeyTaken({ code, parameters }: ServiceError, column: string): boolean {
   if (code !== 'DatabaseUniqueKeyViolation') return false
   const { values } = parameters

@@ -2,7 +2,7 @@ import { SheetError } from '../limits.ts'
 import { type ImportedColumn, importedColumns, type Mapping } from '../plan/mapping.ts'
 import { columnNamed, isList, isUnique, type StoredModel, tableOf, targetOf, type WireTable } from './model.ts'
 
-/** Types that a cell of one type can be stored as. */
+/** Column types in which cells of one type can be stored. */
 const families: readonly (readonly string[])[] = [
   ['text', 'text_oneline', 'string'],
   ['text_l10n', 'text_l10n_oneline'],
@@ -12,16 +12,16 @@ const families: readonly (readonly string[])[] = [
   ['file', 'eas', 'files'],
 ]
 
-/** A column as the service has it, or will have it. */
+/** A column that exists in the service, or will be created. */
 export interface FittedColumn {
   readonly mapping: ImportedColumn
-  /** The type that values are made for. */
+  /** The type of the values. */
   readonly type: string
 }
 
 /**
- * The mapping beside the object types that are there: what fits them, and the types that are to be made.
- * @throws {SheetError} with all that does not fit: what is there is never changed.
+ * Compares the mapping with the existing object types: returns the columns that match, and the types that must be created.
+ * @throws {SheetError} with all mismatches: existing types are never changed.
  */
 export function fit(mapping: Mapping, model: StoredModel): { columns: FittedColumn[]; missing: string[] } {
   const faults: string[] = []

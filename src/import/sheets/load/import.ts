@@ -22,7 +22,7 @@ import { createRowStore } from './rows.ts'
 import { findPool, makeTypes, readModel } from './setup.ts'
 import { createTerms } from './terms.ts'
 
-/** Characters of the cells of a batch: long texts make smaller requests. */
+/** Maximum number of characters of the cells of a batch: long texts lead to smaller requests. */
 const heaviest = 4_000_000
 
 export interface SheetImportOptions {
@@ -30,12 +30,12 @@ export interface SheetImportOptions {
   readonly file: string
   readonly sheet: Sheet
   readonly mapping: Mapping
-  /** How many rows there are. */
+  /** Number of rows. */
   readonly rows: number
   readonly batch?: number
   readonly connections?: number
   readonly progress: Progress
-  /** Ends the import after the requests in flight; the same import goes on from there later. */
+  /** Ends the import after the requests in flight; running the same import again continues from there. */
   readonly signal?: AbortSignal
 }
 
@@ -44,15 +44,15 @@ export interface SheetImportSummary {
   readonly updated: number
   readonly unchanged: number
   readonly refused: number
-  /** Objects of lists that were made. */
+  /** Number of created list objects. */
   readonly terms: number
   readonly seconds: number
   readonly interrupted: boolean
-  /** The rows that were wrong; null when none was. */
+  /** The file with the wrong rows; null when there are none. */
   readonly errorsFile: string | null
 }
 
-/** Makes the object types that are missing, stores all rows, and waits until they are found. */
+/** Creates the missing object types, stores all rows, and waits until they are found. */
 export async function importSheet(options: SheetImportOptions): Promise<SheetImportSummary> {
   const { client, file, sheet, mapping, progress, batch = 500, connections = 2 } = options
   const signal = options.signal ?? new AbortController().signal
@@ -159,7 +159,7 @@ function sumOf({
   return created + updated + unchanged + refused
 }
 
-/** All rows, those that were stored before too: a key that comes twice is told at its second row. */
+/** All rows, including those that were stored before: a duplicate key is reported at its second row. */
 export async function* planned(
   rows: AsyncIterable<SheetRow>,
   convert: (row: SheetRow) => PlannedRow,

@@ -3,7 +3,7 @@ import { type Checkpoint, writeCheckpoint } from './checkpoint.ts'
 import type { createErrorsFile } from './errors-file.ts'
 import type { RowOutcome } from './rows.ts'
 
-/** So many refusals by the service, and nothing that it took: it is no single row that is wrong. */
+/** After this many refusals by the service without any success, the cause is not in single rows. */
 const hopeless = 100
 
 export interface LedgerOptions {
@@ -14,7 +14,7 @@ export interface LedgerOptions {
   readonly errors: ReturnType<typeof createErrorsFile>
 }
 
-/** Writes down what became of rows, batch after batch in their order, however they end. */
+/** Records the results of rows, batch after batch in their order, in whatever order they end. */
 export function createLedger({ of, checkpoint, checkpointFile, errorsFile, errors }: LedgerOptions) {
   const { created = 0, updated = 0, unchanged = 0, refused = 0 } = checkpoint ?? {}
   const counts = { created, updated, unchanged, refused }
@@ -38,7 +38,7 @@ export function createLedger({ of, checkpoint, checkpointFile, errorsFile, error
   }
 
   return {
-    /** @throws {SheetError} when the service takes no row at all. */
+    /** @throws {SheetError} when the service accepts no row at all. */
     async settle(number: number, outcomes: readonly RowOutcome[]): Promise<void> {
       for (const { result, asked } of outcomes) {
         if (result !== 'refused') taken++
@@ -52,7 +52,7 @@ export function createLedger({ of, checkpoint, checkpointFile, errorsFile, error
       writing = writing.then(flush)
       await writing
     },
-    /** Rows that are stored, and wrong all the same. */
+    /** Rows that are stored, but have errors all the same. */
     async addErrors(outcomes: readonly RowOutcome[]): Promise<void> {
       bytes = await errors.add(outcomes, bytes)
       counts.refused += outcomes.length

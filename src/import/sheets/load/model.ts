@@ -1,4 +1,4 @@
-/** The datamodel of the service, as far as an import looks at it. */
+/** The parts of the service's datamodel that an import needs. */
 
 export interface WireColumn {
   readonly kind?: string
@@ -33,7 +33,7 @@ export interface WireMask {
   readonly is_preferred?: boolean
 }
 
-/** What is committed. */
+/** The committed datamodel. */
 export interface StoredModel {
   readonly tables: readonly WireTable[]
   readonly masks: readonly WireMask[]
@@ -47,7 +47,7 @@ export function columnNamed(table: WireTable, name: string): WireColumn | undefi
   return table.columns.find((column) => column.name === name && column.kind !== 'reverse_link')
 }
 
-/** Name of the object type that a link column leads to. */
+/** Name of the object type that is the target of a link column. */
 export function targetOf(model: StoredModel, table: WireTable, column: WireColumn): string | undefined {
   const key = table.foreign_keys?.find(({ columns }) => columns.some(({ column_id }) => column_id === column.column_id))
   return model.tables.find(({ table_id }) => table_id === key?.referenced_table.table_id)?.name
@@ -60,13 +60,13 @@ export function isUnique(table: WireTable, column: WireColumn): boolean {
   )
 }
 
-/** The mask that objects of the type are read and saved by when nothing else is said. */
+/** The default mask for reading and saving objects of the type. */
 export function usualMask(model: StoredModel, table: WireTable): string {
   const own = model.masks.filter(({ table_id }) => table_id === table.table_id)
   return (own.find((mask) => mask.is_preferred) ?? own[0])?.name ?? '_all_fields'
 }
 
-/** Whether the type can be a list with its values in this column: nothing else must have a value. */
+/** Whether the type can be a list with its values in this column: no other column may be required. */
 export function isList(table: WireTable, name: string): boolean {
   const column = columnNamed(table, name)
   if (!column || table.owned_by || table.pool_link) return false

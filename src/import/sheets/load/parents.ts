@@ -13,8 +13,8 @@ export interface ParentOptions {
 }
 
 /**
- * Puts objects below each other, when all of them are there: a row may name one that stands further down. Answers the rows whose
- * parent cannot be. Rows that were wrong themselves are passed over.
+ * Sets the parents of objects, after all objects are stored: a row may name a later one as its parent. Returns the rows whose
+ * parent is impossible. Rows that failed themselves are skipped.
  */
 export function createParentStore({ client, mapping, mask, find }: ParentOptions) {
   const { type, key } = mapping

@@ -8,12 +8,12 @@ import { type Finder, type FoundObject, isKeyTaken, type Key } from './find.ts'
 import { saveEach } from './save-each.ts'
 import type { TermList, Terms } from './terms.ts'
 
-/** What became of a row. */
+/** The result of a row. */
 export interface RowOutcome {
   readonly row: PlannedRow
   readonly result: 'created' | 'updated' | 'unchanged' | 'refused'
   readonly problems: readonly Problem[]
-  /** The service had its say; otherwise the row was not sent at all. */
+  /** Whether the row was sent to the service. */
   readonly asked: boolean
 }
 
@@ -28,11 +28,11 @@ export interface RowStoreOptions {
   readonly find: Finder
   readonly terms: Terms
   readonly uploads: Uploads
-  /** Whether there may be objects of the rows already. */
+  /** Whether objects of the rows may already exist. */
   readonly mayExist: boolean
 }
 
-/** A row on its way. */
+/** A row in progress. */
 interface Prepared {
   readonly row: PlannedRow
   readonly block: Record<string, unknown>
@@ -40,12 +40,12 @@ interface Prepared {
   stored: FoundObject | null
 }
 
-/** Stores rows: lists and files first, then objects, those that are there by their differences. */
+/** Stores rows: lists and files first, then objects; existing objects get only their differences. */
 export function createRowStore(options: RowStoreOptions) {
   const { client, mapping, mask, pool, find, mayExist } = options
   const { type, key } = mapping
 
-  /** The outcome of every row, in their order. */
+  /** The results of all rows, in their order. */
   return async function store(rows: readonly PlannedRow[]): Promise<RowOutcome[]> {
     const outcomes = new Map<PlannedRow, RowOutcome>()
     const settle = (
@@ -76,7 +76,7 @@ export function createRowStore(options: RowStoreOptions) {
     await update(ready.filter(({ stored }) => stored))
     return rows.flatMap((row) => outcomes.get(row) ?? [])
 
-    /** Answers those whose key is there all the same: by another import, or by a request whose answer was lost. */
+    /** Returns the rows whose key already exists: from another import, or from a request whose answer was lost. */
     async function create(some: readonly Prepared[]): Promise<Prepared[]> {
       const there: Prepared[] = []
       await saveEach(some, {
@@ -130,7 +130,7 @@ async function findStored(
   for (const each of prepared) each.stored = found.get(each.row.key) ?? null
 }
 
-/** Values of lists become links; those that are new are made. */
+/** Replaces values of lists by links; new values are created. */
 async function linkTerms(prepared: readonly Prepared[], { terms, listMasks, mapping }: RowStoreOptions): Promise<void> {
   for (const { list, heading } of importedColumns(mapping)) {
     if (!list) continue
@@ -161,7 +161,7 @@ function addLinks(
   else block[`_nested:${name}`] = links.map((link) => ({ [list?.link ?? '']: link }))
 }
 
-/** Files are uploaded as far as neither the object nor the service has them. */
+/** Files are uploaded unless the object or the service already has them. */
 async function linkFiles(prepared: readonly Prepared[], options: RowStoreOptions): Promise<void> {
   const wanted = new Map<string, NamedFile>()
   const cells: { item: Prepared; cell: LinkValues; references: readonly string[] }[] = []
@@ -175,7 +175,7 @@ async function linkFiles(prepared: readonly Prepared[], options: RowStoreOptions
     }
   }
   if (cells.length === 0) return
-  // What belongs to a row that is wrong elsewhere waits until it is right.
+  // Files and values of a row with problems wait until it is corrected.
   const needed = new Set(cells.filter(({ item }) => item.problems.length === 0).flatMap(({ references }) => references))
   const links = await options.uploads.store(new Map([...wanted].filter(([reference]) => needed.has(reference))))
   for (const { item, cell, references } of cells) {
@@ -218,7 +218,7 @@ function withoutNulls(block: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null))
 }
 
-/** What the service says of a row, at the column that it names. */
+/** The error of the service for a row, assigned to the column that it names. */
 export function problemOf(error: ServiceError, row: PlannedRow, mapping: Mapping): Problem {
   const place = String(error.parameters.name ?? '')
   const name = /^\d[^.]*\.[a-z0-9_]+\.(?:_nested:)?([a-z0-9_]+)/.exec(place)?.[1] ?? ''

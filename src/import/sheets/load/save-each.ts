@@ -3,16 +3,19 @@ import { ServiceError } from '../../client.ts'
 export interface SaveEachOptions<T> {
   /** Stores all of them or none. */
   send(items: readonly T[]): Promise<void>
-  /** The service does not take this one. */
+  /** Called when the service does not accept this item. */
   refuse(item: T, error: ServiceError): void
 }
 
-/** So many are taken out of a batch one by one; a batch with more of them is divided, so that small requests follow. */
+/**
+ * Maximum number of items that are removed from a batch one by one; a batch with more refusals is divided, so that smaller requests
+ * follow.
+ */
 const fewRefusals = 3
 
 /**
- * Stores what the service takes of a batch, which it takes as a whole or not at all: the one that an error names is left out;
- * where it names none, the batch is halved. At most twice as many requests as there are items.
+ * Stores as many items of a batch as the service accepts. It accepts a batch as a whole or not at all: an item that an error names
+ * is left out; if the error names none, the batch is halved. At most twice as many requests as there are items.
  */
 export async function saveEach<T>(items: readonly T[], { send, refuse }: SaveEachOptions<T>): Promise<void> {
   const waiting: (readonly T[])[] = [items]
@@ -45,7 +48,7 @@ async function refusalOf(sent: Promise<void>): Promise<ServiceError | null> {
   }
 }
 
-/** Whether other objects may be taken: not when the service is down, read-only, or does not know the caller. */
+/** Whether other objects may be accepted: not when the service is down, read-only, or does not know the caller. */
 function isAboutContent({ status, code }: ServiceError): boolean {
   if (status === 202) return true
   return status >= 400 && status < 500 && ![401, 408, 423, 429].includes(status) && code !== 'ReadOnlyMode'

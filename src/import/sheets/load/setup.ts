@@ -29,15 +29,15 @@ export async function readModel(client: ServiceClient): Promise<StoredModel> {
   }
 }
 
-/** The languages that texts are in, the first one first. */
+/** The languages of texts, the first one first. */
 export async function readLanguages(client: ServiceClient): Promise<string[]> {
   const { database } = await client.get<{ database: { value: string }[] }>('/config/system/config/languages')
   return database.map(({ value }) => value)
 }
 
 /**
- * Adds the missing types to the working copy and commits it. What else is there stays.
- * @throws {SheetError} when the working copy has changes of somebody else, which the commit would take along.
+ * Adds the missing types to the working copy and commits it. Its other content is kept.
+ * @throws {SheetError} when the working copy has changes of other users, which the commit would include.
  */
 export async function makeTypes(client: ServiceClient, mapping: Mapping, missing: readonly string[]): Promise<void> {
   const types = newTypes(mapping, missing)
@@ -54,7 +54,7 @@ export async function makeTypes(client: ServiceClient, mapping: Mapping, missing
   await client.post('/schema/commit', undefined, { confirm: 'yes', reindex: 'reindex' })
 }
 
-/** What an interrupted import has left of the same types is replaced. */
+/** Types of the same names that an interrupted import has left are replaced. */
 function merged(present: readonly { readonly name: string }[], ours: readonly { readonly name: string }[]): unknown[] {
   const names = new Set(ours.map(({ name }) => name))
   return [...present.filter(({ name }) => !names.has(name)), ...ours]
@@ -76,7 +76,7 @@ function assertNoOtherChanges(types: NewTypes, committed: StoredModel, head: Sto
   }
 }
 
-/** Names and types of columns: a type of the same shape is what an interrupted import has left. */
+/** Names and types of columns: a type of the same shape was left by an interrupted import. */
 function shapeOf(columns: readonly WireColumn[]): string {
   const own = columns.filter(({ kind, name }) => kind === 'column' && name !== undefined)
   return JSON.stringify(own.map(({ name, type }) => [name, type]).toSorted())

@@ -4,7 +4,7 @@ import { languageHeading } from '../plan/names.ts'
 type Localized = Record<string, string>
 type Entry = { name: string; [property: string]: unknown }
 
-/** The wire form of the object types that are to be made, of their masks, and of their names. */
+/** The wire form of the object types to create, of their masks, and of their names. */
 export interface NewTypes {
   readonly tables: Entry[]
   readonly masks: Entry[]
@@ -96,7 +96,7 @@ function addMain(mapping: Mapping, { tables, masks, names }: NewTypes): void {
   names[`schema.${mapping.type}.name`] = mapping.name ?? { [mapping.language]: mapping.type }
 }
 
-/** What people wrote above the column; of one in several languages the name that all share. */
+/** The heading of the column in the sheet; for a column in several languages the common part. */
 function headingsOf(sources: readonly ImportedColumn[], language: string): Localized {
   const [first] = sources
   const heading = first?.heading ?? ''

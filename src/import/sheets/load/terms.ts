@@ -7,7 +7,7 @@ import { saveEach } from './save-each.ts'
 const together = 200
 
 export interface Terms {
-  /** System object ids of values of a list; what is not there is made. Values that were refused have a reason instead. */
+  /** System object ids of values of a list; missing values are created. Refused values have a reason instead. */
   idsOf(list: TermList, values: ReadonlySet<string>): Promise<Map<string, number | string>>
   created(): number
 }
@@ -18,11 +18,11 @@ export interface TermList {
   readonly mask: string
 }
 
-/** Keeps the ids of values that were asked for last, and makes each value once, however many batches ask for it. */
+/** Keeps the ids of the most recently requested values, and creates each value once, however many batches request it. */
 export function createTerms(client: ServiceClient, find: Finder): Terms {
   const known = new LRUCache<string, number>({ max: 200_000 })
   let created = 0
-  // One after the other: two batches that ask for the same new value would both make it.
+  // One after the other: two batches that request the same new value would both create it.
   let turn: Promise<unknown> = Promise.resolve()
 
   async function make(

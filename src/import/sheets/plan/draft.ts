@@ -9,19 +9,19 @@ export interface ProposalContext {
   readonly type: string
   /** Languages of the instance; texts without language are in the first one. */
   readonly languages: readonly string[]
-  /** Whether an object type of this name can be made, or is there with this column as the key of a list. */
+  /** Whether an object type of this name can be created, or exists with this column as the key of a list. */
   readonly listFits: (type: string, column: string) => boolean
   readonly fileExists: (path: string) => boolean
 }
 
-/** One column with what was decided. */
+/** One column with the decisions about it. */
 export interface Draft {
   readonly statistics: ColumnStatistics
   mapping: ColumnMapping
   reason: string
 }
 
-/** The separator that cells have more often than by chance. */
+/** The separator that occurs in cells more often than by chance. */
 export function separatorOf({ several, filled, examples }: ColumnStatistics): string | null {
   for (const [separator, { cells }] of Object.entries(several)) {
     if (cells >= Math.max(1, filled * 0.02) && !examples.some((text) => isAddress(text) && !text.includes(' '))) {

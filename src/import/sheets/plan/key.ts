@@ -1,14 +1,14 @@
 import type { Draft } from './draft.ts'
 import { identifierOf } from './names.ts'
 
-/** Headings of columns that name the object, those first that others refer to. */
+/** Headings of columns that identify the object; the most likely targets of references first. */
 const keyNames = [
   /^(?:id|uuid|guid|key|identifier|kennung|schluessel)$/,
   /^(?:inv|inventory|inventar|accession|acno|acc|objekt|object|signatur|katalog|catalogue)/,
   /(?:_id|_uuid|_nr|_no|_number|nummer)$/,
 ]
 
-/** The column by which a row is found again: no value twice, none empty. Null when there is none. */
+/** The column that identifies a row: no value twice, none empty. Null when there is none. */
 export function chooseKey(drafts: readonly Draft[], rows: number): Draft | null {
   const possible = drafts.filter(({ statistics, mapping }) => {
     const fits =
@@ -23,7 +23,7 @@ export function chooseKey(drafts: readonly Draft[], rows: number): Draft | null 
     possible.filter(({ statistics: { heading } }) => pattern.test(identifierOf(heading))),
   )
   const [first] = drafts
-  // A first column of single words, each once, is a key whatever it is called; titles have several words.
+  // A first column of single words, each once, is a key whatever its heading is; titles have several words.
   const plain = first && possible.includes(first) && !first.statistics.words && rows > 1 ? first : null
   const key = named[0] ?? plain
   if (!key) return null

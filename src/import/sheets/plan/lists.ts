@@ -1,22 +1,22 @@
 import { type Draft, type ProposalContext, separatorOf } from './draft.ts'
 import { freeName, identifierOf, singular } from './names.ts'
 
-/** Longest value of a list: longer ones are texts. */
+/** Maximum length of a value of a list: longer ones are texts. */
 const longestTerm = 200
-/** Fewer cells say nothing about repetition. */
+/** With fewer cells, repetition is no evidence. */
 const fewest = 8
 
 const never = /^(?:title|titel|name|description|beschreibung|bemerkung|note|notiz|comment|kommentar|dimensions|masse)/
 
 /**
- * A text that repeats, or that has several values in a cell, becomes a link to objects of a type of its own: each value is
- * written once, can be corrected in one place, and is a facet.
+ * A text that repeats, or that has several values in a cell, becomes a link to objects of a separate type: each value is written
+ * once, can be corrected in one place, and is a facet.
  */
 export function proposeList(draft: Draft, context: ProposalContext, taken: Set<string>): void {
   const { statistics, mapping } = draft
   const { heading, column, type } = mapping
   if (mapping.ignore || !column || type !== 'text_oneline' || never.test(column)) return
-  // Dates in words of their own repeat, too.
+  // Dates as free text repeat, too.
   if (statistics.fits.date > statistics.filled / 2) return
   const separator = separatorOf(statistics)
   const several = separator === null ? undefined : statistics.several[separator]
@@ -31,7 +31,7 @@ export function proposeList(draft: Draft, context: ProposalContext, taken: Set<s
     draft.reason = `a list: ${distinct} values in ${parts} cells`
     return
   }
-  // The nested table has the name in place of a column.
+  // The nested table gets the name instead of a column.
   taken.delete(column)
   const table = freeName(`${context.type}__${singular(identifierOf(heading))}`, taken)
   draft.mapping = {
@@ -44,7 +44,7 @@ export function proposeList(draft: Draft, context: ProposalContext, taken: Set<s
   draft.reason = `a list with several values in ${cells} cells, between them "${separator}": ${distinct} values`
 }
 
-/** `artists` makes the type `artist`; where another type of that name is in the way, `work_artist`. */
+/** `artists` creates the type `artist`; if another type has that name, `work_artist`. */
 function listType(name: string, { type, listFits }: ProposalContext): string {
   const short = singular(name)
   for (const candidate of [short, `${type}_${short}`.slice(0, 60)]) {

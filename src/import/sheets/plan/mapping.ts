@@ -30,10 +30,10 @@ const Language = Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })
 
 const ListTarget = Type.Object(
   {
-    /** Object type of the values, and its column that has them. */
+    /** Object type of the values, and its column for them. */
     type: Name,
     column: Name,
-    /** Where a cell has several values: the link in the rows of the nested table. */
+    /** When a cell has several values: the link in the rows of the nested table. */
     link: Type.Optional(Name),
   },
   strict,
@@ -89,19 +89,19 @@ const MappingFile = Type.Object(
 export type Mapping = Static<typeof MappingFile>
 export type ColumnMapping = Static<typeof MappedColumn>
 
-/** A column that is imported: it has a place and a type. */
+/** A column that is imported: it has a target and a type. */
 export type ImportedColumn = ColumnMapping & { readonly column: string; readonly type: CellType }
 
 export function importedColumns(mapping: Mapping): ImportedColumn[] {
   return mapping.columns.filter((column) => column.ignore !== true) as ImportedColumn[]
 }
 
-/** Where a mapping stands that nobody has named: `works.csv` has `works.mapping.yml`. */
+/** The default file of a mapping: `works.csv` has `works.mapping.yml`. */
 export function mappingFileOf(file: string): string {
   return `${file.replace(/\.[^./\\]+$/, '')}.mapping.yml`
 }
 
-/** @throws {SheetError} naming the place and what is wrong there. */
+/** @throws {SheetError} naming the place and the mistake. */
 export function parseMapping(text: string, name: string): Mapping {
   if (text.length > 5_000_000) throw new SheetError(`${name} is too large for a mapping`)
   const document = parseDocument(text, { maxAliasCount: 0 } as object)
@@ -123,7 +123,7 @@ function placeOf(pointer: string): string {
   return place.join('').replace(/^\./, '') || 'the mapping'
 }
 
-/** What a shape cannot say. */
+/** Rules that the schema cannot express. */
 function assertComplete(mapping: Mapping, name: string): void {
   const fail = (index: number, why: string): never => {
     throw new SheetError(`${name}: columns[${index}] (${JSON.stringify(mapping.columns[index]?.heading)}) ${why}`)
@@ -155,7 +155,7 @@ function assertComplete(mapping: Mapping, name: string): void {
   }
 }
 
-/** The mapping as people read it: with the reasons as comments, by heading. */
+/** The mapping as text for people: with the reasons as comments, by heading. */
 export function writeMapping(mapping: Mapping, reasons: ReadonlyMap<string, string>): string {
   const document = new Document(mapping)
   document.commentBefore = [

@@ -1,8 +1,8 @@
 import { withoutEnd } from '../../../platform/values/text.ts'
 
-/** Names of the interface, made of what people write above columns. */
+/** Names of the interface, made from the headings of columns. */
 
-/** Letters that decomposition leaves alone. */
+/** Letters that Unicode decomposition does not change. */
 const letters: Readonly<Record<string, string>> = {
   ...{ ä: 'ae', ö: 'oe', ü: 'ue', ß: 'ss', æ: 'ae', ø: 'o', œ: 'oe', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
   '&': ' and ',
@@ -10,7 +10,7 @@ const letters: Readonly<Record<string, string>> = {
   '№': ' number ',
 }
 
-/** `Künstler/in (Name)` becomes `kuenstler_in_name`: small letters, digits and underscores, a letter first. */
+/** `Künstler/in (Name)` becomes `kuenstler_in_name`: lower-case letters, digits and underscores, a letter first. */
 export function identifierOf(text: string, most = 50): string {
   // `dateText` is two words.
   const words = text.normalize('NFC').replaceAll(/(\p{Ll})(?=\p{Lu}\p{Ll})/gu, '$1_')
@@ -22,7 +22,7 @@ export function identifierOf(text: string, most = 50): string {
   return started.slice(0, most).replace(/_$/, '')
 }
 
-/** The name, with a number behind it where it is taken; takes it. */
+/** The name, with a number added if it is taken; marks it as taken. */
 export function freeName(name: string, taken: Set<string>): string {
   let free = name
   for (let number = 2; taken.has(free); number++) free = `${name}_${number}`
@@ -54,7 +54,7 @@ export interface LanguageHeading {
 
 /**
  * A heading that names a language: `title.de-DE`, `title_en`, `Titel (de)`, `Titel [Englisch]`. `known` are the languages of the
- * instance: `en` is the first of them that begins so.
+ * instance: `en` is the first of them that begins with it.
  */
 export function languageHeading(heading: string, known: readonly string[]): LanguageHeading | null {
   const [name, tag] = inBrackets(heading) ?? behindSign(heading) ?? ['', '']
@@ -63,7 +63,7 @@ export function languageHeading(heading: string, known: readonly string[]): Lang
   return language === null ? null : { name: name.trim(), language }
 }
 
-/** `Titel (de)` and `Titel [Englisch]`: the name, and what the brackets at the end have. */
+/** `Titel (de)` and `Titel [Englisch]`: the name, and the text in the brackets at the end. */
 function inBrackets(heading: string): [string, string] | null {
   if (!/[)\]]$/.test(heading)) return null
   const open = Math.max(heading.lastIndexOf('('), heading.lastIndexOf('['))

@@ -12,8 +12,8 @@ import { identifierOf } from './names.ts'
 import type { Proposal } from './proposal.ts'
 
 /**
- * The proposal for an object type that is there: columns go to those of the same name, others are left out. Nothing is added to
- * the type.
+ * The proposal for an existing object type: columns are mapped to columns of the same name, others are left out. The type gets no
+ * new columns.
  */
 export function proposeOnto({ mapping, reasons }: Proposal, table: WireTable, model: StoredModel): Proposal {
   const told = new Map(reasons)
@@ -68,7 +68,7 @@ const simple: Readonly<Record<string, CellType>> = {
   files: 'file',
 }
 
-/** How cells become values of the column; undefined for what no cell can say. */
+/** The conversion of cells to values of the column; undefined for values that a cell cannot express. */
 function cellTypeOf(
   column: WireColumn,
   table: WireTable,

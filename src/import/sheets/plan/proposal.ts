@@ -2,6 +2,6 @@ import type { Mapping } from './mapping.ts'
 
 export interface Proposal {
   readonly mapping: Mapping
-  /** Why each column became what it is, by heading. */
+  /** The reasons for the proposal of each column, by heading. */
   readonly reasons: ReadonlyMap<string, string>
 }

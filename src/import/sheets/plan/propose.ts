@@ -10,14 +10,14 @@ import type { Proposal } from './proposal.ts'
 import type { ColumnStatistics, Kind, SheetStatistics } from './statistics.ts'
 
 /**
- * The share of cells that may miss a kind that all others have. Rows that do not fit are refused, so a column of which more do not
- * stays a text.
+ * The share of cells that may fail to match the type of all others. Rows that do not match are refused, so a column with more
+ * mismatches stays a text.
  */
 const fewMisfits = 0.02
 
 const titles = /^(?:title|titel|name|bezeichnung|label|objekttitel|object_name|betreff|headline|titre)/
 
-/** A datamodel for the sheet, by what its columns have. */
+/** A datamodel for the sheet, derived from the values of its columns. */
 export function propose({ rows, columns }: SheetStatistics, context: ProposalContext): Proposal {
   const taken = new Set<string>()
   const drafts: Draft[] = columns.map((statistics) => draft(statistics, context, taken))
@@ -69,7 +69,7 @@ function fitting({ filled, fits }: ColumnStatistics, kind: Kind): boolean {
   return fits[kind] > misfits && misfits <= Math.max(1, filled * fewMisfits)
 }
 
-/** What to say of the cells that do not fit. */
+/** The note on cells that do not match the type. */
 function withMisfits({ filled, fits, misfits }: ColumnStatistics, kind: Kind, reason: string): string {
   const missing = filled - fits[kind]
   if (missing === 0) return reason
@@ -130,7 +130,7 @@ function decideFile(statistics: ColumnStatistics, { fileExists }: ProposalContex
 
 function decideText(statistics: ColumnStatistics): Decision {
   const { longest, lines, heading, several } = statistics
-  // Several short values may make a long cell.
+  // A long cell may consist of several short values.
   const part = several[separatorOf(statistics) ?? '']?.longest ?? longest
   if (lines || part > 250) {
     return { type: 'text', reason: lines ? 'texts of several lines' : `texts of up to ${longest} characters` }
@@ -141,7 +141,7 @@ function decideText(statistics: ColumnStatistics): Decision {
   return { type: 'text_oneline', reason: `texts of up to ${longest} characters` }
 }
 
-/** `parent_id` and the like name the object above by its key. */
+/** `parent_id` and the like contain the key of the object above. */
 function proposeParent(drafts: readonly Draft[], key: Draft | null): void {
   const parent = /^(?:parent(?:_.*)?|broader(?:_.*)?|uebergeordnet.*|oberbegriff.*|gehoert_zu)$/
   const found = drafts.find((each) => each !== key && !each.mapping.ignore && parent.test(each.mapping.column ?? ''))
@@ -150,7 +150,7 @@ function proposeParent(drafts: readonly Draft[], key: Draft | null): void {
   found.reason = `the object above, by its ${key.mapping.heading}`
 }
 
-/** What stands for an object: its title, who made it or when, its number. */
+/** The fields for the title of an object: its title, its creator or date, its number. */
 function proposeStandard(drafts: readonly Draft[], key: Draft | null): void {
   const shown = drafts.filter(({ mapping }) => mapping.ignore !== true)
   const isText = ({ mapping: { type } }: Draft): boolean => type?.startsWith('text') ?? false
@@ -159,7 +159,7 @@ function proposeStandard(drafts: readonly Draft[], key: Draft | null): void {
     shown.find((each) => isText(each) && each !== key) ??
     key
   if (title) {
-    // All languages of the title are one column.
+    // The languages of the title are one column.
     for (const each of shown) if (each.mapping.column === title.mapping.column) each.mapping.standard = 1
   }
   const second = shown.find(({ mapping }) => mapping.type === 'link')

@@ -2,12 +2,12 @@ import type { SheetFormat } from '../read/model.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
 import type { Proposal } from './proposal.ts'
 
-/** Without what would move the cursor of a terminal, or turn the direction of writing. */
+/** Without characters that move the cursor of a terminal, or turn the direction of writing. */
 export function harmless(text: string): string {
   return text.replaceAll(/[^\P{C}\n]/gu, '�')
 }
 
-/** Text of a file as a terminal may have it: on one line, harmless, and not too long. */
+/** Text of a file for a terminal: on one line, without control characters, and not too long. */
 export function printable(text: string, most = 60): string {
   const clean = harmless(text.replaceAll(/\s+/g, ' '))
   return clean.length > most ? `${clean.slice(0, most - 1)}…` : clean
@@ -15,14 +15,14 @@ export function printable(text: string, most = 60): string {
 
 const delimiterNames: Readonly<Record<string, string>> = { '\t': 'tabulators', ' ': 'blanks' }
 
-/** How the file is read. */
+/** The description of how the file is read. */
 export function describeFormat(format: SheetFormat): string {
   if (format.format === 'xlsx') return `XLSX, sheet ${JSON.stringify(printable(format.sheet))}`
   const between = delimiterNames[format.delimiter] ?? JSON.stringify(format.delimiter)
   return `CSV in ${format.encoding}, ${between} between cells, quotes ${format.quote}`
 }
 
-/** The proposal as a table: what each column becomes, and why. */
+/** The proposal as a table: the result for each column, and the reason. */
 export function showProposal({ mapping, reasons }: Proposal, missing: readonly string[], rows: number): string {
   const lines = mapping.columns.map((column) => [
     printable(column.heading || '(no heading)', 30),

@@ -4,11 +4,11 @@ import { KeySet } from '../values/key-set.ts'
 import { type DecimalSign, decimalsOf, plainNumber, readBoolean } from '../values/numbers.ts'
 import { cellText, isAddress, namesFile } from '../values/text.ts'
 
-/** What is remembered of different values, in characters: of all columns together, and of one. */
+/** The limits, in characters, for remembering different values: of all columns together, and of one. */
 const rememberedText = 40_000_000
 const rememberedValues = 20_000
 
-/** A kind of values that cells of a column may have. */
+/** The kinds of values that cells of a column may have. */
 export const kinds = ['boolean', 'number', 'date', 'address', 'file'] as const
 export type Kind = (typeof kinds)[number]
 
@@ -21,28 +21,28 @@ export const separators = [';', '|'] as const
 
 export interface ColumnStatistics {
   readonly heading: string
-  /** Cells that have something. */
+  /** Number of cells that are not empty. */
   readonly filled: number
   readonly longest: number
-  /** A cell has several lines; a cell has several words. */
+  /** Whether a cell has several lines; whether a cell has several words. */
   readonly lines: boolean
   readonly words: boolean
   /** The first values. */
   readonly examples: readonly string[]
-  /** Of each kind, how many cells fit, and the first that do not. */
+  /** For each kind, the number of matching cells, and the first that do not match. */
   readonly fits: Readonly<Record<Kind, number>>
   readonly misfits: Readonly<Record<Kind, readonly Misfit[]>>
   readonly decimalSign: DecimalSign
   readonly decimals: number
-  /** Numbers with zeros in front, which would be lost, or more digits than a number can have. */
+  /** Numbers with leading zeros, which would be lost, or with more digits than a number can have. */
   readonly codes: boolean
   readonly largest: number
   readonly dates: { readonly order: DayOrder; readonly ranges: number; readonly times: number; readonly none: number }
-  /** Different values; null when there are too many to remember. */
+  /** Number of different values; null when there are too many to remember. */
   readonly distinct: number | null
-  /** No value stands in two rows, and every row has one; null when there were too many to tell. */
+  /** No value occurs in two rows, and every row has one; null when there were too many to tell. */
   readonly unique: boolean | null
-  /** Of each separator: cells that have it, their parts, different ones, and the longest. */
+  /** For each separator: the number of cells with it, of their parts and of different parts, and the longest part. */
   readonly several: Readonly<Record<string, Several>>
 }
 
@@ -58,7 +58,7 @@ export interface SheetStatistics {
   readonly columns: readonly ColumnStatistics[]
 }
 
-/** One pass over all rows, in memory that does not depend on how many there are. */
+/** One pass over all rows, in memory that does not depend on their number. */
 export async function statisticsOf(
   headings: readonly string[],
   rows: AsyncIterable<SheetRow>,
@@ -109,7 +109,7 @@ function createColumn(heading: string, room: number) {
       if (unique) unique = keys.add(text)
       for (const each of several) each.add(text)
       for (const kind of kinds) {
-        // What has not fitted a thousand times will not be it.
+        // A type that did not match a thousand times is excluded.
         if (filled - fits[kind] > 1000 + fits[kind]) continue
         if (tests[kind](text)) fits[kind]++
         else if (misfits[kind].length < 3) misfits[kind].push({ row, value: text.slice(0, 60) })
@@ -133,7 +133,7 @@ function createColumn(heading: string, room: number) {
   }
 }
 
-/** Different values, as long as there is room for them. */
+/** Counts different values, as long as there is room for them. */
 function createDistinct(room: number) {
   let values: Set<string> | null = new Set()
   let left = room
@@ -168,11 +168,11 @@ function createSeveral(separator: string, room: number) {
   }
 }
 
-/** Whether the point or the comma stands before decimals, and how many there are. */
+/** Whether the decimal sign is a point or a comma, and how many decimals there are. */
 function createNumbers() {
   const decimals: Record<DecimalSign, number> = { '.': 0, ',': 0 }
   const fits: Record<DecimalSign, number> = { '.': 0, ',': 0 }
-  // `1.234` may be a thousand or one: only what cannot be thousands says which sign it is.
+  // `1.234` may be a thousand or one: only numbers that cannot have thousands separators show which sign it is.
   const sure: Record<DecimalSign, number> = { '.': 0, ',': 0 }
   let [codes, largest] = [false, 0]
   return {

@@ -6,7 +6,7 @@ import { findDialect } from './dialect.ts'
 import { findEncoding, knownEncoding, sampleOf, textOf } from './encoding.ts'
 import type { CsvDialect, SheetRow } from './model.ts'
 
-/** A CSV file, read anew by every call of `rows`, a piece at a time. */
+/** A CSV file; every call of `rows` reads it again, a piece at a time. */
 export async function openCsv(file: string, told: Partial<CsvDialect>) {
   const encoding = told.encoding === undefined ? await findEncoding(file) : knownEncoding(told.encoding)
   const { text, whole } = await sampleOf(file, encoding)
@@ -21,7 +21,7 @@ async function* records(file: string, { encoding, delimiter, quote }: CsvDialect
     delimiter,
     quote,
     escape: quote,
-    // A quote in the middle of a field is a letter: inches, nicknames.
+    // A quote in the middle of a field is a normal character: inches, nicknames.
     relax_quotes: true,
     relax_column_count: true,
     max_record_size: limits.row,
@@ -30,7 +30,7 @@ async function* records(file: string, { encoding, delimiter, quote }: CsvDialect
   })
   let number = 0
   const fed = pipeline(Readable.from(boundedLines(textOf(file, encoding)), { objectMode: false }), parser)
-  // The loop below tells of the same failure.
+  // The loop below reports the same failure.
   fed.catch(() => {})
   try {
     for await (const record of parser as AsyncIterable<string[]>) {
@@ -54,7 +54,7 @@ function rowOf(number: number, record: string[]): SheetRow {
   return { number, cells: record }
 }
 
-/** The parser counts what fields hold, so a line of delimiters alone would take memory without end. */
+/** The limit of the parser is for the content of fields, so a line of only delimiters would take unlimited memory. */
 async function* boundedLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let length = 0
   for await (const piece of pieces) {

@@ -9,15 +9,15 @@ const quotes = ['"', "'"] as const
 interface Look extends Dialect {
   /** Fields of the first record. */
   readonly width: number
-  /** Part of the records that have as many, less what is quoted wrongly. */
+  /** Share of the records with the same number of fields, minus those with wrong quotes. */
   readonly agreement: number
   /** Fields in quotes. */
   readonly quoted: number
 }
 
 /**
- * Delimiter and quote of a CSV by its beginning: the delimiter by which most records have as many fields as the first
- * one, and of several the one that makes more fields. `whole` says that the last record is not cut off.
+ * Delimiter and quote of a CSV file, found from its beginning: the delimiter with which most records have as many fields as the
+ * first one; among several, the one that yields more fields. `whole`: the last record is complete.
  */
 export function findDialect(sample: string, whole: boolean): Dialect {
   // Excel writes this line itself, and hides it.
@@ -34,7 +34,7 @@ function isBetter(right: Look, left: Look): boolean {
   const [a, b] = [scoreOf(left), scoreOf(right)]
   if (Math.abs(a - b) > 0.1) return b > a
   if (right.width !== left.width) return right.width > left.width
-  // An apostrophe is a quote only where it is one more often than the other.
+  // An apostrophe counts as a quote only if it encloses more fields than the other.
   return right.quoted > left.quoted
 }
 

@@ -2,12 +2,12 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { SheetError } from '../limits.ts'
 
-/** Bytes at the beginning of the file that dialect and UTF-16 are found by. */
+/** Bytes at the beginning of the file from which dialect and UTF-16 are detected. */
 const sampleBytes = 256 * 1024
 
 /**
- * The encoding of a text file by looking at all of it: a byte order mark, the zero bytes of UTF-16, UTF-8 if all of it is,
- * else Windows-1252, in which every byte means something.
+ * The encoding of a text file, detected from its whole content: a byte order mark, the zero bytes of UTF-16, UTF-8 if all of it is
+ * valid, else Windows-1252, in which every byte is a character.
  */
 export async function findEncoding(file: string): Promise<string> {
   const start = await beginning(file)
@@ -39,7 +39,7 @@ async function isUtf8(file: string): Promise<boolean> {
   }
 }
 
-/** The name of the encoding as the standard writes it. @throws {SheetError} when nobody knows it. */
+/** The name of the encoding as the standard writes it. @throws {SheetError} when it is unknown. */
 export function knownEncoding(label: string): string {
   try {
     return new TextDecoder(label).encoding
@@ -62,7 +62,7 @@ export async function* textOf(file: string, encoding: string): AsyncGenerator<st
   yield decoded()
 }
 
-/** The first characters of a file, and whether that is all of it. */
+/** The first characters of a file, and whether this is the whole file. */
 export async function sampleOf(file: string, encoding: string): Promise<{ text: string; whole: boolean }> {
   const bytes = await beginning(file)
   return { text: new TextDecoder(encoding).decode(bytes), whole: bytes.length < sampleBytes }

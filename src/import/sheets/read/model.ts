@@ -5,13 +5,13 @@ export interface CsvDialect extends Dialect {
 }
 
 export interface SheetRow {
-  /** As a spreadsheet program counts: the headings are row 1. */
+  /** The number in spreadsheet programs: the headings are row 1. */
   readonly number: number
-  /** As many as there are headings, and what stands behind them. Empty cells are empty texts. */
+  /** The cells of all headings, and any further ones. Empty cells are empty texts. */
   readonly cells: readonly string[]
 }
 
-/** How a file is read; as far as nothing is said it is found by looking at it. */
+/** The options for reading a file; missing ones are detected from its content. */
 export type SheetOptions =
   | ({ readonly format: 'csv' } & Partial<CsvDialect>)
   | { readonly format: 'xlsx'; readonly sheet?: string }

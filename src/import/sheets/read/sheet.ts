@@ -19,7 +19,7 @@ export async function openSheet(file: string, options: SheetOptions): Promise<Sh
   }
 }
 
-/** The first row that has anything. Columns without heading count as long as one with a heading follows. */
+/** The first row that is not empty. Columns without a heading count if a column with a heading follows. */
 async function headingsOf(rows: AsyncGenerator<SheetRow>): Promise<{ headings: string[]; first: number }> {
   for await (const { number, cells } of rows) {
     const headings = cells.map((cell) => cell.normalize('NFC').replaceAll(/\s+/g, ' ').trim())
@@ -37,7 +37,7 @@ async function headingsOf(rows: AsyncGenerator<SheetRow>): Promise<{ headings: s
   throw new SheetError('it is empty: the first row must have the headings of the columns')
 }
 
-/** Of several columns with the same heading the second is `Titel #2`, so that each can be named. */
+/** The second of several columns with the same heading becomes `Titel #2`, so that each has a name. */
 function distinct(headings: readonly string[]): string[] {
   const taken = new Set(headings)
   const seen = new Set<string>()

@@ -6,12 +6,12 @@ import { openParts, type Parts } from './xlsx/parts.ts'
 import { createTextReader, readWorkbook, type Workbook } from './xlsx/workbook.ts'
 import { readXml } from './xlsx/xml.ts'
 
-/** Columns of the largest sheet that there can be. */
+/** Maximum number of columns of a sheet in the file format. */
 const mostColumns = 16_384
 
 /**
- * A sheet of an XLSX file: the one of that name, else the first that can be seen. Values are those that the file has: no
- * formula is worked out, no macro is run; what a formula came to when the file was saved is its value.
+ * A sheet of an XLSX file: the one of that name, else the first visible one. Values come from the file as it is: no formula is
+ * evaluated, no macro is run; the value of a formula is its result when the file was saved.
  */
 export async function openXlsx(file: string, wanted?: string) {
   await using parts = await openParts(file)
@@ -43,7 +43,7 @@ interface Cell {
   readonly style: number
 }
 
-/** Puts each row that has ended into `ready`. */
+/** Puts each finished row into `ready`. */
 function sheetReader(workbook: Workbook, ready: SheetRow[]): XmlHandlers {
   let number = 0
   let length = 0

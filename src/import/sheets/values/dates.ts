@@ -1,16 +1,16 @@
 import { parseDate } from '../../../platform/values/dates.ts'
 
-/** What a cell says about time. Both ends are there unless it says "before" or "after". */
+/** The time in a cell. It has both ends unless the cell says "before" or "after". */
 export interface SheetDate {
   readonly from?: string
   readonly to?: string
-  /** One date, and nothing beside it: no range, no "about", no century. */
+  /** A single date: no range, no "about", no century. */
   readonly exact: boolean
-  /** It says the time of day. */
+  /** It includes the time of day. */
   readonly time: boolean
 }
 
-/** How `3/4/1890` is meant: day first, or month first. */
+/** The order of `3/4/1890`: day first, or month first. */
 export type DayOrder = 'dmy' | 'mdy'
 
 const monthNames = [
@@ -44,8 +44,8 @@ const after = /^(?:nach|after|ab|seit|since|from|frühestens|après|post) /i
 const doubt = / ?(?:\(\?\)|\?|\((?:um|ca\.?|circa)\))$/i
 
 /**
- * Reads a date as catalogues write it, in English, German and French: `1890`, `3.5.1890`, `Mai 1890`, `um 1890`,
- * `1890–95`, `19. Jh.`, `before 1900`, `200 BC`. Null when it is none that is known here.
+ * Reads a date in the notation of catalogues, in English, German and French: `1890`, `3.5.1890`, `Mai 1890`, `um 1890`, `1890–95`,
+ * `19. Jh.`, `before 1900`, `200 BC`. Null when the notation is unknown.
  */
 export function readDate(text: string, order: DayOrder): SheetDate | null {
   const single = readSingle(text, order)
@@ -164,7 +164,7 @@ function readSingle(text: string, order: DayOrder): { text: string; time: boolea
   return found && { text: found.text, time: found.text.includes('T') }
 }
 
-/** The date in the form of the interface, unless it is in none of the ways that people write one. */
+/** The date in the form of the interface; null when it is in none of the usual notations. */
 function spelled(text: string, order: DayOrder): string | null {
   const numeric = /^(\d{1,2})([./-]) ?(\d{1,2})\2 ?(\d{4})$/.exec(text)
   if (numeric) {

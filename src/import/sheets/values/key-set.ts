@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 
-/** Keys of all rows, as 63 bits of a hash each, so that a million of them take 16 MB: a table with open addresses. */
+/** Keys of all rows, as 63 bits of a hash each, so that a million of them take 16 MB: a hash table with open addressing. */
 export class KeySet {
-  /** Two words for each place; the second one of a place that is taken is odd. */
+  /** Two words for each slot; the second one of a used slot is odd. */
   #table = new Uint32Array(2048)
   #size = 0
   readonly #most: number
 
-  /** More than `most` are not kept: `add` answers null from then on. */
+  /** At most `most` keys are kept: `add` returns null from then on. */
   constructor(most = 30_000_000) {
     this.#most = most
   }
 
-  /** Whether it is new; null when there is no more room to tell. */
+  /** Whether it is new; null when there is no more room to remember keys. */
   add(key: string): boolean | null {
     const bytes = hash('sha256', key, 'buffer')
     const high = bytes.readUInt32BE(0)
@@ -43,7 +43,7 @@ export class KeySet {
   }
 }
 
-/** Where the pair stands, or would stand. */
+/** The slot of the pair, or the free slot for it. */
 function placeOf(table: Uint32Array, high: number, low: number): number {
   const places = table.length / 2
   let place = high % places

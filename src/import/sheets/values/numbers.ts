@@ -1,13 +1,13 @@
-/** Which sign stands before the decimals. */
+/** The sign before the decimals. */
 export type DecimalSign = '.' | ','
 
-/** A number with a sign of its own for thousands: `1.234,5`, `1'234.5`, `1 234`. */
+/** A number with a separator for thousands: `1.234,5`, `1'234.5`, `1 234`. */
 const patterns: Record<DecimalSign, RegExp> = {
   '.': /^[+-]?(?:\d+|\d{1,3}(?:[,'’\u00a0\u202f ]\d{3})+)(?:\.\d+)?$/,
   ',': /^[+-]?(?:\d+|\d{1,3}(?:[.'’\u00a0\u202f ]\d{3})+)(?:,\d+)?$/,
 }
 
-/** Digits, sign and point, as `Number` reads them; null when it is no number. A minus sign may be typographic. */
+/** Digits, sign and point in the form for `Number`; null when it is no number. A minus sign may be typographic. */
 export function plainNumber(text: string, sign: DecimalSign): string | null {
   const ascii = text.replace(/^[−–] ?(?=\d)/, '-')
   if (!patterns[sign].test(ascii)) return null
@@ -22,7 +22,7 @@ export function decimalsOf(plain: string): number {
   return point < 0 ? 0 : plain.length - point - 1
 }
 
-/** A whole number, as far as it can be told exactly. */
+/** An integer, if it can be represented exactly. */
 export function readInteger(text: string, sign: DecimalSign): number | null {
   const plain = plainNumber(text, sign)
   if (plain === null || /\.\d*[1-9]/.test(plain)) return null
@@ -56,7 +56,7 @@ const words: readonly (readonly [string, string])[] = [
   ['x', ''],
 ]
 
-/** Yes or no in the words of some languages, `1` and `0` among them. */
+/** Yes or no in the words of some languages, including `1` and `0`. */
 export function readBoolean(text: string): boolean | null {
   const lower = text.toLowerCase()
   if (lower === '1' || words.some(([yes]) => yes === lower)) return true

@@ -3,20 +3,20 @@ import type { Wire } from '../../masks/reader.ts'
 import { sameContent } from '../../masks/writer.ts'
 import { type Draft, type PayloadContext, parseObject } from '../request/payload.ts'
 
-/** What a callback made of an object, and what it was shown. */
+/** An object as a callback returned it, and as it was shown to the callback. */
 export interface Replaced {
   readonly object: Wire
   readonly shown: Wire
 }
 
-/** What callbacks have said so far, by the places of the drafts. */
+/** The replacements by callbacks so far, by the places of the drafts. */
 export interface CallbackReplacements {
   readonly replaced: ReadonlyMap<string, readonly Replaced[]>
-  /** The unique identifiers by which they know new objects. */
+  /** The uuids by which callbacks know new objects. */
   readonly shownAs: ReadonlyMap<string, string>
 }
 
-/** Drafts with what callbacks made of them, those below them included. */
+/** Drafts with the changes by callbacks, including the drafts below them. */
 export function withReplacements(
   context: PayloadContext,
   drafts: readonly Draft[],
@@ -42,9 +42,9 @@ export function withReplacements(
 }
 
 /**
- * The draft with the fields of the replacement, and with the system fields in which that differs from what was shown:
- * what is sent back as it was shown says no more than that the client has its way.
- * @throws {AppError} when the replacement cannot be read, or is one of another object.
+ * The draft with the fields of the replacement, and with those of its system fields that differ from the shown ones. A system field
+ * that is sent back as it was shown leaves the client's value in effect.
+ * @throws {AppError} when the replacement cannot be read, or belongs to another object.
  */
 export function replaceDraft(context: PayloadContext, draft: Draft, { object, shown }: Replaced): Draft {
   const { table, place } = draft
@@ -56,7 +56,7 @@ export function replaceDraft(context: PayloadContext, draft: Draft, { object, sh
   if (!mask) throw new Error(`${table.name} has no mask _all_fields`)
   const differs = (key: string): boolean => object[key] !== undefined && !sameContent(object[key], shown[key])
   const differsInside = (key: string): boolean => block[key] !== undefined && !sameContent(block[key], before[key])
-  // The pool stands in both layers; the one that was changed counts.
+  // The pool is in both layers; the changed one counts.
   const inside = differs('_pool') && !differsInside('_pool') ? without(block, ['_pool']) : block
   const parsed = parseObject(context, table, mask, { wire: object, block: inside, at }, place)
   const sameFields = sameContent(without(block, blockSystem), without(before, blockSystem))
@@ -65,7 +65,7 @@ export function replaceDraft(context: PayloadContext, draft: Draft, { object, sh
     ...(sameFields ? {} : { written: parsed.written, links: parsed.links, over: { mask, partial: false } }),
     edits: draft.edits && {
       ...draft.edits,
-      // What was shown had them already.
+      // The shown object already contained the effects of the edits.
       ...(sameFields ? {} : { fields: [] }),
       ...(differs('_tags') ? { tags: [] } : {}),
       ...(differs('_acl') ? { grants: [] } : {}),
@@ -91,7 +91,7 @@ function assertSameObject({ place, table }: Draft, object: Wire, shown: Wire, bl
   const identities = [
     ['_system_object_id', object._system_object_id, shown._system_object_id],
     [`${table.name}._id`, block._id, before._id],
-    // Of a new object it may be chosen.
+    // For a new object it may be chosen.
     ...(shown._system_object_id === undefined ? [] : [['_uuid', object._uuid, shown._uuid] as const]),
   ] as const
   for (const [name, value, was] of identities) {

@@ -16,42 +16,42 @@ import { inTransaction } from '../transaction.ts'
 import { CallbackFailed, type ChangeKind, type PendingObject, type Replacement, type SaveCallback } from './model.ts'
 import { type CallbackReplacements, type Replaced, replaceDraft } from './replace.ts'
 
-/** A change, as far as callbacks are asked about it. */
+/** A change, as far as callbacks need it. */
 export interface Change {
   readonly kind: ChangeKind
   readonly actor: Actor
   readonly dryRun: boolean
-  /** How many objects the request names. */
+  /** The number of objects in the request. */
   readonly objects: number
-  /** A transition is run; otherwise those that concern the change are looked for. */
+  /** Set: a transition is run. Absent: the transitions that apply to the change are looked for. */
   readonly trigger?: PlanTrigger
   readonly deadline: Deadline
-  /** The request that it is part of. */
+  /** The request that contains the change. */
   readonly facts?: (() => RequestFacts) | undefined
-  /** Who is asked about this change alone, before all others. */
+  /** Callbacks for this change alone, run before all others. */
   readonly first?: readonly SaveCallback[] | undefined
   /**
-   * All that would change: finds, decides and merges, just as it is done for the write. `consider` is called with the items for
-   * which transitions are considered, in the state in which these meet them.
+   * Determines all changes: finds, decides and merges, as for the write. `consider` is called with the items for which transitions
+   * are considered, in their state at that point.
    */
   look(context: SaveContext, said: CallbackReplacements, consider: Consider): Promise<readonly Item[]>
 }
 
 export type Consider = (items: readonly Item[]) => Promise<void>
 
-/** What callbacks have said, and what they have said it of. */
+/** The answers of callbacks, and the state of the objects that they saw. */
 export interface CallbackOutcome extends CallbackReplacements {
   readonly seen: { readonly model: Model; readonly versions: ReadonlyMap<number, number> } | null
-  /** Actions of transitions that were asked of objects, by `askedKey`; null: none is to be asked. */
+  /** Objects for which actions of transitions have called receivers, by `askedKey`; null: no receiver is called. */
   readonly asked: ReadonlySet<string> | null
 }
 
 const nobodyAsked: CallbackOutcome = { replaced: new Map(), shownAs: new Map(), seen: null, asked: new Set() }
 
-/** Nobody is to be asked of the change at all. */
+/** No callback runs for the change. */
 export const nothingSaid: CallbackOutcome = { ...nobodyAsked, asked: null }
 
-/** Asks all callbacks that want to know of the change. Holds neither a connection nor a lock while one of them works. */
+/** Runs all callbacks for the change. Holds neither a connection nor a lock while one of them works. */
 export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<CallbackOutcome> {
   const callbacks = [...(change.first ?? []), ...deps.callbacks.list()].filter(({ kinds }) =>
     kinds.includes(change.kind),
@@ -69,18 +69,18 @@ export async function runCallbacks(deps: ObjectDeps, change: Change): Promise<Ca
     const answer = await answerOf(callback, change, objects, nothingFixed)
     if (answer.length === 0) continue
     callbackOutcome = await taken(deps, callbackOutcome, callback, objects, answer)
-    // The next one sees what has become of them.
+    // The next callback sees the changed objects.
     shown = null
   }
   return asks ? askTransitions(deps, change, callbackOutcome, viewer) : callbackOutcome
 }
 
-/** Changes that transitions are considered for. */
+/** Changes for which transitions are considered. */
 const askingKinds: ReadonlySet<ChangeKind> = new Set(['save', 'remove', 'transition'])
 
 /**
- * Asks for the transitions that fire, in their order: each action once of each object. They are considered anew behind every
- * answer, since that may be another object for them.
+ * Runs the actions of the transitions that fire, in their order: each action once for each object. Transitions are considered again
+ * after every answer, since the changed objects may match others.
  */
 async function askTransitions(
   deps: ObjectDeps,
@@ -107,7 +107,9 @@ async function askTransitions(
 
 const nothingFixed: ReadonlySet<Item> = new Set()
 
-/** A receiver is told all of the objects, so whoever lets it be asked has to see and change them all. */
+/**
+ * A receiver is sent all of the objects, so the user who set up the transition must have the right to see and change all of them.
+ */
 function assertTold(name: string, objects: readonly Shown[], fixed: ReadonlySet<Item>): void {
   if (!objects.some(({ item }) => fixed.has(item))) return
   const reason = 'whoever has set the transition may not let it be asked'
@@ -123,7 +125,7 @@ function askedKey({ key }: AskedOf, { place }: Item): string {
 }
 
 /**
- * All that transitions want asked was asked: somebody may have set another one meanwhile.
+ * Checks that all actions of transitions have run: a transition may have been added meanwhile.
  * @throws {AppError} `DatabaseLockError`
  */
 export function assertAsked(items: readonly Item[], asks: readonly AskedOf[], { asked }: CallbackOutcome): void {
@@ -132,22 +134,22 @@ export function assertAsked(items: readonly Item[], asks: readonly AskedOf[], { 
   if (missed) throw new AppError('DatabaseLockError', { name: 'transitions' })
 }
 
-/** An object as callbacks are shown it. */
+/** An object in the form for callbacks. */
 interface Shown {
   readonly item: Item
   readonly object: Wire
   readonly current: Wire | null
 }
 
-/** What is about to happen, as it looks now. */
+/** The change as it would be now, for callbacks. */
 interface Look {
   readonly callbackOutcome: CallbackOutcome
   readonly shown: readonly Shown[]
-  /** What transitions would ask, and of which of the objects. */
+  /** The actions of transitions that call receivers, and the objects of each. */
   readonly asks: readonly {
     readonly action: AskedOf
     readonly shown: readonly Shown[]
-    /** What the answer may not change. */
+    /** The objects that the answer may not change. */
     readonly fixed: ReadonlySet<Item>
   }[]
 }
@@ -203,9 +205,9 @@ function seenIn(model: Model, items: readonly Item[]): Pick<CallbackOutcome, 'se
 }
 
 /**
- * The change is still the one that callbacks have seen. Objects that came to it since are what the callbacks have asked
- * for, if they have asked for anything.
- * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel is another one.
+ * Checks that the change is still the one that callbacks saw. Objects that were added since come from the answers of callbacks, if
+ * there were any.
+ * @throws {AppError} `VersionMismatch`; `DatabaseLockError` when the datamodel has changed.
  */
 export function assertAsSeen(
   { deps, actor, model }: SaveContext,
@@ -218,7 +220,7 @@ export function assertAsSeen(
     if (!current) continue
     const version = seen.versions.get(systemObjectId)
     if (version === current.version || (version === undefined && replaced.size > 0)) continue
-    // Others than those that were sent the caller may not know of.
+    // The caller may not be allowed to see objects that it did not send.
     const sent = draft !== null && !draft.unsent
     const where = sent ? { name: `${place}.${table.name}._version` } : {}
     const convention = sent ? deps.conventionOf(actor) : 'stored'
@@ -242,7 +244,7 @@ async function storedWires(
   return new Map(stored.map(({ systemObjectId }, index) => [systemObjectId, wires[index] as Wire]))
 }
 
-/** A new object has only the identifier that it was sent with. */
+/** A new object only has the uuid with which it was sent. */
 function asNew({ current, draft }: Item, wire: Wire): Wire {
   if (current || draft?.uuid !== undefined) return wire
   const { _uuid, ...rest } = wire
@@ -272,7 +274,7 @@ async function answerOf(
       objecttype: item.table.name,
       mask: item.mask.name,
       replaceable: isReplaceable(kind, item) && !fixed.has(item),
-      // Theirs to work with.
+      // A copy that the callback may change.
       object: structuredClone(object),
       current: structuredClone(current),
     }
@@ -301,7 +303,7 @@ function isReplaceable(kind: ChangeKind, { draft, mode }: Item): boolean {
   return (kind === 'save' || kind === 'transition') && draft !== null && (mode === 'create' || mode === 'update')
 }
 
-/** What was said before with the answer, which must be one that can be read. */
+/** The earlier results with this answer added; throws when the answer is not readable. */
 async function taken(
   deps: ObjectDeps,
   callbackOutcome: CallbackOutcome,

@@ -19,8 +19,8 @@ interface Edited {
 }
 
 /**
- * Carries out what payloads have as `_operations`, over what the items have come to so far. Behind the access rights: what it
- * finds in an object, the answer may tell. A constant number of statements for any number of objects.
+ * Applies `_operations` of payloads to the items in their current state. Runs after the check of access rights, since the answer
+ * may reveal values of an object. A constant number of statements for any number of objects.
  */
 export async function applyEdits(
   context: SaveContext,
@@ -43,7 +43,7 @@ export async function applyEdits(
   )
 }
 
-/** Whether an edit finds anything tells what is stored, so it takes the right to see that in the mask. */
+/** Whether an edit finds anything reveals stored values, so it requires the right to see them in the mask. */
 function assertRead(context: SaveContext, item: Item, { place }: Edits): void {
   if (knowsStored(context, item)) return
   throw new AppError(
@@ -55,7 +55,7 @@ function assertRead(context: SaveContext, item: Item, { place }: Edits): void {
   )
 }
 
-/** Rows are looked for by targets that the caller may see, as such links could be made. */
+/** Rows are only looked for by targets that the caller may see, as for new links. */
 function assertSought({ rights, targets }: SaveContext, item: Item, { fields }: Edits): void {
   if (rights.root) return
   for (const edit of fields) {
@@ -88,13 +88,13 @@ function knownTag(snapshot: TagSnapshot, ref: NamedRef): number {
   return id
 }
 
-/** What one edit does to the grants of one object. */
+/** The effect of one edit on the grants of one object. */
 interface GrantChange {
   readonly item: Item
   readonly edit: GrantEdit
 }
 
-/** Grants that are added are read as they are of an object that has none, with one call for all. */
+/** Grants to add are read in the same way as those of an object without grants, with one call for all. */
 async function editGrants(context: SaveContext, all: readonly Edited[]): Promise<void> {
   const { deps, tx, actor, yielder } = context
   if (all.length === 0) return
@@ -117,7 +117,7 @@ async function editGrants(context: SaveContext, all: readonly Edited[]): Promise
   await eachYielding(changes, apply, yielder)
 }
 
-/** Whether two grants say the same; the number is not what they say. */
+/** Whether two grants are equal, apart from their ids. */
 function isSame({ id: _, ...grant }: StoredGrant, { id: __, ...other }: StoredGrant): boolean {
   return sameContent(grant, other)
 }

@@ -1,41 +1,41 @@
 /**
- * Edits: changes of an object that depend on what is stored of it (`_operations` of a payload), so that the same ones can be
- * made of many objects. They come over the fields of the payload, in their order.
+ * Edits: changes of an object that depend on its stored values (`_operations` of a payload), so that the same edits can be applied
+ * to many objects. They are applied after the fields of the payload, in their order.
  */
 import type { Column, NestedField } from '../../../datamodel/model.ts'
 import type { Content } from '../../stored/content.ts'
 import type { NamedRef } from '../request/refs.ts'
 
-/** Rows of a nested table, or of one inside: `path` leads from the block to it. */
+/** Rows of a nested table, or of one inside: `path` is the way from the block to it. */
 interface InRows {
   readonly path: readonly NestedField[]
   readonly place: string
 }
 
-/** Adds rows at the end or the beginning, new ones for each object. */
+/** Adds rows at the end or the beginning, as new rows for each object. */
 export interface AddRows extends InRows {
   readonly kind: 'append' | 'prepend'
   readonly rows: readonly Content[]
-  /** Rows are not added where one has the same values in the fields that they name. */
+  /** A row is not added where an existing row has the same values in the given fields. */
   readonly unlessPresent: boolean
 }
 
-/** A row that has these values, and this `_uuid` where there is one. */
+/** A row with these values, and this `_uuid` if given. */
 export interface RowMatch {
   readonly uuid: string | undefined
   readonly values: Content
   readonly place: string
 }
 
-/** Takes out rows, or sets fields of them. */
+/** Removes rows, or sets fields in them. */
 export interface ChangeRows extends InRows {
   readonly kind: 'remove' | 'replace'
   readonly matches: readonly RowMatch[]
-  /** Fields that rows get; null: they go. */
+  /** Fields to set in the rows; null: the rows are removed. */
   readonly fields: Content | null
 }
 
-/** Replaces a text wherever it stands in a field. */
+/** Replaces a text wherever it occurs in a field. */
 export interface ReplaceText extends InRows {
   readonly kind: 'replace_text'
   readonly column: Column
@@ -43,20 +43,20 @@ export interface ReplaceText extends InRows {
   readonly text: string
   readonly wholeWords: boolean
   readonly matchCase: boolean
-  /** Of texts by language; null: all that there are. */
+  /** For texts by language; null: all languages. */
   readonly languages: readonly string[] | null
 }
 
 export type FieldEdit = AddRows | ChangeRows | ReplaceText
 
-/** `remove` those of `named`, `append` those of `added`; `replace` does both where it has taken something out. */
+/** `remove`: the tags of `named`; `append`: the tags of `added`; `replace`: both, if it has removed a tag. */
 export interface TagEdit {
   readonly kind: 'append' | 'remove' | 'replace'
   readonly named: readonly NamedRef[]
   readonly added: readonly NamedRef[]
 }
 
-/** The same of grants: `named` are principals as they are stored, `added` grants as they are sent. */
+/** The same for grants: `named` are principals in stored form, `added` grants as they are sent. */
 export interface GrantEdit {
   readonly kind: 'append' | 'remove' | 'replace'
   readonly named: ReadonlySet<string>
@@ -74,21 +74,21 @@ export interface Edits {
 export const editLimits = {
   /** Operations of a payload. */
   operations: 50,
-  /** Rows, tags and grants of them together. */
+  /** Total of its rows, tags and grants. */
   values: 1000,
   /** The same for all objects of a group. */
   groupValues: 200_000,
-  /** Characters that are looked for. */
+  /** Characters of a searched text. */
   search: 1000,
-  /** Characters that come in their place. */
+  /** Characters of a replacement. */
   text: 10_000,
-  /** Characters that texts of a request may grow by. */
+  /** Total characters by which texts of a request may grow. */
   growth: 50_000_000,
-  /** Characters of a text that has grown. */
+  /** Characters of a text after it has grown. */
   grown: 1_000_000,
-  /** Places of a text that are looked at. */
+  /** Positions of a text that are checked. */
   places: 500_000,
-  /** Comparisons of rows with what is looked for, by one operation in one object. */
+  /** Comparisons of rows with the searched row, by one operation in one object. */
   comparisons: 1_000_000,
   /** The same for all objects of a request. */
   allComparisons: 100_000_000,

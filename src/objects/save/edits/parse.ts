@@ -6,7 +6,7 @@ import { type Edits, editLimits, type FieldEdit, type GrantEdit, type RowMatch, 
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Links that rows name: of rows that are added, and of rows that are looked for. */
+/** Links in rows: in rows to add, and in rows to look for. */
 interface Links {
   readonly added: Holder[]
   readonly sought: Holder[]
@@ -27,7 +27,7 @@ const members: Readonly<Record<Op, readonly string[]>> = {
 
 /**
  * Reads `_operations` of a payload.
- * @throws {AppError} `InvalidValue` naming what is wrong: an operation that would do something else than it says does nothing.
+ * @throws {AppError} `InvalidValue` naming the mistake: an operation with a mistake is not carried out in part.
  */
 export function parseEdits(mask: Mask, wire: Fields, place: string, links: Links): Edits | null {
   const { _operations: sent } = wire
@@ -49,7 +49,7 @@ export function parseEdits(mask: Mask, wire: Fields, place: string, links: Links
   return edits.fields.length + edits.tags.length + edits.grants.length === 0 ? null : edits
 }
 
-/** Rows, tags and grants of the operations together. */
+/** Total of rows, tags and grants of the operations. */
 export function valuesOf(sent: unknown): number {
   if (!Array.isArray(sent)) return 0
   const length = (list: unknown): number => (Array.isArray(list) ? list.length : 0)
@@ -93,7 +93,7 @@ function fieldEdit(mask: Mask, op: Op, name: string, one: Fields, at: string, li
   return { kind: op, path, place: at, matches, fields }
 }
 
-/** Where a name such as `_nested:work__material.name` leads, by fields that the mask lets be written. */
+/** The field of a name such as `_nested:work__material.name`, through fields that the mask allows to write. */
 function target(
   mask: Mask,
   name: string,
@@ -119,7 +119,7 @@ function nameOf(field: MaskField): string {
 
 const textTypes: ReadonlySet<ColumnType> = new Set(['text', 'text_oneline', 'string', 'text_l10n', 'text_l10n_oneline'])
 
-/** Types whose values cannot be compared with what is sent. */
+/** Types whose values cannot be compared with sent values. */
 const uncompared: ReadonlySet<ColumnType> = new Set(['eas', 'custom', 'geo_json'])
 
 function newRow(field: NestedField, row: Fields, at: string, links: Holder[]) {
@@ -127,7 +127,7 @@ function newRow(field: NestedField, row: Fields, at: string, links: Holder[]) {
   return rowWriterOf(field).read(row, { place: at, links })
 }
 
-/** Every key is a field: one that was misspelt would be left out, and all that is below it as well. */
+/** Every key must be a field: a misspelled key would be ignored, with everything below it. */
 function assertRow({ fields }: NestedField, row: Fields, at: string): void {
   if (Object.keys(row).length === 0) throw invalidValue(at, row, 'a row with fields')
   for (const [key, value] of Object.entries(row)) {
@@ -152,7 +152,7 @@ function matchOf(field: NestedField, row: Fields, at: string, links: Holder[]): 
   }
   const found: Holder[] = []
   const values = rowWriterOf(field).read(sought, { place: at, links: found })
-  // What is looked for is not made.
+  // Targets that are only looked for are not created.
   for (const { target, ...holder } of found) {
     const { made: _, ...named } = target as typeof target & { made?: unknown }
     links.push({ ...holder, target: named })
@@ -235,7 +235,7 @@ function grantEdit(mask: Mask, op: Op, one: Fields, at: string): GrantEdit {
   return { kind, named, added, place: `${at}.with` }
 }
 
-/** Each object gets grants of its own. */
+/** Each object gets new grants. */
 function grantsAt(values: readonly unknown[], at: string): readonly unknown[] {
   for (const [index, grant] of values.entries()) {
     if (isRecord(grant) && grant._id !== undefined) throw invalidValue(`${at}.${index}._id`, grant._id, 'absent')
@@ -243,7 +243,7 @@ function grantsAt(values: readonly unknown[], at: string): readonly unknown[] {
   return values
 }
 
-/** `{"who": {"user": {"_id": 5}}}` as grants name it when they are stored. */
+/** `{"who": {"user": {"_id": 5}}}` in the form in which grants are stored. */
 function principalAt(value: unknown, at: string): string {
   const expected = 'who: a user or group with its _id, _owner or _pool_contact'
   const { who, ...others } = isRecord(value) ? value : {}

@@ -5,16 +5,16 @@ import { type Content, type ContentRow, rowsOf } from '../../stored/content.ts'
 import { type AddRows, type ChangeRows, editLimits, type FieldEdit, type ReplaceText, type RowMatch } from './model.ts'
 import { placesOf, replacedAt } from './texts.ts'
 
-/** What edits have taken so far, over all objects of a request. */
+/** The work of edits so far, over all objects of a request. */
 export interface Taken {
-  /** Characters that texts have grown by. */
+  /** Characters by which texts have grown. */
   characters: number
   /** Comparisons of rows. */
   comparisons: number
 }
 
 /**
- * The content with an edit; nothing of what was there is changed in place.
+ * The content with an edit; the given content is not changed in place.
  * @throws {AppError} `FieldNotWritable` for rows that can only be added or removed; `InvalidValue` for texts that grow too long.
  */
 export function edited(content: Content, edit: FieldEdit, taken: Taken): Content {
@@ -69,7 +69,7 @@ function changed(
   )
 }
 
-/** @throws {AppError} for rows of so many objects that to compare them would keep everybody waiting. */
+/** @throws {AppError} for rows of so many objects that comparing them would delay all other requests. */
 function count(comparisons: number, place: string, taken: Taken): void {
   taken.comparisons += comparisons
   if (comparisons <= editLimits.comparisons && taken.comparisons <= editLimits.allComparisons) return
@@ -84,12 +84,12 @@ function isMatch(row: ContentRow, { uuid, values }: RowMatch): boolean {
   return (uuid === undefined || row._u === uuid) && hasValues(row, values)
 }
 
-/** Whether a row has these values; null is none. */
+/** Whether a row has these values; null means no value. */
 function hasValues(row: Content, values: Content): boolean {
   return Object.keys(values).every((key) => sameContent(row[key] ?? null, values[key] ?? null))
 }
 
-/** Each row has values of its own: what comes later writes into lists of files. */
+/** Each row gets a copy of the values: a later step writes into lists of files. */
 function copy<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copy) as T
   if (!isRecord(value)) return value
@@ -132,7 +132,7 @@ function replaced(text: string, edit: ReplaceText, taken: Taken): string {
   return replacedAt(text, places, edit)
 }
 
-/** Links that rows are looked for by. */
+/** Links of the rows to look for. */
 export function soughtLinks(
   field: NestedField,
   { values, place }: RowMatch,

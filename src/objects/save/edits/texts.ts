@@ -3,8 +3,8 @@ import type { ReplaceText } from './model.ts'
 type Replacing = Pick<ReplaceText, 'search' | 'text' | 'wholeWords' | 'matchCase'>
 
 /**
- * Where a text has what is looked for, from the left, without overlaps; null: there are more than `most` places to look at. No
- * pattern is made of what is sent.
+ * The positions of the searched text, from the left, without overlaps; null: there are more than `most` possible positions. The
+ * searched text is not used as a pattern.
  */
 export function placesOf(text: string, { search, wholeWords, matchCase }: Replacing, most: number): number[] | null {
   const [within, sought] = matchCase ? [text, search] : [folded(text), folded(search)]
@@ -20,7 +20,7 @@ export function placesOf(text: string, { search, wholeWords, matchCase }: Replac
   }
 }
 
-/** The text with what is looked for replaced at these places. */
+/** The text with the searched text replaced at these positions. */
 export function replacedAt(text: string, places: readonly number[], { search, text: by }: Replacing): string {
   const parts: string[] = []
   let from = 0
@@ -32,8 +32,8 @@ export function replacedAt(text: string, places: readonly number[], { search, te
 }
 
 /**
- * Small letters, of the same length as the text, so that places agree: one letter alone becomes two in small, and the small
- * sigma has two forms.
+ * Lower case, with the same length as the text, so that positions agree: one letter becomes two in lower case, and the small sigma
+ * has two forms.
  */
 function folded(text: string): string {
   return text.replaceAll('\u0130', 'i').toLowerCase().replaceAll('\u03c2', '\u03c3')
@@ -41,13 +41,13 @@ function folded(text: string): string {
 
 const wordCharacter = /[\p{L}\p{N}\p{M}_]/u
 
-/** Whether no word goes on across the place. */
+/** Whether the position is a word boundary. */
 function isEdge(text: string, at: number): boolean {
   if (at <= 0 || at >= text.length) return true
   return !(wordCharacter.test(before(text, at)) && wordCharacter.test(String.fromCodePoint(text.codePointAt(at) ?? 0)))
 }
 
-/** The character that ends at the place. */
+/** The character before the position. */
 function before(text: string, at: number): string {
   const unit = text.charCodeAt(at - 1)
   return unit >= 0xdc00 && unit <= 0xdfff ? text.slice(at - 2, at) : text.slice(at - 1, at)

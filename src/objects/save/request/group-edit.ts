@@ -12,8 +12,8 @@ interface Parts {
 }
 
 /**
- * Group editing (decision 34): a payload whose block has a list in `_id` stands for the same change of each of these
- * objects. `_version`, when it is sent, is a list beside it. Nothing else may name an object.
+ * Group editing (decision 34): a payload whose block has a list in `_id` is the same change for each of these objects. `_version`,
+ * when it is sent, is a list of the same length. No other member may identify an object.
  */
 export function groupOf(ids: readonly unknown[], parts: Parts, most: number): (Parts & { readonly name: string })[] {
   const { wire, block, at, place } = parts
@@ -32,10 +32,10 @@ export function groupOf(ids: readonly unknown[], parts: Parts, most: number): (P
   })
 }
 
-/** Characters that the values of all objects of a group may have together. */
+/** Total characters of the values of all objects of a group. */
 const mostCharacters = 128 * 1024 * 1024
 
-/** What is sent once becomes as much as if it had been sent for each of the objects. */
+/** A value that is sent once counts as often as there are objects, as if it had been sent for each of them. */
 function assertModerate(objects: number, { wire, block, at, place }: Parts): void {
   const values = valuesOf(wire._operations) * objects
   if (values > editLimits.groupValues) {

@@ -9,11 +9,11 @@ import type { Item } from '../item.ts'
 import { sameAsStored } from '../write/same-as-stored.ts'
 import { blockKeys, editsKey, linkKeys, objectKeys, systemKeys, valueKeys } from './known-keys.ts'
 
-/** What of a payload had no effect: the first paths, and how many there are besides. */
+/** The parts of a payload without effect: the first paths, and the number of further ones. */
 export interface Ignored {
   readonly paths: readonly string[]
   readonly more: number
-  /** The name that was probably meant at the first place. */
+  /** The name that was probably intended at the first place. */
   readonly nearest: string | null
 }
 
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const mostPaths = 20
 
-/** Gathers places; a payload that is all wrong must not fill the memory with them. */
+/** Collects places; a payload in which everything is wrong must not fill the memory with them. */
 class IgnoredPaths {
   readonly paths: string[] = []
   more = 0
@@ -41,10 +41,10 @@ class IgnoredPaths {
 }
 
 /**
- * The parts of a save's payload that have no effect (decision 26): keys that nobody knows, fields that the mask does not
- * have, and those that it only shows, unless they are sent back as they are stored. What is computed for an answer is
- * known. Whether a field outside the mask, or of an object that the caller may not read in it, is sent as it is stored is
- * never asked: that would tell its value.
+ * The parts of a save's payload that have no effect (decision 26): unknown keys, fields that the mask does not have, and fields
+ * that it only shows, unless they are sent back as they are stored. Keys that are computed for an answer are known. A field outside
+ * the mask, or of an object that the caller may not read in it, is never compared with the stored value: that would reveal the
+ * value.
  */
 export async function ignoredParts(context: SaveContext, items: readonly Item[]): Promise<Ignored> {
   const paths = new IgnoredPaths()
@@ -111,7 +111,7 @@ function readFields(
   }
 }
 
-/** What stands inside a field that is written. Reverse-nested objects are drafts of their own. */
+/** Reads the inside of a field that is written. Reverse-nested objects are separate drafts. */
 function readWritable(
   field: MaskField,
   value: unknown,
@@ -143,7 +143,7 @@ function readValue({ column }: ColumnField, value: Fields, place: string, paths:
   if (known) for (const key in value) if (!known.has(key)) paths.add(place, key, () => known)
 }
 
-/** Objects are linked as they are answered, with fields of theirs; only keys that no such answer has are reported. */
+/** Objects are linked in the form of answers, with some of their fields; only keys that no such answer has are reported. */
 function readLink(target: Table, value: Fields, place: string, paths: IgnoredPaths): void {
   for (const key in value) {
     if (!objectKeys.has(key) && !linkKeys.has(key) && key !== target.name) {
@@ -164,7 +164,7 @@ function readLink(target: Table, value: Fields, place: string, paths: IgnoredPat
   }
 }
 
-/** Whether a field that the mask only shows was sent as it is stored. */
+/** Whether a read-only field of the mask was sent as it is stored. */
 function unchanged(field: MaskField, value: unknown, stored: Content | null): boolean {
   if (value === undefined) return true
   if (field.kind === 'column') return sameAsStored(field.column, value, stored?.[field.column.key])
@@ -185,7 +185,7 @@ function sameRow(field: NestedField, row: unknown, stored: readonly ContentRow[]
   })
 }
 
-/** The objects of a reverse field that is only shown are not loaded: new ones are told by having no identity. */
+/** The objects of a read-only reverse field are not loaded: a new object is recognized by having no identity. */
 function sameReverse(field: ReverseField, value: unknown): boolean {
   if (value === null) return true
   return (
@@ -198,7 +198,7 @@ function sameReverse(field: ReverseField, value: unknown): boolean {
   )
 }
 
-/** Tags, pool, owner, grants and parents that the type does not have or the mask does not let be written. */
+/** Tags, pool, owner, grants and parents that the type does not have or the mask does not allow to write. */
 function readSystem(item: Item, stored: Item['current'], paths: IgnoredPaths): void {
   const { draft, table, mask } = item
   if (!draft) return
@@ -219,7 +219,7 @@ function readSystem(item: Item, stored: Item['current'], paths: IgnoredPaths): v
     paths.add(place, '_create_user')
 }
 
-/** Whether it was sent back as it is shown: who created an object stays. */
+/** Whether it was sent back as it is shown: the creator of an object cannot be changed. */
 function isCreator(mask: Mask, stored: Item['current'], { user }: Fields): boolean {
   return stored !== null && mask.system.owner.output !== 'off' && isRecord(user) && user._id === stored.createdBy
 }

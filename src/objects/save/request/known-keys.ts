@@ -1,9 +1,9 @@
-/** Keys of payloads that are known wherever they stand: written, or computed for an answer that is sent back. */
+/** Keys of payloads that are known at every level: written, or computed for an answer that is sent back. */
 import type { ColumnType, SystemFieldName, Table } from '../../../datamodel/model.ts'
 import { isRecord } from '../../content/values.ts'
 import type { StoredObject } from '../../stored/content.ts'
 
-/** Beside the block: what names an object, what is written there, and what answers carry. */
+/** Beside the block: keys that identify an object, keys that are written, and keys of answers. */
 export const objectKeys: ReadonlySet<string> = new Set([
   '_objecttype',
   '_mask',
@@ -43,10 +43,10 @@ export const objectKeys: ReadonlySet<string> = new Set([
   '_mapped_metadata_created',
 ])
 
-/** Beside the block of an object that is changed: what is done to what is stored. */
+/** Beside the block of a changed object: operations on its stored values. */
 export const editsKey = '_operations'
 
-/** Beside the block of a linked object, besides. */
+/** Additional keys beside the block of a linked object. */
 export const linkKeys: ReadonlySet<string> = new Set(['_not_allowed', '_purged_or_deferred'])
 
 /** In the block of an object type, beside its fields. */
@@ -62,7 +62,7 @@ export const blockKeys: ReadonlySet<string> = new Set([
   '_inherited',
 ])
 
-/** Members of values that are objects; types without an entry are free in theirs. */
+/** Members of values that are objects; types without an entry allow any. */
 export const valueKeys: Partial<Record<ColumnType, ReadonlySet<string>>> = {
   date: new Set(['value']),
   datetime: new Set(['value']),
@@ -72,13 +72,13 @@ export const valueKeys: Partial<Record<ColumnType, ReadonlySet<string>>> = {
 interface SystemKeys {
   readonly name: SystemFieldName
   readonly keys: readonly { readonly key: string; readonly inBlock: boolean }[]
-  /** Whether objects of the type have such a thing at all. */
+  /** Whether objects of the type have this system field. */
   readonly has: (table: Table) => boolean
   /** Whether it was sent as it is stored. */
   readonly same: (value: unknown, stored: StoredObject) => boolean
 }
 
-/** What the mask's system fields let be written. */
+/** The system fields that a mask can make writable. */
 export const systemKeys: readonly SystemKeys[] = [
   {
     name: 'tags',
@@ -107,7 +107,7 @@ export const systemKeys: readonly SystemKeys[] = [
       (isRecord(value.user) ? value.user._id === ownerUser : isRecord(value.group) && value.group._id === ownerGroup),
   },
   {
-    // Grants as stored and as shown differ in form; how many there are tells apart what was only sent back.
+    // Grants have different forms when stored and when shown; their number tells whether they were only sent back.
     name: 'acl',
     keys: [{ key: '_acl', inBlock: false }],
     has: (table) => table.aclTable,
@@ -120,7 +120,7 @@ export const systemKeys: readonly SystemKeys[] = [
     same: (value, { privateAcl }) => value === privateAcl,
   },
   {
-    // The parent's own `_id` is not loaded: what can be told is whether there is one.
+    // The parent's own `_id` is not loaded: only the presence of a parent can be compared.
     name: 'parent',
     keys: [
       { key: '_id_parent', inBlock: true },

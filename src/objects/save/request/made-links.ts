@@ -2,8 +2,8 @@ import { isRecord } from '../../content/values.ts'
 import { type Draft, maskOf, type PayloadContext, parseObject } from './payload.ts'
 
 /**
- * Objects that links of a payload bring along to be made with it (`_mapped_metadata_created`), as drafts of their own, each
- * once. Those that are stored by now are linked to as they are.
+ * New objects that links of a payload contain, to be created with it (`_mapped_metadata_created`), as separate drafts, each once.
+ * Objects that are already stored are only linked.
  */
 export async function madeByLinks(
   context: PayloadContext,

@@ -21,22 +21,22 @@ import {
 } from './refs.ts'
 import { assertListsKnown, assertWrapped, assertWritten, type RowParts, readRow } from './reverse-row.ts'
 
-/** What a draft was read from; a flat row is its own block. */
+/** The parts of a payload from which a draft was read; a flat row is its own block. */
 export interface Sent {
   readonly wire: Readonly<Record<string, unknown>>
   readonly block: Readonly<Record<string, unknown>>
   /** Place of the block. */
   readonly at: string
-  /** Place of what it stands in; objects that are edited together share it. */
+  /** Place of the object around it; objects that are edited together share it. */
   readonly place: string
 }
 
 /** One object of a save as written by the client: checked in shape, nothing resolved yet. */
 export interface Draft {
   readonly sent: Sent
-  /** Only what is sent changes (PATCH, group editing): what is not stays. */
+  /** Only fields that are sent change (PATCH, group editing): all others stay. */
   readonly partial: boolean
-  /** Where the object stands in the request body, for errors: `0.artwork._reverse_nested:loan:artwork.1`. */
+  /** Place of the object in the request body, for errors: `0.artwork._reverse_nested:loan:artwork.1`. */
   readonly place: string
   readonly mask: Mask
   readonly table: Table
@@ -45,41 +45,44 @@ export interface Draft {
   readonly uuid: string | undefined
   readonly lookup: LinkRef | undefined
   readonly version: number | undefined
-  /** It names an object that exists, and is to be written whatever its version is. */
+  /** The draft identifies an existing object, and is written whatever its version is. */
   readonly anyVersion: boolean
-  /** `undefined`: not said. */
+  /** `undefined`: not sent. */
   readonly comment: string | undefined
   readonly tags: readonly NamedRef[] | undefined
   readonly pool: NamedRef | null | undefined
   readonly owner: OwnerRef | undefined
-  /** Who is said to have created the object: counts for a new one. */
+  /** The creator of the object according to the payload: used for a new object. */
   readonly creator: OwnerRef | undefined
   readonly acl: unknown
-  /** `undefined`: not said. */
+  /** `undefined`: not sent. */
   readonly privateAcl: boolean | undefined
   readonly parents: readonly LinkRef[] | undefined
-  /** Values of the fields that the mask lets be written and the payload has; links are filled in when resolved. */
+  /** Values of the writable fields of the mask that the payload has; links are filled in when resolved. */
   readonly written: Content
   readonly links: readonly Holder[]
-  /** Links that edits look for: nothing is linked to them. */
+  /** Links that edits only look for; no object gets them. */
   readonly sought: readonly Holder[]
-  /** What comes over the values, from what is stored then. */
+  /** Changes that are applied after the values, based on the stored values at that time. */
   readonly edits: Edits | null
-  /** How the values are put over what is stored: by the mask of the draft, unless a callback has replaced them. */
+  /** How the values are merged with the stored ones: by the mask of the draft, unless a callback has replaced them. */
   readonly over: { readonly mask: Mask; readonly partial: boolean }
-  /** The unique identifier by which callbacks know a new object that has none of its own yet. */
+  /** The uuid by which callbacks know a new object that does not have one yet. */
   readonly shownAs?: string | undefined
   /** Reverse-nested objects by field: only fields that the payload has. */
   readonly reverse: ReadonlyMap<ReverseField, readonly Draft[]>
-  /** Nobody has sent it: it stands for a stored object that callbacks may change, and refusals tell nothing of its values. */
+  /**
+   * The client did not send it: it represents a stored object that callbacks may change, and error messages reveal none of its
+   * values.
+   */
   readonly unsent?: boolean
-  /** The object that this one is reverse-nested under. */
+  /** The object above this reverse-nested one. */
   readonly up: { readonly draft: Draft; readonly field: ReverseField } | null
   /** The link to that object, when the payload repeats it: it must name that one. */
   readonly back: LinkRef | undefined
 }
 
-/** Most objects in one request. */
+/** Maximum number of objects in one request. */
 export const maxBatch = 10_000
 
 const maxReverseDepth = 20
@@ -91,14 +94,14 @@ export interface PayloadContext {
   readonly model: Model
   /** Part of every `_global_object_id`. */
   readonly databaseName: string
-  /** PATCH: only what is sent changes. */
+  /** PATCH: only fields that are sent change. */
   readonly partial: boolean
 }
 
 /**
- * Checks the shape of a save's body and turns it into drafts, reverse-nested objects included (inside their parent's
- * `reverse`). Unlisted properties and fields that the mask does not let be written are ignored (OBJ-019).
- * @throws {AppError} naming the place of what is wrong.
+ * Checks the shape of a save's body and turns it into drafts, reverse-nested objects included (inside their parent's `reverse`).
+ * Unlisted properties and fields that are not writable in the mask are ignored (OBJ-019).
+ * @throws {AppError} naming the place of the mistake.
  */
 export async function parsePayload(
   context: PayloadContext,
@@ -131,7 +134,7 @@ export async function parsePayload(
   return drafts
 }
 
-/** An object by itself, with nothing above or below it. */
+/** A separate object, with nothing above or below it. */
 export function parseObject(context: PayloadContext, table: Table, mask: Mask, parts: RowParts, place: string): Draft {
   return parseDraft(context, table, mask, parts, place, null, 0)
 }
@@ -139,7 +142,7 @@ export function parseObject(context: PayloadContext, table: Table, mask: Mask, p
 export function maskOf(table: Table, name: unknown, place: string): Mask {
   const mask = typeof name === 'string' ? table.masks.get(name) : undefined
   if (mask) return mask
-  // Whoever has forgotten the key is told its name, not that `undefined` is no mask.
+  // If the client forgot the key, the error names the key, and does not say that `undefined` is no mask.
   const message =
     name === undefined || name === null
       ? `${place}: _mask is missing, the name of a mask of ${table.name}, such as _all_fields`
@@ -228,14 +231,14 @@ function parseReverse(
   })
 }
 
-/** Where a reverse-nested row stands says what it links to; a payload may repeat it, but not say otherwise. */
+/** The position of a reverse-nested row determines its link; a payload may repeat it, but not contradict it. */
 function backOf(up: NonNullable<Draft['up']>, block: Record<string, unknown>, at: string): LinkRef | undefined {
   const { column } = up.field
   if (!column?.target || !isSaid(block[column.name])) return undefined
   return parseLink(column.target, block[column.name], `${at}.${column.name}`)
 }
 
-/** Edits look at what is stored, so what has them is an object that stays as it is otherwise. */
+/** Edits depend on stored values, so a draft with edits is a partial change. */
 function editsOf(
   { partial }: PayloadContext,
   mask: Mask,
@@ -254,7 +257,7 @@ function writable(mask: Mask, field: 'tags' | 'pool' | 'owner' | 'acl' | 'parent
   return mask.system[field].edit === 'edit'
 }
 
-/** Null is false, as it is cleared. */
+/** Null means false: the field is cleared. */
 function flagOf(value: unknown, place: string): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value
   if (value === null) return false

@@ -4,7 +4,7 @@ import { nearestName } from '../../../platform/values/nearest.ts'
 import { invalidValue, isRecord, printable } from '../../content/values.ts'
 import type { Content } from '../../stored/content.ts'
 
-/** What a row came to: enough to tell whether it names an object, and whether it writes anything. */
+/** The result of reading a row: enough to tell whether it identifies an object, and whether it writes anything. */
 interface ReadRow {
   readonly id: number | undefined
   readonly systemObjectId: number | undefined
@@ -14,26 +14,26 @@ interface ReadRow {
   readonly reverse: ReadonlyMap<unknown, unknown>
 }
 
-/** The two layers of an object in a payload: its system fields, and the block of its own fields. */
+/** The two layers of an object in a payload: its system fields, and the block with its fields. */
 export interface RowParts {
   readonly wire: Record<string, unknown>
   readonly block: Record<string, unknown>
-  /** Where the block stands in the request. */
+  /** Place of the block in the request. */
   readonly at: string
-  /** Where the whole of it stands, when errors name it otherwise (group-edit.ts). */
+  /** Place of the whole object, when errors name it differently (group-edit.ts). */
   readonly place?: string
 }
 
 /**
- * A reverse-nested row as clients send it (decisions.md, 28): wrapped like an object of its own, as it is answered, or
- * flat, with the fields beside `_id`, `_version` and `_pool`, as importers do. What is neither would become an empty
- * object, so it is refused.
+ * A reverse-nested row as clients send it (decisions.md, 28): wrapped like a separate object, as in answers, or flat, with the
+ * fields beside `_id`, `_version` and `_pool`, as importers do. A row of neither form would become an empty object, so it is
+ * refused.
  */
 export function readRow(field: ReverseField, row: Record<string, unknown>, place: string): RowParts {
   const { table } = field
   const keys = namesOf(table).keys
   const inside = row[table.name]
-  // A link column of the same name as its table is a field of a flat row, unless the row says that it is an object.
+  // A link column of the same name as its table is a field of a flat row, unless the row has `_objecttype`.
   const wraps = isRecord(inside) && (!keys.has(table.name) || isSaid(row._objecttype))
   if (!wraps) {
     if (!Object.keys(row).some((key) => keys.has(key) || identities.has(key))) {
@@ -53,7 +53,7 @@ export function readRow(field: ReverseField, row: Record<string, unknown>, place
   return { wire: row, block: inside, at }
 }
 
-/** Values of a row that nobody knows would be an empty object, or clear the stored one. */
+/** A row with only unknown values would become an empty object, or clear the stored one. */
 function assertKnown(table: Table, block: Record<string, unknown>, place: string): void {
   const carried = Object.keys(block).filter((key) => isField(key) && hasValue(block[key]))
   const keys = namesOf(table).keys
@@ -79,9 +79,9 @@ export function assertWrapped(table: Table, wire: Record<string, unknown>, place
 }
 
 /**
- * Rows under a key that no list of the object type has would vanish: `_nested:` and `_reverse_nested:` with a name that
- * is none, the bare name of a nested table, or that of the reverse objects' type or link.
- * @throws {AppError} `UnknownField` naming the key and, where it is known, the one that was meant.
+ * Rows under a key that is not a list of the object type would be lost: `_nested:` and `_reverse_nested:` with an unknown name, the
+ * bare name of a nested table, or that of the reverse objects' type or link.
+ * @throws {AppError} `UnknownField` naming the key and, where it is known, the correct one.
  */
 export function assertListsKnown(table: Table, block: Record<string, unknown>, place: string): void {
   const { keys, meant } = namesOf(table)
@@ -109,10 +109,7 @@ function hasRows(value: unknown): boolean {
   return Array.isArray(value) && value.some(isRecord)
 }
 
-/**
- * A new row that carried values of which its mask lets none be written would be an empty object.
- * @throws {AppError} `InvalidValue` naming the row.
- */
+/** A new row with values of which none is writable in its mask would become an empty object. */
 export function assertWritten(field: ReverseField, row: ReadRow, { block, at }: RowParts): void {
   const empty = Object.keys(row.written).length === 0 && row.reverse.size === 0
   const named = row.id !== undefined || row.systemObjectId !== undefined || row.uuid !== undefined || row.lookup
@@ -127,7 +124,7 @@ export function assertWritten(field: ReverseField, row: ReadRow, { block, at }: 
   )
 }
 
-/** Keys of a row that name an object, whatever else it holds. */
+/** Keys of a row that identify an object, whatever else the row contains. */
 const identities = new Set(['_system_object_id', '_global_object_id', '_uuid'])
 
 const systemKeys = [
@@ -142,9 +139,9 @@ const systemKeys = [
 ]
 
 interface Names {
-  /** What may stand in the block of an object of this type, whatever its mask lets through. */
+  /** The keys that are allowed in the block of an object of this type, independent of its mask. */
   readonly keys: ReadonlySet<string>
-  /** Other names of its lists, that a client could take for the key, with the key itself. */
+  /** Other names of its lists that a client could confuse with the key, with the key itself. */
   readonly meant: ReadonlyMap<string, string>
 }
 
@@ -181,7 +178,7 @@ function collectNames(table: Table): Names {
   return { keys, meant }
 }
 
-/** Fields of the datamodel; all other keys with an underscore, and lookups, are the system's. */
+/** Fields of the datamodel; all other keys with an underscore, and lookups, belong to the system. */
 function isField(key: string): boolean {
   return !/^_|^lookup:/.test(key) || key.startsWith('_nested:') || key.startsWith('_reverse_nested:')
 }

@@ -7,20 +7,19 @@ import { exists, guarded } from '../disclosure.ts'
 import { guardBefore, type Item, itemOf } from '../item.ts'
 import { lockObjects } from '../write/store.ts'
 
-/** A side of a pair sees the objects that its column links to; the opposite column of those must link back. */
+/** A side of a pair sees the objects that its column links to; the opposite column of those objects must link back. */
 interface Side {
   readonly column: Column
   readonly opposite: Column
 }
 
-/** Rounds of consequences: a link back can replace another one, whose own opposite must then go as well. */
+/** Rounds of further changes: a link back can replace another link, whose opposite must then be removed as well. */
 const maxRounds = 4
 
 /**
- * Keeps links that the datamodel calls bidirectional in step: when A gets a link to B, B gets one to A, and loses it
- * when A does. A side is a link column of the object type or of a table nested directly in it. Where both sides are
- * one nested table, the opposite row also gets the further values of the row. Adds items for objects that change only
- * because of this; one statement a round.
+ * Keeps bidirectional links of the datamodel consistent: when A gets a link to B, B gets one to A, and loses it when A does. A side
+ * is a link column of the object type or of a table nested directly in it. Where both sides are one nested table, the opposite row
+ * also gets the further values of the row. Adds items for objects that change only because of this; one statement a round.
  * @throws {AppError} `ObjectInsufficientRights` when the caller may not write such an object.
  */
 export async function syncBidirectional(context: SaveContext, items: Item[]): Promise<void> {
@@ -47,8 +46,8 @@ export async function syncBidirectional(context: SaveContext, items: Item[]): Pr
 }
 
 /**
- * The opposite object is saved as well: that takes the right to write it, for taking a link away as for a new one. Of one
- * that the caller may not read nothing may change, and nothing is looked at before this is refused.
+ * The opposite object is saved as well: this requires the right to write it, for removing a link as for a new one. An object that
+ * the caller may not read is never changed; the save is refused before the object is looked at.
  */
 function assertKnown(context: SaveContext, item: Item, other: Item, side: Side): void {
   if (other.draft || exists(context.rights, { ...guardBefore(other), deleted: false })) return
@@ -91,7 +90,7 @@ function sidesOf(table: Table): readonly Side[] {
   return found
 }
 
-/** Deeper rows have no place of their own that a link back could be put into. */
+/** Deeper rows have no address into which a link back could be put. */
 function isReachable({ table }: Column): boolean {
   return table.kind === 'object' || table.owner?.kind === 'object'
 }
@@ -127,7 +126,7 @@ function rowsByTarget(content: Content, { table, key }: Column): Map<number, Con
   return result
 }
 
-/** Objects whose opposite side may have to change: linked now or before, and not in the same way. */
+/** Objects whose opposite side may have to change: linked now or before, but not in the same way. */
 function changedTargets(item: Item, side: Side): number[] {
   if (item.mode === 'delete') return []
   const before = rowsByTarget(item.current?.content ?? {}, side.column)
@@ -138,7 +137,7 @@ function changedTargets(item: Item, side: Side): number[] {
   return [...ids].filter((id) => !sameContent(values(before.get(id)), values(after.get(id))))
 }
 
-/** Makes the opposite side of `other` agree with `item`; says whether anything changed. */
+/** Makes the opposite side of `other` agree with `item`; returns whether anything changed. */
 function mirror(item: Item, other: Item, side: Side): boolean {
   const wanted = rowsByTarget(item.content, side.column).get(other.systemObjectId) ?? []
   const { table, key } = side.opposite

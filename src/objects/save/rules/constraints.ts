@@ -12,7 +12,7 @@ export interface Violation {
   readonly column: Column
   /** `not_null`, `required`, `check`, `check_regexp`, `check_range`, `check_range_not_empty`, `length`. */
   readonly rule: string
-  /** What the rule asks for, as text. */
+  /** The requirement of the rule, as text. */
   readonly expected: string
   readonly value: unknown
   /** Place below the object's block: `_nested:a__b.0.role`. */
@@ -34,7 +34,7 @@ export function findViolation(table: Table, content: Content, place = ''): Viola
   return null
 }
 
-/** Fields that the mask requires beyond the datamodel. */
+/** Fields that the mask requires in addition to the datamodel. */
 export function findMissing(fields: readonly MaskField[], content: Content, place = ''): Violation | null {
   for (const field of fields) {
     if (field.kind === 'column' && field.required && content[field.column.key] === undefined) {
@@ -118,7 +118,7 @@ function characters(text: string): number {
   return count
 }
 
-/** Bounds are inclusive unless open. A date is the interval it spans, so all of it must lie between the bounds. */
+/** Bounds are inclusive unless open. A date is the interval it spans, so all of it must be between the bounds. */
 function checkRange(
   column: Column,
   value: unknown,
@@ -162,7 +162,7 @@ function compareBound(value: unknown, bound: unknown, side: 'from' | 'to'): numb
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** What is to be written keeps the constraints of the datamodel. @throws {AppError} `ConstraintViolation` */
+/** Checks that the items fulfil the constraints of the datamodel. @throws {AppError} `ConstraintViolation` */
 export async function checkConstraints(items: readonly Item[], yielder: Yielder): Promise<void> {
   for (const item of items) {
     if (yielder.due()) await yielder.yield()
@@ -172,7 +172,7 @@ export async function checkConstraints(items: readonly Item[], yielder: Yielder)
   }
 }
 
-/** A row's uuid names it within its object, so it may stand there once (DB-006 lets it be skipped). */
+/** A row's uuid identifies it within its object, so it may occur there once (DB-006 allows this check to be skipped). */
 function assertRowUuids(table: Table, item: Item, content: Item['content'], seen = new Set<string>()): void {
   for (const nested of table.nested) {
     for (const [index, row] of rowsOf(content, nested).entries()) {

@@ -10,11 +10,11 @@ import { showsLink } from '../disclosure.ts'
 import { guardOf, type Item, itemOf } from '../item.ts'
 import { lockObjects } from '../write/store.ts'
 
-/** What becomes of objects that link to a deleted one through a column that does not say so itself. */
+/** The fate of objects that link to a deleted one through a column that does not define it. */
 export type LinkPolicy = 'remove' | 'setnull' | 'refuse'
 
 export interface DeletePlan {
-  /** Objects that go to the trash, those asked for and those that go with them. */
+  /** Objects that are moved to the trash: the requested ones and those that are deleted with them. */
   readonly deleted: Item[]
   /** Objects that lose a link, or a parent. */
   readonly cleared: Item[]
@@ -31,7 +31,7 @@ export interface Linker {
 /** Live objects that link to any of the given ones, and their children in hierarchies. */
 export async function findLinkers(q: Queryable, systemObjectIds: readonly number[]): Promise<Linker[]> {
   if (systemObjectIds.length === 0) return []
-  // Without statistics hardly any object would be expected not to be deleted, and all of them looked through for these.
+  // Without statistics the planner would assume that hardly any object is live, and scan all of them.
   const { rows } = await q.query<Linker>(
     `select l.from_id as "from", l.to_id as "to", l.column_id as "column"
      from object_link l cross join lateral (
@@ -51,11 +51,12 @@ export async function findLinkers(q: Queryable, systemObjectIds: readonly number
   return rows
 }
 
-/** What a column says of the objects that link through it when their target is deleted. */
+/** The rule of a column for objects that link through it when their target is deleted. */
 export function fateOf(model: Model, linker: Linker): 'remove' | 'setnull' | 'open' {
   if (linker.column === null) return 'open'
   const column = model.columnsById.get(linker.column)
-  // The datamodel does not have it any more, but contents do: it would lead nowhere when the column comes back.
+  // The column was removed from the datamodel, but contents still have the link: it would have no target when the column comes
+  // back.
   if (!column) return 'setnull'
   if (column.reverseEdit || column.onDelete === 'cascade') return 'remove'
   const linksBack = column.table.bidirectional.some((pair) => pair.column === column || pair.opposite === column)
@@ -63,10 +64,10 @@ export function fateOf(model: Model, linker: Linker): 'remove' | 'setnull' | 'op
 }
 
 /**
- * Works out what goes to the trash and what is cleared when `roots` are deleted, and locks all of it. Reverse-nested
- * objects go with their master, links with `on_delete` follow it, all others follow `policy`.
- * One round of statements per level of links, however many objects.
- * @throws {AppError} `ConstraintViolation` (rule `on_delete`) when `policy` is `refuse` and something links to a root.
+ * Determines which objects are moved to the trash and which are cleared when `roots` are deleted, and locks all of them.
+ * Reverse-nested objects are deleted with their master, links with `on_delete` follow it, all others follow `policy`. One round of
+ * statements per level of links, however many objects.
+ * @throws {AppError} `ConstraintViolation` (rule `on_delete`) when `policy` is `refuse` and an object links to a root.
  */
 export async function planDelete(
   context: SaveContext,
@@ -141,7 +142,7 @@ async function stillLinked(context: SaveContext, linker: Linker, target: StoredO
   )
 }
 
-/** Those that the caller may know of: of the object, and of the link. */
+/** The linkers that the caller may see, both the object and the link. */
 export async function knownLinkers(context: SaveContext, linkers: readonly Linker[]): Promise<readonly Linker[]> {
   const { tx, model, rights } = context
   if (rights.root || linkers.length === 0) return linkers

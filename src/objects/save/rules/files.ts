@@ -14,9 +14,10 @@ interface Introduced {
 }
 
 /**
- * Files of a save: references are found, and a file that comes into a column where it was not before must be there and be
- * the caller's to give: uploaded by it, or to be downloaded by it where it is. What the committed version has may stay.
- * Answered alike whether a file is missing or not the caller's, so that nobody finds out which numbers are files.
+ * Checks the files of a save: resolves references. A file that is new in a column must exist, and the caller must be allowed to add
+ * it: as its uploader, or with the right to download it from another object. Files of the committed version may stay. The answer is
+ * the same for a file that does not exist and for one that the caller may not add, so that no caller can find out which numbers are
+ * files.
  */
 export async function checkFiles(context: SaveContext, items: readonly Item[]): Promise<void> {
   await resolveReferences(context, items)
@@ -61,7 +62,7 @@ async function resolveReferences({ deps, tx, yielder }: SaveContext, items: read
   const references = waiting.map(({ entry }) => entry._reference as string)
   const found = await deps.files.byReference(tx, [...new Set(references)])
   for (const { entry } of waiting) {
-    // 0 is no file: it is refused like one that is not the caller's.
+    // 0 is no file: it is refused like a file that the caller may not add.
     entry._id = found.get(entry._reference as string) ?? 0
     delete entry._reference
   }
@@ -93,7 +94,7 @@ function assertMayAdd({ rights }: SaveContext, { item, column }: Introduced, fil
   throw missing(item, column, `files of this kind may not be put into ${column.fullName}`)
 }
 
-/** To replace or remove files needs `allow_update_and_remove` of the right, or to own the object. */
+/** Replacing or removing files requires `allow_update_and_remove` of the right, or ownership of the object. */
 function assertMayTake({ rights }: SaveContext, item: Item, column: Column): void {
   const object = guarded(guardBefore(item))
   if (rights.root || rights.rightsOn(object).owner !== undefined) return

@@ -3,20 +3,20 @@ import type { SaveContext } from '../context.ts'
 import type { Item } from '../item.ts'
 
 /**
- * Refuses parents that would make an object its own ancestor. Looks at the hierarchy as it will be: stored parents
- * with those of the items in their place. One statement, and only when parents change.
+ * Refuses parents that would make an object its own ancestor. Looks at the hierarchy as it will be: stored parents, replaced by
+ * those of the items. One statement, and only when parents change.
  */
 export async function assertNoCycles({ tx }: SaveContext, items: readonly Item[]): Promise<void> {
   const moved = items.filter((item) => item.parents.length > 0 && parentsChanged(item))
   if (moved.length === 0) return
   const hierarchies = [...new Set(moved.map((item) => item.table.id))]
-  // Two moves that are fine alone can make a cycle together: moves within a hierarchy take turns.
+  // Two moves that are valid alone can make a cycle together: so moves within a hierarchy run one after the other.
   await tx.query(
     `select pg_advisory_xact_lock(hashtext('hierarchy'), t.id) from unnest($1::int[]) as t(id)`,
     [hierarchies.sort((a, b) => a - b)],
     'hierarchy-lock',
   )
-  // The parents of all items, moved or not: what is above an item is thereby known whichever way the path goes.
+  // The parents of all items, moved or not, so that the ancestors of an item are known on every path.
   const parentsOf = new Map(items.map((item) => [item.systemObjectId, item.parents]))
   const { rows } = await tx.query<{ id: number; parents: number[] }>(
     `with recursive up as (

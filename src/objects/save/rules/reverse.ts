@@ -9,16 +9,16 @@ import { grantsChanged } from '../system-fields.ts'
 import { lockObjects } from '../write/store.ts'
 import { type Linker, planDelete } from './deletion.ts'
 
-/** A stored object that stands below one of the request. */
+/** A stored object below an object of the request. */
 export interface Attached extends Linker {
   readonly object: StoredObject
 }
 
 /**
- * Reconciles reverse-nested objects: those attached to an updated object through a field that its mask lets be written,
- * but missing from the payload, go to the trash; those reached through a read-only field stay (DB-019). Sent ones
- * that did not change get no new version.
- * @returns those that stay, per item: for a pool change that they follow.
+ * Reconciles reverse-nested objects: objects that are attached to an updated object through a writable field of its mask, but
+ * missing from the payload, are moved to the trash; those attached through a read-only field stay (DB-019). Sent objects that did
+ * not change get no new version.
+ * @returns the objects that stay, per item: for a pool change that they follow.
  */
 export async function reconcileReverse(
   context: SaveContext,
@@ -45,7 +45,7 @@ export async function reconcileReverse(
   return kept
 }
 
-/** A change of some fields says something of a list only when it has it. */
+/** A partial change affects a list only when the payload has the list. */
 function saysAll({ draft }: Item, field: ReverseField): boolean {
   return !draft?.partial || draft.sent.block[field.wireKey] !== undefined
 }
@@ -64,12 +64,12 @@ export async function attachedObjects(context: SaveContext, linkers: readonly Li
   })
 }
 
-/** What the caller cannot read was not shown to it either: that it is not sent back says nothing. */
+/** An object that the caller cannot read was not shown to it: its absence from the payload has no meaning. */
 function isVisible({ rights }: SaveContext, object: StoredObject): boolean {
   return rights.root || rights.may('read', guarded(guardOf(object)))
 }
 
-/** Whether others can stand below the object. */
+/** Whether the object can have other objects below it. */
 export function hasBelow({ table, mask }: Pick<Item, 'table' | 'mask'>): boolean {
   return table.reverses.length > 0 || mask.fields.some((field) => field.kind === 'reverse')
 }
@@ -78,32 +78,32 @@ function shows(field: ReverseField, linker: Linker): boolean {
   return field.kind === 'reverse' && (field.column?.id ?? null) === linker.column
 }
 
-/** Whether what links through the column stands below its target; null: children in the hierarchy do. */
+/** Whether objects that link through the column are below its target; null: children in the hierarchy. */
 export function isReverse(model: Model, column: number | null): boolean {
   return column === null || model.columnsById.get(column)?.reverseEdit === true
 }
 
 /**
- * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new
- * version. Nor is there one of an object in which edits found nothing to change.
+ * Objects sent as reverse-nested whose content and system fields are as stored were only sent to be kept: no new version. An object
+ * in which edits found nothing to change gets no new version either.
  */
 export async function markUnchanged(items: readonly Item[], yielder: Yielder): Promise<void> {
   const mark = (item: Item): void => {
     const { current } = item
     const edits = item.draft?.edits ?? null
     if (!(item.up || edits) || !current || item.mode !== 'update') return
-    // A comment on edits says why; where they find nothing to change it says nothing.
+    // A comment on edits gives their reason; without a change it has no meaning.
     item.changed = edits ? isOther(item, current) : differs(item, current)
   }
   await eachYielding(items, mark, yielder)
 }
 
-/** Whether an object comes to something else than is stored of it. */
+/** Whether the new state of an object differs from the stored one. */
 export function differs(item: Item, stored: StoredObject): boolean {
   return item.comment !== null || isOther(item, stored)
 }
 
-/** The same, whatever its comment says. */
+/** Whether they differ, apart from the comment. */
 function isOther(item: Item, stored: StoredObject): boolean {
   return (
     item.poolId !== stored.poolId ||
@@ -116,13 +116,13 @@ function isOther(item: Item, stored: StoredObject): boolean {
   )
 }
 
-/** What a pool change asks for: how many reverse objects could follow, and by which mode. */
+/** The data for a decision about a pool change: the reverse objects that could follow, and the mode. */
 export interface PoolMove {
   readonly item: Item
   readonly followers: readonly StoredObject[]
 }
 
-/** Reverse objects of pooled types whose master gets another pool. */
+/** Pool changes of masters with reverse objects whose type has pools. */
 export async function poolMoves(
   items: readonly Item[],
   kept: ReadonlyMap<Item, readonly StoredObject[]>,

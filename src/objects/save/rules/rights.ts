@@ -14,8 +14,8 @@ import { grantsChanged } from '../system-fields.ts'
 type Replaced = Pick<ReadonlyMap<string, unknown>, 'has'>
 
 /**
- * First check of a save: may the caller create or change these objects at all, and with these masks? Callbacks are asked behind
- * it, so of a new object it looks at what was sent; what they made of it comes last (`assertSaveRights`).
+ * First check of a save: may the caller create or change these objects at all, and with these masks? Callbacks run after it, so a
+ * new object is checked as it was sent; the changes by callbacks are checked last (`assertSaveRights`).
  */
 export async function assertAccess(context: SaveContext, items: readonly Item[], replaced: Replaced): Promise<void> {
   if (context.rights.root) return
@@ -33,7 +33,7 @@ function assertCreate({ rights }: SaveContext, item: Item): void {
 }
 
 function assertMask({ rights, deps }: SaveContext, item: Item): void {
-  // Reverse-nested objects are shaped by the mask of the object above them, which was checked.
+  // The mask of the object above defines the mask of reverse-nested objects, and was already checked.
   if (item.up) return
   const { mask, table } = item
   const { poolId } = guardBefore(item)
@@ -42,7 +42,7 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
     isAllFields: mask.isAllFields,
     isStandard: mask === standardMask({ deps }, { table, poolId }),
   }
-  // What is saved is answered in the mask, so it must be one for this object.
+  // The saved object is answered in this mask, so the mask must be allowed for the object.
   const fits = maskFits(deps, mask, guardBefore(item).tags)
   if (!fits || !rights.mayUseMask(use, guarded(guardBefore(item)), item.mode === 'create' ? 'create' : 'write')) {
     throw new AppError(
@@ -54,9 +54,9 @@ function assertMask({ rights, deps }: SaveContext, item: Item): void {
 }
 
 /**
- * Targets that are linked where they were not before need the read right (OBJ-016 to OBJ-018). Asked before anything looks
- * at the targets, and the answer is the same for one that may not be read and for one that does not exist: whoever is not
- * root cannot find out which ids are in use.
+ * New links require the right to read their targets (OBJ-016 to OBJ-018). Checked before anything looks at the targets. The answer
+ * is the same for a target that the caller may not read and for one that does not exist: only root can find out which ids are in
+ * use.
  */
 export async function assertIntroducedLinks(
   { rights, yielder, targets }: SaveContext,
@@ -104,8 +104,8 @@ function trashedTarget(item: Item, field: string, to: number): AppError {
 }
 
 /**
- * Last check before the write, on what the save comes to: new pools, grants, owners, tags, deletions of reverse-nested
- * objects, and changes of objects that were not sent.
+ * Last check before the write, on the result of the save: new pools, grants, owners, tags, deletions of reverse-nested objects, and
+ * changes of objects that were not sent.
  */
 export async function assertSaveRights(
   context: SaveContext,
@@ -135,8 +135,8 @@ export async function assertSaveRights(
 }
 
 /**
- * The right on an object that changes or goes because of others. Of one that the caller may not know of the answer says
- * only that there is such a one.
+ * Checks the right on an object that is changed or deleted because of others. If the caller may not see the object, the error only
+ * says that there is one.
  */
 export function assertMayOther(context: SaveContext, right: ObjectRight, item: Item): void {
   const { rights } = context
@@ -150,7 +150,7 @@ export function assertMayOther(context: SaveContext, right: ObjectRight, item: I
   )
 }
 
-/** Whether the caller would shut itself out by the grants or the owner that it sets (DB-008). */
+/** Whether the caller would lose its own access through the grants or the owner that it sets (DB-008). */
 export async function losesAccess({ rights, yielder }: SaveContext, items: readonly Item[]): Promise<Item[]> {
   if (rights.root) return []
   const loses = (item: Item): boolean => {

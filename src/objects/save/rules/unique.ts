@@ -3,19 +3,22 @@ import type { Column, Table, UniqueKey } from '../../../datamodel/model.ts'
 import { composed } from '../../../platform/values/text.ts'
 import { type Content, rowsOf } from '../../stored/content.ts'
 
-/** A value that an object holds in a unique key; `place` is where it stands, for errors. */
+/** A value that an object has in a unique key; `place` is its place in the request, for errors. */
 export interface UniqueEntry {
   readonly key: UniqueKey
   readonly value: string
   readonly columns: Readonly<Record<string, unknown>>
 }
 
-/** Longest value kept as it is; longer ones are kept as their hash, since an index row has a bounded size. */
+/**
+ * Maximum length of a value that is stored as it is; longer ones are stored as their hash, since the size of an index row is
+ * limited.
+ */
 const maxPlain = 256
 
 /**
- * The values that an object holds in the unique keys of its object type and of its nested tables. A key of which any
- * column is empty holds nothing, as in SQL.
+ * The values that an object holds in the unique keys of its object type and of its nested tables. A key with an empty column has no
+ * value, as in SQL.
  */
 export function uniqueEntries(
   table: Table,
@@ -29,7 +32,7 @@ export function uniqueEntries(
 
 const withIds = new WeakMap<Table, boolean>()
 
-/** Whether keys of the object type or its nested tables hold ids of objects, which new ones get at the end of a save. */
+/** Whether keys of the object type or its nested tables contain ids of objects, which new ones get at the end of a save. */
 export function keysHoldIds(table: Table): boolean {
   let found = withIds.get(table)
   if (found === undefined) {
@@ -79,14 +82,14 @@ function columnsOf(key: UniqueKey, content: Content): Record<string, unknown> {
   return Object.fromEntries(key.columns.map((column) => [column.name, content[column.key]]))
 }
 
-/** The text under which a combination of values stands in `object_unique`. */
+/** The text for a combination of values in `object_unique`. */
 export function uniqueValue(values: readonly unknown[]): string {
-  // What looks the same is the same: texts count in composed form.
+  // Texts that look the same are equal: they are compared in composed form.
   const text = JSON.stringify(values, (_key, value) => (typeof value === 'string' ? composed(value) : value))
   return text.length <= maxPlain ? text : `sha256:${createHash('sha256').update(text).digest('base64url')}`
 }
 
-/** The unique key that finds an object by one column alone, if there is one. */
+/** The unique key with only this column, if there is one. */
 export function lookupKey(column: Column): UniqueKey | undefined {
   return column.table.uniqueKeys.find(
     (key) => key.columns.length === 1 && key.columns[0] === column && !key.withParent && !key.withUplink,

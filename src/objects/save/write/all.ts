@@ -28,15 +28,15 @@ const eventOf: Record<Item['mode'], EventType> = {
 }
 
 /**
- * Writes what the items have come to: ids and standards of new objects, heads and versions, links, unique values, index
- * queue and events, each with a constant number of statements. A dry run takes no ids and logs nothing.
+ * Writes the items in their final state: ids and standards of new objects, heads and versions, links, unique values, index queue
+ * and events, each with a constant number of statements. A dry run takes no ids and logs nothing.
  */
 export async function writeAll(context: SaveContext, items: readonly Item[], options: WriteOptions): Promise<void> {
   const { tx, deps, model, actor, at, yielder } = context
   const written = items.filter((item) => item.changed)
   if (written.length === 0) return context.current
   const before = await uniqueChanges(written, yielder)
-  // What has to stay until the save is written, and the ids, in one round trip.
+  // The locks on records that must exist until the save is written, and the ids, in one round trip.
   const [given] = await Promise.all([
     drawn(context, written, before, options.dryRun),
     lockPools(context, written),
@@ -49,7 +49,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
   const files = await fileChanges(written, yielder)
   await applyStandards(context, items)
   const version = { at, yielder, userId: actor.userId, datamodelVersion: model.version, index: !options.skipIndex }
-  // Links are removed before others are added; none of the rest looks at what another writes.
+  // Links are removed before others are added; the other statements do not depend on each other.
   await Promise.all([
     takeUnique(tx, unique.added),
     removeLinks(tx, links.removed),
@@ -67,7 +67,7 @@ export async function writeAll(context: SaveContext, items: readonly Item[], opt
   if (!options.skipIndex || written.some(hasMoved)) tx.afterCommit(deps.wakeIndex)
 }
 
-/** Values are given up before ids are drawn, which looks at those that are taken. */
+/** Values are released before ids are drawn, since the statement for ids checks whether values are taken. */
 async function drawn(
   context: SaveContext,
   items: readonly Item[],
@@ -81,7 +81,7 @@ async function drawn(
   return given
 }
 
-/** Pools that objects come into must be there when the transaction ends. */
+/** The new pools of objects must exist when the transaction ends. */
 async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Promise<void> {
   const entered = items.flatMap((item) =>
     item.poolId !== null && item.poolId !== item.current?.poolId ? [item.poolId] : [],
@@ -90,8 +90,8 @@ async function lockPools({ deps, tx }: SaveContext, items: readonly Item[]): Pro
 }
 
 /**
- * Tags that objects get anew, whoever gives them, must be there when the transaction ends. Those that they have are taken
- * from them by the deletion of the tag, which waits for this transaction.
+ * Tags that are new on an object must exist when the transaction ends, whatever adds them. Tags that objects already have need no
+ * lock: the deletion of a tag removes it from the objects, and waits for this transaction.
  */
 async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Promise<void> {
   const introduced = (item: Item) => item.tags.filter((id) => !item.current?.tags.includes(id))
@@ -104,7 +104,7 @@ async function lockTags({ tx, deps }: SaveContext, items: readonly Item[]): Prom
   }
 }
 
-/** Objects in the trash hold no unique values, so that others can take them. */
+/** Objects in the trash have no unique values, so that other objects can use them. */
 async function uniqueChanges(
   items: readonly Item[],
   yielder: Yielder,
@@ -147,7 +147,7 @@ async function linkChanges(
     }
     const before = linkTriples(item.table, item.current.content, item.systemObjectId)
     const had = new Set(before.map(name))
-    // What was in a column that is gone, and goes with its row, is told as well.
+    // Links in a removed column, which are deleted with their row, are reported as well.
     const has = new Set([...after, ...formerLinks(item.table, item.content, item.systemObjectId)].map(name))
     const former = formerLinks(item.table, item.current.content, item.systemObjectId)
     removed.push(...[...before, ...former].filter((link) => !has.has(name(link))))
@@ -156,7 +156,7 @@ async function linkChanges(
   return { removed, added }
 }
 
-/** Files that come into objects, those that come back with them, and those that only their old versions have from now on. */
+/** Files that are added to objects, files that return with restored objects, and files that only old versions have from now on. */
 async function fileChanges(
   items: readonly Item[],
   yielder: Yielder,

@@ -7,7 +7,7 @@ export interface FileChange {
   readonly columnId: number
 }
 
-/** A file that a version of an object does not have any more. */
+/** A file that a version of an object no longer has. */
 export interface FileTaken extends FileChange {
   readonly version: number
 }
@@ -40,8 +40,8 @@ export async function takeFiles(tx: Tx, taken: readonly FileTaken[]): Promise<vo
 }
 
 /**
- * Files of objects that come out of the trash: what was let go of meanwhile is theirs again, as far as it is still there.
- * Only those are written anew.
+ * Files of objects that are restored from the trash: the objects get back files that were given up in the meantime, as far as these
+ * still exist. Only those are written again.
  */
 export async function returnFiles(tx: Tx, returned: readonly FileChange[]): Promise<void> {
   if (returned.length === 0) return
@@ -62,7 +62,7 @@ export async function returnFiles(tx: Tx, returned: readonly FileChange[]): Prom
   )
 }
 
-/** Gives up what purged objects have: a file that no other object has belongs to its uploader again, for a while. */
+/** Gives up the files of purged objects: a file that no other object has belongs to its uploader again, for a limited time. */
 export async function giveUpFiles(tx: Queryable, systemObjectIds: readonly number[]): Promise<void> {
   await tx.query(
     `with gone as (

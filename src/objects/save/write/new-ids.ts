@@ -6,8 +6,8 @@ import type { Item } from '../item.ts'
 import { drawIds, type UniqueChange } from './store.ts'
 
 /**
- * Draws the ids of the new objects and puts them where the provisional ones stand; says whether there are any. None are
- * drawn when a unique value that the save wants is taken.
+ * Draws the ids of the new objects and replaces the provisional ones by them; returns whether there are any. No ids are drawn when
+ * another object has a unique value of the save.
  */
 export async function giveIds(
   { tx, yielder }: SaveContext,

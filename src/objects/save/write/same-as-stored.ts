@@ -4,8 +4,8 @@ import { isRecord, storedValue } from '../../content/values.ts'
 import { sameContent } from '../../masks/writer.ts'
 
 /**
- * Whether a value of a payload says nothing else than what is stored. Of texts in several languages, those that were
- * sent count: an answer can be asked for in some languages only.
+ * Whether a value of a payload is equal to the stored one. For texts in several languages only the sent languages count: a client
+ * can request an answer in some languages only.
  */
 export function sameAsStored(column: Column, value: unknown, stored: unknown): boolean {
   if (column.type === 'link') return sameTarget(value, stored)
@@ -20,7 +20,7 @@ export function sameAsStored(column: Column, value: unknown, stored: unknown): b
   }
 }
 
-/** Links are answered with the ids that are compared here; a target that is named otherwise was not sent back. */
+/** Links are answered with the ids that are compared here; a target with another kind of reference was not sent back. */
 function sameTarget(value: unknown, stored: unknown): boolean {
   if (value === null) return stored === undefined
   if (!isRecord(value) || stored === undefined) return false

@@ -11,7 +11,7 @@ import type { UniqueEntry } from '../rules/unique.ts'
 
 type Row = Omit<StoredObject, 'table' | 'latestVersion'> & { objecttype: number }
 
-/** Where stored objects are read for a change, and whether they stay as they are read until the transaction ends. */
+/** The source for reading stored objects for a change, and whether they are locked until the transaction ends. */
 export interface Reading {
   readonly tx: Tx
   readonly model: Model
@@ -19,12 +19,12 @@ export interface Reading {
 }
 
 /**
- * Latest versions of objects, locked against other writers until the transaction ends, lowest id first.
- * `forDelete` also keeps others from linking to them. Objects whose object type is gone from the datamodel are left
- * out: nothing can be done with them. Before callbacks nothing is locked (`Reading`).
+ * Latest versions of objects, locked against other writers until the transaction ends, lowest id first. `forDelete` also keeps
+ * others from linking to them. Objects whose type was removed from the datamodel are left out: they cannot be changed. Before
+ * callbacks nothing is locked (`Reading`).
  *
- * A statement sees only the versions that were there when it began. An object for which it had to wait, and which then was
- * another one, is missing in its answer, locked all the same; those are read by a second one.
+ * A statement sees only the versions that existed when it began. If it waits for the lock on an object and the object changes
+ * meanwhile, the object is locked but missing from the result; such objects are read by a second statement.
  */
 export async function lockObjects(
   reading: Reading,
@@ -68,7 +68,7 @@ async function lockRows(
   return rows
 }
 
-/** What an object needs: an id in the instance, one in its object type, or both. */
+/** The ids that an object needs: one in the instance, one in its object type, or both. */
 interface IdsWanted {
   readonly objecttype: number
   readonly system: boolean
@@ -76,8 +76,8 @@ interface IdsWanted {
 }
 
 /**
- * Draws ids, in order; null where none is wanted. They are not given back when the transaction ends otherwise, so none is
- * drawn when one of the unique values is taken already.
+ * Draws ids, in order; null where none is needed. They are not returned when the transaction fails, so none is drawn when one of
+ * the unique values is already taken.
  * @throws {AppError} `DatabaseUniqueKeyViolation`.
  */
 export async function drawIds(
@@ -111,8 +111,8 @@ export async function drawIds(
 }
 
 /**
- * Moves the counters past ids that clients chose. The sequence is locked before it is read, so that no number is
- * drawn twice; only taken when a chosen id is ahead of the counter.
+ * Moves the counters past ids that clients chose. The sequence is locked before it is read, so that no number is drawn twice; this
+ * is only done when a chosen id is ahead of the counter.
  * @throws {AppError} when an id is so large that the counter would leave the safe integers.
  */
 export async function claimIds(tx: Tx, wanted: ReadonlyMap<string, number>): Promise<void> {
@@ -150,7 +150,7 @@ function quoteSequence(name: string): string {
   return name
 }
 
-/** Which of the given ids belonged to purged objects. */
+/** The ids, of those given, that belonged to purged objects. */
 export async function findTombstones(
   tx: Queryable,
   ids: {
@@ -223,7 +223,7 @@ export async function writeItems(
   )
 }
 
-/** The values of a key that is violated, where the object was sent with a mask that has them: others may be secret. */
+/** The values of a violated key, where the object was sent with a mask that contains them: otherwise they may be secret. */
 function sentValues({ draft, mask, table }: Item, { key, columns }: UniqueEntry): { values?: UniqueEntry['columns'] } {
   return draft !== null && key.columns.every((column) => showingMasks(table).column(column).has(mask))
     ? { values: columns }
@@ -273,7 +273,7 @@ export async function giveUpUnique(tx: Tx, removed: readonly UniqueChange[]): Pr
   )
 }
 
-/** Takes unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
+/** Stores unique values; the database decides. @throws {AppError} `DatabaseUniqueKeyViolation`. */
 export async function takeUnique(tx: Tx, added: readonly UniqueChange[]): Promise<void> {
   if (added.length === 0) return
   const { rows } = await tx.query<{ key: string; value: string }>(
@@ -307,7 +307,7 @@ function uniqueViolation({ item, entry }: UniqueChange): AppError {
   )
 }
 
-/** Those of the identifiers that objects have, in the trash or not. */
+/** The uuids, of those given, that objects have, in the trash or not. */
 export async function storedUuids(tx: Queryable, uuids: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await tx.query<{ uuid: string }>('select uuid from object where uuid = any($1::text[])', [
     textsText(uuids),

@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Milliseconds in which the rest of a body that nobody reads must have come, and then those for taking the answer. */
+/** Milliseconds in which the rest of an unread body must arrive, and then those for sending the answer. */
 const patience = 10_000
 const lingering = 1000
 
-/** Bytes of the body as announced; Infinity when only its end tells. */
+/** Announced bytes of the body; Infinity when the length is unknown. */
 export function bodyBytes({ headers }: Pick<FastifyRequest, 'headers'>): number {
   if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY
   return Number(headers['content-length'] ?? 0)
 }
 
 /**
- * As a hook before the answer: a body that nobody reads (a refused request's, a GET's) is received and forgotten, up to
- * that many bytes. Most clients read the answer only after they have sent everything, and if the connection were closed
- * before, they would see a broken connection in place of it. What is longer or slow gets the answer and is cut off.
+ * As a hook before the answer: an unread body (of a refused request, or of a GET) is received and dropped, up to that many bytes.
+ * Most clients read the answer only after they have sent everything, and if the connection were closed before, they would see a
+ * broken connection instead of the answer. With a longer or slower body the answer is sent and the connection closed.
  */
 export function drainUnread(mostBytes: number) {
   return (
@@ -23,7 +23,7 @@ export function drainUnread(mostBytes: number) {
     payload: unknown,
     done: (error: Error | null, payload?: unknown) => void,
   ): void => {
-    // Requests that never came over a connection (tests, jobs) have nothing to come.
+    // Requests without a connection (tests, jobs) have no rest to receive.
     if (bodyBytes(request) > 0 && request.raw.complete === false && reply.statusCode !== 408) {
       // The framework closes connections after a failure in a body.
       reply.removeHeader('connection')
@@ -52,7 +52,7 @@ function drain(request: IncomingMessage, response: ServerResponse, mostBytes: nu
     if (left < 0 && left + chunk.length >= 0) cutOff()
   })
   request.once('close', () => clearTimeout(timer))
-  // Whoever goes away now has no answer to miss.
+  // A client that disconnects now does not need the answer.
   request.on('error', () => {})
   request.resume()
 }

@@ -1,31 +1,31 @@
 import { AppError } from '../../errors.ts'
 
-/** Bytes that a body may take at once, whatever else is there: most have less, and thousands of these fit into memory. */
+/** Bytes that a body may always use at once: most bodies are smaller, and thousands of them fit into memory. */
 const small = 64 * 1024
 
 export interface BodyGateOptions {
-  /** Bytes that bodies, and the values made of them, may take in memory together. */
+  /** Total bytes of memory for bodies, and for the values made of them. */
   readonly capacity: number
   /** Milliseconds that a body waits for room before it is refused. */
   readonly patience?: number
 }
 
-/** The part of the memory that one body takes: what has arrived, not what was announced. */
+/** The share of the memory of one body: the bytes that have arrived, not the announced size. */
 export interface BodyShare {
   /**
-   * Counts what has arrived; a promise when nothing more must be read until it resolves.
-   * It rejects with `ServiceUnavailable` when there was no room in time.
+   * Counts the bytes that have arrived. Returns a promise when reading must pause until it resolves. It rejects with
+   * `ServiceUnavailable` when there was no room in time.
    */
   take(bytes: number): Promise<void> | null
-  /** Gives everything back: the request is answered or gone. */
+  /** Releases all bytes: the request is answered or its client has disconnected. */
   close(): void
 }
 
-/** What bodies of one caller have taken. */
+/** The bytes used by bodies of one caller. */
 interface Caller {
   taken: number
   bodies: number
-  /** May take more than the share. */
+  /** The body that may exceed the caller's share. */
   favoured: object | null
 }
 
@@ -36,9 +36,9 @@ interface Waiting {
 }
 
 /**
- * Keeps the bodies of all requests together within the memory of the process: while it is full, large ones are not
- * read on. One of those that wait, the first, always is, so that they cannot wait for each other. One caller has at most
- * two thirds: whoever sends much, or slowly, waits for themselves.
+ * Keeps the bodies of all requests together within the memory of the process: while it is full, large bodies are not read further.
+ * The first of those that wait always is, so that they cannot block each other. One caller has at most two thirds: a caller that
+ * sends much, or slowly, only delays itself.
  */
 export class BodyGate {
   readonly #capacity: number
@@ -46,7 +46,7 @@ export class BodyGate {
   readonly #patience: number
   readonly #callers = new Map<string, Caller>()
   #taken = 0
-  /** May take more than there is. */
+  /** The body that may exceed the capacity. */
   #favoured: object | null = null
   readonly #waiting: Waiting[] = []
 
@@ -86,7 +86,10 @@ export class BodyGate {
     }
   }
 
-  /** What a caller has beyond the share, by the first bytes of bodies that wait, is not taken from the others. */
+  /**
+   * Bytes of a caller beyond its share (the first bytes of waiting bodies) do not count for the total, so they do not reduce the
+   * room for others.
+   */
   #count(caller: Caller, bytes: number): void {
     const before = Math.min(caller.taken, this.#mostOfCaller)
     caller.taken += bytes
@@ -113,7 +116,7 @@ export class BodyGate {
     }
   }
 
-  /** Whether it fits, or is the one that may go on without. */
+  /** Whether the body fits, or is the one that may continue without room. */
   #mayEnter(share: object, caller: Caller): boolean {
     if (this.#favoured === share) return true
     const fitsOwn = caller.taken <= this.#mostOfCaller || caller.favoured === share

@@ -2,11 +2,11 @@ import { AppError, badRequest } from '../../errors.ts'
 import { parseExact } from '../../values/exact-json.ts'
 import { utf8Text } from '../../values/utf8.ts'
 
-/** What a JSON text may be at most. */
+/** The limits of a JSON text. */
 export interface JsonLimits {
   /** Values of any kind, containers and their members. */
   readonly values: number
-  /** Containers within each other. */
+  /** Depth of nested containers. */
   readonly depth: number
   /** Bytes of one key as sent. */
   readonly keyBytes: number
@@ -16,7 +16,7 @@ export interface JsonLimits {
 
 type Container = unknown[] | Record<string, unknown>
 
-/** The longest number worth reading. */
+/** Maximum length of a number. */
 const longestScalar = 1000
 
 const array = 1
@@ -24,10 +24,10 @@ const object = 2
 
 const quote = 0x22
 const backslash = 0x5c
-/** Bytes of a text that are looked at one by one: most texts are short, and the native search has a price of its own. */
+/** Number of bytes of a string that are checked one by one: most strings are short, and the native search has a fixed cost. */
 const nearBytes = 24
 
-/** What may come next. */
+/** The tokens that may come next. */
 const Expect = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5, text: 6, keyText: 7, scalar: 8 }
 
 const Kind = { other: 0, space: 1, quote: 2, openObject: 3, openArray: 4, closeObject: 5, closeArray: 6, comma: 7 }
@@ -36,16 +36,16 @@ const scalarKind = 9
 const kindOf = kindsOfBytes()
 
 /**
- * Reads JSON while it arrives: counts and refuses at the byte where it becomes too much or no JSON, and never works on
- * more than a piece at a time, however long the text is. The structure is checked here, byte by byte; the values of a
- * piece are made by `JSON.parse`, which gets it with the brackets closed that are still open. What those brackets stand
- * for is then `#open`, where the members of the next piece are added. Duplicate keys: the last one counts, as always.
+ * Reads JSON while it arrives: counts, and refuses at the byte where a limit is exceeded or the syntax is invalid. It never works
+ * on more than a piece at a time, however long the text is. The structure is checked here, byte by byte; the values of a piece are
+ * made by `JSON.parse`, which gets it with its open brackets closed. The containers of these brackets are then in `#open`, and the
+ * members of the next piece are added to them. Duplicate keys: the last one counts, as always.
  */
 export class JsonReader {
   readonly #limits: JsonLimits
   #expect = Expect.value
   #depth = 0
-  /** For each open container, from 1: whether array or object; where its current key stands; whether it is "constructor". */
+  /** For each open container, from 1: whether array or object; the position of its current key; whether it is "constructor". */
   readonly #kinds: number[] = [0]
   readonly #keyStart: number[] = [0]
   readonly #keyEnd: number[] = [0]
@@ -53,18 +53,18 @@ export class JsonReader {
   #values = 0
   /** Bytes read before the current chunk. */
   #offset = 0
-  /** Where in the whole text the current key, text or number begins. */
+  /** Position in the whole text where the current key, string or number begins. */
   #tokenStart = 0
   #escaped = false
-  /** 1: the chunk ended behind a backslash. */
+  /** 1: the chunk ended after a backslash. */
   #skip = 0
-  /** The first backslash from where it was last looked for. */
+  /** Position of the first backslash after the last search. */
   #nextBackslash = -1
-  /** What has been read but not made into values: a list of members of the innermost of `#open`, or of nothing. */
+  /** Bytes that have been read but not parsed into values: a list of members of the innermost of `#open`, or of nothing. */
   #pending: Buffer[] = []
   #pendingStart = 0
   readonly #open: Container[] = []
-  /** One of `#open` has been closed: its value stands already where it belongs, so the comma behind it is dropped. */
+  /** One of `#open` has been closed: its value is already in its container, so the comma behind it is dropped. */
   #closedOpen = false
   #root: Container | undefined
 
@@ -72,8 +72,8 @@ export class JsonReader {
   readonly #valueOf: (text: string) => unknown
 
   /**
-   * `pieceBytes`: after how many bytes what has come is made into values; that takes the event loop a millisecond. `exact`:
-   * numbers that no double holds are kept as their text (exact-json.ts).
+   * `pieceBytes`: the number of bytes after which the input is parsed into values; that takes the event loop a millisecond.
+   * `exact`: numbers that do not fit into a double are kept as their text (exact-json.ts).
    */
   constructor(limits: JsonLimits, { pieceBytes = 64 * 1024, exact = false } = {}) {
     this.#limits = limits
@@ -141,7 +141,7 @@ export class JsonReader {
     return this.#parse('', this.#takePending(), '')
   }
 
-  /** The index of the closing quote, or, without one, where reading goes on: the end, or one behind it. */
+  /** The index of the closing quote, or, without one, the index where reading continues: the end, or one behind it. */
   #endOfText(chunk: Buffer, start: number): number {
     const end = chunk.length
     let index = start
@@ -184,7 +184,7 @@ export class JsonReader {
     this.#expect = Expect.colon
   }
 
-  /** Names that careless code would follow into the prototype of all objects are no names of anything here. */
+  /** Names that careless code could resolve to the prototype of all objects are never valid names here. */
   #checkKey(chunk: Buffer, from: number, index: number): void {
     const start = this.#tokenStart - this.#offset
     const bytes =
@@ -199,7 +199,7 @@ export class JsonReader {
     this.#underConstructor[depth + 1] = key === 'constructor'
   }
 
-  /** What else is none of comma and closing bracket: the beginning of something. */
+  /** Any token except comma and closing bracket: the beginning of a value or key. */
   #begin(kind: number, index: number): void {
     const expect = this.#expect
     if (expect === Expect.value || expect === Expect.valueOrEnd) this.#beginValue(kind, index)
@@ -230,7 +230,7 @@ export class JsonReader {
     this.#escaped = false
   }
 
-  /** Returns where what is pending begins. */
+  /** Returns the start of the pending bytes. */
   #close(kind: number, chunk: Buffer, from: number, index: number): number {
     const depth = this.#depth
     const isArray = kind === Kind.closeArray
@@ -250,7 +250,7 @@ export class JsonReader {
     return pendingFrom
   }
 
-  /** Makes values of all before the index, and returns where the next pending bytes begin: behind it. */
+  /** Parses everything before the index into values, and returns the start of the next pending bytes: after it. */
   #flushAt(chunk: Buffer, from: number, index: number): number {
     this.#pending.push(chunk.subarray(from, index))
     const bytes = this.#takePending()
@@ -279,7 +279,7 @@ export class JsonReader {
     return index + 1
   }
 
-  /** Brackets of the containers from one level down to the one before the other. */
+  /** The brackets of the containers, from one depth to the one before the other. */
   #brackets(from: number, to: number, ofArray: string, ofObject: string): string {
     let text = ''
     for (let level = from; level > to && level > 0; level--) text += this.#kinds[level] === array ? ofArray : ofObject
@@ -297,7 +297,7 @@ export class JsonReader {
     return bytes
   }
 
-  /** `start`: where the bytes stand in the whole text. */
+  /** `start`: the position of the bytes in the whole text. */
   #parse(before: string, bytes: Buffer, after: string, start = this.#pendingStart): unknown {
     // Pieces end at brackets and commas, never inside a character.
     const text = before + utf8Text(bytes, 'The body', start) + after
@@ -309,13 +309,13 @@ export class JsonReader {
     try {
       return this.#valueOf(text)
     } catch (cause) {
-      // Its place is one in the piece.
+      // The position in the message refers to the piece.
       const [what] = (cause as Error).message.split(/ in JSON| at position|, "/)
       throw badJson(what ?? 'it cannot be read', start)
     }
   }
 
-  /** A token that goes on in the next chunk must not be collected without end. */
+  /** A token that continues in the next chunk must not be collected without a limit. */
   #checkUnfinished(index: number): void {
     const length = this.#offset + index - this.#tokenStart
     if (this.#expect === Expect.text) this.#checkLength(length, 'text', this.#limits.stringBytes)
@@ -341,7 +341,7 @@ function append(target: Container, members: Container): void {
   else for (const [key, member] of Object.entries(members)) target[key] = member
 }
 
-/** Where a text of JSON has an escape that is no character by itself (RFC 8259, 8.2), which would not be stored as it came. */
+/** The position of an escape in a JSON text that is half a surrogate pair (RFC 8259, 8.2), which would be stored differently. */
 function indexOfHalfPair(text: string): number {
   if (!/\\u[dD]/.test(text)) return -1
   const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[dD][89a-fA-F]|.)/g

@@ -3,7 +3,7 @@ import type { JsonLimits } from './json-reader.ts'
 const KiB = 1024
 const MiB = 1024 * KiB
 
-/** What the body of a request may be at most. */
+/** The limits of a request body. */
 export interface BodyLimits extends JsonLimits {
   readonly bytes: number
 }
@@ -14,7 +14,7 @@ interface DocumentedLimits extends BodyLimits {
 
 const texts = { depth: 100, keyBytes: 1000, stringBytes: MiB }
 
-/** The sizes of bodies that there are. A route names its own in `config.body`; the setting `bodyLimit` may lower them. */
+/** The size classes of bodies. A route names its class in `config.body`; the setting `bodyLimit` may lower them. */
 export const bodyLimits = {
   none: { ...texts, bytes: 64 * KiB, values: 1000, doc: 'endpoints that read no body, and those of OAuth2' },
   one: { ...texts, bytes: MiB, values: 50_000, doc: 'one thing: an event, a search, a password' },
@@ -37,7 +37,7 @@ export const bodyLimits = {
 
 export type BodySize = keyof typeof bodyLimits
 
-/** The limits of a size under the limit that holds for all of them, in bytes. */
+/** The limits of a size class, in bytes, capped by the general limit. */
 export function limitsOf(size: BodySize, largest: number): BodyLimits {
   const { bytes, values, depth, keyBytes, stringBytes } = bodyLimits[size]
   return { bytes: Math.min(bytes, largest), values, depth, keyBytes, stringBytes }

@@ -8,35 +8,38 @@ import { isStrict } from '../query-names.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Which members a body may have, learned from the schemas of the route; null: any. */
+    /** The members that a body may have, learned from the schemas of the route; null: any. */
     bodyNames?: () => Shape | null
   }
 }
 
-/** Names that have a meaning at one place of a body; null where any has. Looked into when something stands there. */
+/**
+ * Names that have a meaning at one place of a body; null where any name has. The value is evaluated only when the body has the
+ * member.
+ */
 export interface Shape {
   readonly keys: ReadonlyMap<string, () => Shape | null>
-  /** Known members that are refused as soon as they say something, each with the reason: `x-refused` in their schema. */
+  /** Known members that are refused when they have a value, each with the reason: `x-refused` in their schema. */
   readonly refused: ReadonlyMap<string, string>
-  /** Of the members of a map, of which any name is right. */
+  /** For the members of a map, in which any name is valid. */
   readonly values: (() => Shape | null) | undefined
-  /** Of the entries of a list. */
+  /** For the entries of a list. */
   readonly items: () => Shape | null
 }
 
-/** Learns what a body may name: what the route reads, and what it answers, since that is sent back. */
+/** Learns the members that a body may have: those that the route reads, and those of its answers, since clients send them back. */
 export function learnBodyNames(route: RouteOptions): void {
   const schema = route.schema as { body?: Schema; response?: Record<string, Schema> } | undefined
   const body = schema?.body
-  // What a reader sends is either refused by its handler (search) or may have any members (RFC 6749, 3.2).
+  // A request that reads either has a handler that refuses unknown members (search), or may have any members (RFC 6749, 3.2).
   if (!body || route.config?.unknownQuery !== 'refuse') return
   const answer = schema.response?.[200]
   route.config = { ...route.config, bodyNames: once(() => shapeOf([body], answer ? [answer] : [])) }
 }
 
 /**
- * What the schemas of one place let be named there together; null when one of them lets anything be. The schemas of
- * answers add what is sent back.
+ * The member names that the schemas of one place allow together; null when one of them allows any. The schemas of answers add the
+ * members that clients send back.
  */
 function shapeOf(schemas: readonly Schema[], answers: readonly Schema[]): Shape | null {
   const own = schemas.flatMap(alternatives)
@@ -54,7 +57,7 @@ function shapeOf(schemas: readonly Schema[], answers: readonly Schema[]): Shape 
       once(() => shapeOf(found, ofAnswers.get(name) ?? [])),
     )
   }
-  // What is only answered is not read: nobody looks into it.
+  // Members that are only in answers are not read, so their contents are not checked.
   for (const name of ofAnswers.keys()) if (!keys.has(name)) keys.set(name, () => null)
   const values = own.flatMap(mapValues)
   const items = own.flatMap((schema) => schema.items ?? [])
@@ -97,7 +100,7 @@ function mapValues({ patternProperties, additionalProperties }: Schema): Schema[
   ]
 }
 
-/** Nothing said about what it is, or an object of which nothing is said. */
+/** A schema without a type, or an object schema without properties. */
 function isFree(schema: Schema): boolean {
   if (schema.type === undefined) return schema.const === undefined && schema.enum === undefined
   const empty = Object.keys(schema.properties ?? {}).length === 0 && mapValues(schema).length === 0
@@ -113,8 +116,8 @@ interface Found {
 }
 
 /**
- * Bodies may have more members than are known (specification, Object rules, 4), but a misspelled one leaves what was
- * meant as it is: so those that have no effect are named, or refused with `strict`.
+ * Bodies may have more members than are known (specification, Object rules, 4), but a misspelled member would leave the intended
+ * one unchanged: so members without effect are named, or refused with `strict`.
  */
 export function checkBodyNames(request: FastifyRequest, reply: FastifyReply): void {
   const shape = request.routeOptions.config.bodyNames?.()
@@ -159,7 +162,7 @@ function note(found: Found, path: string, key: string, shape: Shape): void {
   else found.more++
 }
 
-/** Records are answered with every member, and sent back; what says nothing asks for nothing. */
+/** Records are answered with every member, and sent back; an empty member asks for nothing. */
 export function saysSomething(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(saysSomething)
   return value !== null && value !== undefined && value !== '' && value !== false

@@ -12,28 +12,28 @@ import { JsonReader } from './json-reader.ts'
 import type { BodyLimits } from './limits.ts'
 import { isStreamed } from './streamed.ts'
 
-/** Bytes of memory that a value is taken for, beside the bytes that it was sent in. */
+/** Assumed bytes of memory of a value, in addition to its sent bytes. */
 const valueBytes = 64
-/** Bytes that are read at one go, and milliseconds after which others have their turn. */
+/** Bytes that are read at once, and milliseconds after which other work has its turn. */
 const sliceBytes = 64 * 1024
 const turn = 10
 
-/** Takes what has arrived, bit by bit, and makes the body of it. */
+/** Receives the bytes of a body chunk by chunk, and returns the parsed body. */
 interface Sink {
   write(chunk: Buffer): void
   end(): unknown
-  /** Values so far; they take memory beside the bytes. */
+  /** Values so far; they take memory in addition to the bytes. */
   readonly values: number
 }
 
 interface BodyReaderOptions {
   readonly gate: BodyGate
   readonly pace: Pace
-  /** Seconds in which a body must have arrived. */
+  /** Seconds in which a body must arrive. */
   readonly arrival: number
 }
 
-/** Reads bodies as they arrive: no further than their limits, only with room in memory, and not at any slowness. */
+/** Reads bodies as they arrive: within their limits, only when there is room in memory, and only at the minimum pace. */
 export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
   const shares = new WeakMap<FastifyRequest, BodyShare>()
 
@@ -63,7 +63,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
     read(request, payload, (limits) => new JsonReader(limits, { exact: isExact(request) }))
 
   return {
-    /** As a hook behind the check of the caller: what says itself that it is too large is refused unread. */
+    /** A hook after the check of the caller: a request that announces too large a body is refused before reading. */
     admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
       if (isStreamed(request)) {
         done()
@@ -71,7 +71,7 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
       }
       const bytes = bodyBytes(request)
       const most = limitsFor(request).bytes
-      // Without a length only its end will tell.
+      // Without a length the size is unknown until the end.
       if (Number.isFinite(bytes) && bytes > most) {
         done(tooLarge(most))
         return
@@ -84,18 +84,18 @@ export function createBodyReader({ gate, pace, arrival }: BodyReaderOptions) {
       done()
     },
 
-    /** `undefined` for an empty body: many clients name a content type where there is nothing to send. */
+    /** `undefined` for an empty body: many clients set a content type without a body. */
     json,
 
-    /** Some clients send JSON under the type of forms, which their library names by itself. */
+    /** Some clients send JSON with the content type of forms, which their library sets by default. */
     form: (request: FastifyRequest, payload: Readable): Promise<unknown> =>
       read(request, payload, (limits) =>
         takesJson(request) ? formOrJsonSink(limits, isExact(request)) : formSink(limits),
       ),
 
     /**
-     * A body without a type is JSON where JSON is taken: many programs send it so.
-     * @throws {AppError} `UnsupportedMediaType` where it is not the handler that takes the body.
+     * A body without a content type is read as JSON where JSON is accepted: many programs send it so.
+     * @throws {AppError} `UnsupportedMediaType` unless the handler reads the body itself.
      */
     async other(request: FastifyRequest, payload: Readable): Promise<unknown> {
       if (isStreamed(request)) return payload
@@ -124,14 +124,14 @@ interface Pumping {
   readonly watch: Watch
 }
 
-/** Moves all bytes into the sink and answers how many there were. What comes behind a failure is not looked at. */
+/** Moves all bytes into the sink and returns their number. Bytes after a failure are ignored. */
 function pump(source: Readable, { limits, sink, share, watch }: Pumping): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   let received = 0
   let values = 0
   let turnBegan = performance.now()
 
-  /** Takes a slice; a promise when reading must rest. */
+  /** Adds a slice; returns a promise when reading must pause. */
   function take(slice: Buffer): Promise<void> | null {
     received += slice.length
     if (received > limits.bytes) throw tooLarge(limits.bytes)
@@ -186,7 +186,7 @@ function pump(source: Readable, { limits, sink, share, watch }: Pumping): Promis
 
 interface Watch {
   onSlow: (error: AppError) => void
-  /** The client is not to blame for this time. */
+  /** Time in which the client is not to blame does not count. */
   rest(until: Promise<void>): Promise<void>
   stop(): void
 }
@@ -218,7 +218,7 @@ function watchPace(socket: { bytesRead?: number }, { grace, leastRate }: Pace): 
   return watch
 }
 
-/** The body without its content encoding. What comes out counts, so that little cannot become much. */
+/** The body without its content encoding. The unpacked size counts, so that a small body cannot expand to a large one. */
 function unpacked(request: FastifyRequest, payload: Readable): Readable {
   const encoding = String(request.headers['content-encoding'] ?? 'identity')
     .trim()
@@ -235,7 +235,7 @@ function unpacked(request: FastifyRequest, payload: Readable): Readable {
   return payload.pipe(unpacker)
 }
 
-/** Forms are small; a name that stands more than once becomes a list. */
+/** Forms are small; a name that occurs more than once becomes a list. */
 function formSink(limits: BodyLimits): Sink {
   const chunks: Buffer[] = []
   return {
@@ -245,14 +245,14 @@ function formSink(limits: BodyLimits): Sink {
   }
 }
 
-/** @throws {AppError} 400 for what the parser would read as U+FFFD, as bytes or escaped. */
+/** @throws {AppError} 400 for bytes, plain or escaped, that the parser would read as U+FFFD. */
 function formText(bytes: Buffer): string {
   const text = utf8Text(bytes, 'The body')
   if (!escapesUtf8(text)) throw badRequest('The body has escaped bytes (%) that are not UTF-8.')
   return text
 }
 
-/** JSON when the first byte that is no blank says so: no form of ours begins like that. */
+/** JSON when the first character that is not blank is that of JSON: no form of ours begins like that. */
 function formOrJsonSink(limits: BodyLimits, exact: boolean): Sink {
   let sink: Sink | null = null
   return {

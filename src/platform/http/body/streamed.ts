@@ -6,17 +6,17 @@ import { atPace } from '../../limits/pace.ts'
 import { transfer } from '../../memory/buffer-ownership.ts'
 
 /**
- * Bodies of routes with `body: 'stream'`: the handler itself takes them, as they arrive and no faster than it can use
- * them. They have no end in time and none in size but what the handler says; only a client that is slow counts as such.
+ * Bodies of routes with `body: 'stream'`: the handler itself reads them, as they arrive and no faster than it can process them.
+ * There is no time limit, and the handler decides on the size; only the pace of the client is checked.
  */
 export function isStreamed(request: FastifyRequest): boolean {
   return request.routeOptions.config.body === 'stream'
 }
 
 /**
- * The body of such a route. It ends with an error when the client goes away, or sends slower than the pace; time in which
- * nobody asks for more does not count. Whoever stops reading leaves the connection as it is, so that it can be answered. What
- * has come over a connection belongs to whoever takes it (`release`).
+ * The body of such a route. It ends with an error when the client disconnects, or sends slower than the pace; time in which the
+ * handler does not read does not count. A handler that stops reading leaves the connection open, so that it can be answered. The
+ * chunks of a connection belong to the reader (`release`).
  */
 export async function* streamedBody(request: FastifyRequest): AsyncGenerator<Buffer> {
   const source = request.body as Readable | undefined

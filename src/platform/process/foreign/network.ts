@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
 import { once } from '../../values/once.ts'
 
-/** The path of a program of the machine: what is given, or a name that is looked for; null when it is not there. */
+/** The path of a program of the machine: the given path, or a name that is searched for; null when it does not exist. */
 export async function findProgram(name: string): Promise<string | null> {
   if (name === '') return null
   const places = isAbsolute(name)
@@ -20,10 +20,7 @@ export async function findProgram(name: string): Promise<string | null> {
   return null
 }
 
-/**
- * What is put before a command so that it has no network: on Linux, where users may have namespaces of their own. The
- * machine is asked once.
- */
+/** A prefix for commands that takes away the network: on Linux, where users may create namespaces. The machine is checked once. */
 export const withoutNetwork = once(async (): Promise<readonly string[]> => {
   const path = await findProgram('unshare')
   if (path === null) return []

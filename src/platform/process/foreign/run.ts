@@ -4,13 +4,13 @@ import { endForeign, type ForeignStart, startForeign } from './start.ts'
 import { type Broken, type WatchLimits, watchForeign } from './watch.ts'
 
 export interface ForeignRun {
-  /** A path of a program. */
+  /** The path of the program. */
   readonly program: string
   readonly args: readonly string[]
-  /** Where it works and may write; empty but for what it needs. */
+  /** The working folder, which is writable; empty except for the input. */
   readonly folder: string
   readonly limits: WatchLimits & {
-    /** Bytes of what it says. More ends it, unless only the beginning is wanted. */
+    /** Bytes of its output. More ends the program, unless only the beginning is wanted. */
     readonly said: number
     readonly addresses?: number
   }
@@ -18,28 +18,28 @@ export interface ForeignRun {
   readonly environment?: ForeignStart['environment']
   readonly signal?: AbortSignal
   readonly background?: boolean
-  /** Told each line of its output as it comes. */
+  /** Called with each line of its output as it arrives. */
   readonly onLine?: (line: string) => void
 }
 
-/** How a program ended, and what it said. */
+/** The end of a program, with its output. */
 export type ForeignEnd =
   | { readonly kind: 'ended'; readonly code: number | null; readonly output: Buffer; readonly errors: string }
   | { readonly kind: 'broken'; readonly broken: Broken | { readonly limit: 'said'; readonly reason: string } }
   | { readonly kind: 'absent'; readonly cause: unknown }
   | { readonly kind: 'stopped' }
 
-/** The end of what it says of its errors that is kept. */
+/** Number of characters at the end of the error output that are kept. */
 const mostErrors = 4000
 
-/** Runs a program on something foreign until it ends, breaks a limit or is stopped; nothing of it is left then. */
+/** Runs an external program on untrusted data until it ends, exceeds a limit or is stopped; none of its processes remain then. */
 export async function runForeign(run: ForeignRun): Promise<ForeignEnd> {
   const { program, args, folder, limits, isolate, environment = {}, signal, background = false, onLine } = run
   if (signal?.aborted) return { kind: 'stopped' }
   const child = startForeign({
     command: [program, ...args],
     folder,
-    // It may work on all processors at once.
+    // It may use all processors at once.
     limits: {
       file: limits.output,
       processor: (1 + limits.seconds) * availableParallelism(),
@@ -64,7 +64,7 @@ export async function runForeign(run: ForeignRun): Promise<ForeignEnd> {
   try {
     const ended = await new Promise<ForeignEnd>((resolve) => {
       child.once('error', (cause) => resolve({ kind: 'absent', cause }))
-      // What it has started may hold its streams open.
+      // Processes that it has started may hold its streams open.
       child.once('exit', () => endForeign(child))
       child.once('close', (code) => resolve({ kind: 'ended', code, output: said.output(), errors: said.errors() }))
     })

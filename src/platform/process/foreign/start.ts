@@ -1,7 +1,7 @@
 /**
- * How every program starts that reads what comes from outside (docs/architecture.md, "Foreign programs"): with limits of the
- * system, without the service's environment, without a network where the machine can take it away, in a group of its own that
- * ends as a whole, also when the service is killed and can end nothing.
+ * Starts programs that read untrusted data (docs/architecture.md, "Foreign programs"): with limits of the system, without the
+ * service's environment, without a network where the machine supports this, in a separate process group that ends as a whole, even
+ * when the service is killed and cannot end it.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
@@ -16,26 +16,27 @@ export interface SystemLimits {
 }
 
 export interface ForeignStart {
-  /** The program and what it is given. */
+  /** The program and its arguments. */
   readonly command: readonly [string, ...string[]]
-  /** Where it works: all that it is told of places. */
+  /** The working folder: the program is given no other paths. */
   readonly folder: string
   readonly limits: SystemLimits
-  /** What is put before the command so that it has no network; see `withoutNetwork`. */
+  /** A prefix of the command that takes away the network; see `withoutNetwork`. */
   readonly isolate: readonly string[]
-  /** Besides a path, a language and the folder as home. */
+  /** Variables in addition to a path, a language, and the folder as home. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Its first four: input, output, errors and a channel for messages. */
+  /** The first four streams: input, output, errors and a channel for messages. */
   readonly stdio: readonly ['pipe' | 'ignore', 'pipe' | 'ignore', 'pipe' | 'ignore', 'ipc' | 'ignore']
-  /** It may reach other servers: what reads foreign files has no business there. */
+  /** The program may reach other servers: never set for programs that read untrusted files. */
   readonly online?: boolean
-  /** Behind everything else on the machine. */
+  /** Runs with a lower priority than other programs. */
   readonly background: boolean
 }
 
 /**
- * A shell sets the limits and becomes the program. Beside it waits another for the end of a pipe, whose other end only the
- * service has: when that is gone, however it ended, it ends the group. A limit that the system does not know is left out.
+ * A shell sets the limits and becomes the program. Beside it, another shell waits for the end of a pipe, whose other end only the
+ * service has: when the service has ended, for whatever reason, it ends the group. A limit that the system does not know is left
+ * out.
  */
 const guard = `
 ( exec 3<&-; read -r _ <&4; kill -KILL 0 ) </dev/null >/dev/null 2>&1 &
@@ -46,7 +47,7 @@ ulimit -c 0 2>/dev/null
 shift 3
 exec "$@" 4<&-`
 
-/** A way to nowhere for whoever asks for a proxy. */
+/** A dead address for programs that use a proxy. */
 const nowhere = { http_proxy: 'http://127.0.0.1:9', https_proxy: 'http://127.0.0.1:9', all_proxy: 'http://127.0.0.1:9' }
 
 export function startForeign({
@@ -75,7 +76,7 @@ export function startForeign({
     },
     detached: true,
   })
-  // The pipe keeps nobody waiting; that it breaks is how a program ends.
+  // The pipe must not keep this process alive; it breaks when the program ends.
   const leash = child.stdio[4]
   leash?.on('error', () => {})
   if (leash && 'unref' in leash && typeof leash.unref === 'function') leash.unref()
@@ -83,7 +84,7 @@ export function startForeign({
   return child
 }
 
-/** Ends a program and all that it has started. */
+/** Ends a program and all processes that it has started. */
 export function endForeign({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
@@ -92,7 +93,7 @@ export function endForeign({ pid }: ChildProcess): void {
   }
 }
 
-/** As `ulimit` takes it. */
+/** In the units of `ulimit`. */
 function inUnits(amount: number | undefined, unit: number): string {
   return amount === undefined ? '' : `${Math.max(1, Math.ceil(amount / unit))}`
 }

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const pageBytes = 4096
-/** Processes of one program that are counted: more has none that behaves. */
+/** Maximum number of processes of one program that are counted: a well-behaved program has fewer. */
 const mostProcesses = 200
 
-/** Bytes of memory that a process and all that it has started hold. */
+/** Bytes of memory of a process and all processes that it has started. */
 export async function memoryOfTree(pid: number): Promise<number> {
   return platform() === 'linux' ? memoryInProc(pid) : memoryByPs(pid)
 }
@@ -28,7 +28,7 @@ async function memoryInProc(pid: number): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** The same of its group, where there is no `/proc`. */
+/** The same for its process group, on systems without `/proc`. */
 export async function memoryByPs(group: number): Promise<number> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pgid=,rss='], { timeout: 5000 }).catch(() => ({
     stdout: '',
@@ -40,7 +40,7 @@ export async function memoryByPs(group: number): Promise<number> {
     .reduce((sum, [, kilobytes = 0]) => sum + 1024 * kilobytes, 0)
 }
 
-/** Bytes of the files in a folder and those below it. */
+/** Bytes of the files in a folder and its subfolders. */
 export async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   const sizes = await Promise.all(

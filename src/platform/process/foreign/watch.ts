@@ -2,26 +2,26 @@ import type { ChildProcess } from 'node:child_process'
 import { megabytes, memoryOfTree, sizeOf } from './usage.ts'
 
 export interface WatchLimits {
-  /** Seconds of the clock. */
+  /** Seconds of wall-clock time. */
   readonly seconds: number
-  /** Bytes of memory of a program and what it starts. */
+  /** Bytes of memory of a program and its child processes. */
   readonly memory: number
-  /** Bytes of what it makes. */
+  /** Bytes of its output files. */
   readonly output: number
 }
 
-/** Which limit was broken, in words that go on from the name of the program. */
+/** The exceeded limit, as text that follows the name of the program. */
 export interface Broken {
   readonly limit: 'time' | 'memory' | 'output'
   readonly reason: string
 }
 
-/** Milliseconds between two looks at what a program takes. */
+/** Milliseconds between two checks of a program's use. */
 const watchEvery = 100
-/** Looks at its memory for each at what it has made, which takes longer. */
+/** Number of checks of the memory for each check of the output files, which takes longer. */
 const looksPerFolder = 5
 
-/** Tells once when a program takes more than it may, until the function that it gives is called. */
+/** Reports once when a program exceeds a limit, until the returned function is called. */
 export function watchForeign(
   child: ChildProcess,
   { seconds, memory, output }: WatchLimits,
@@ -35,7 +35,7 @@ export function watchForeign(
   let looking = false
   let looks = 0
   const look = setInterval(async () => {
-    // On a busy machine one look may take longer than the pause between two.
+    // On a busy machine one check may take longer than the pause between two.
     if (looking || child.pid === undefined) return
     looking = true
     try {

@@ -9,23 +9,23 @@ import { attributesOf, DirectoryUnavailable, type Steps } from '../model.ts'
 type LdapConfig = BaseConfig['ldap']
 type Server = LdapConfig['connections'][number]
 
-/** Milliseconds for one answer of a server, and for all of them in one sign-in. */
+/** Milliseconds for one answer of a server, and for all answers of one sign-in. */
 const [perAnswer, perSignIn] = [5_000, 15_000]
-/** Milliseconds for which a server that did not answer is tried last. */
+/** Milliseconds for which a server without an answer is tried last. */
 const rest = 30_000
-/** Characters of a value; a longer one is left out, since a part of it could be the name of something else. */
+/** Characters of a value; a longer one is left out, since a part of it could be the name of another entry. */
 const longestValue = 10_000
 
 export interface FoundEntry {
   readonly dn: string
   readonly valuesOf: ReturnType<typeof attributesOf>
-  /** Names of the attributes that the server has given. */
+  /** Names of the attributes in the server's answer. */
   readonly names: readonly string[]
 }
 
 /** An open connection to one server. */
 export interface LdapConnection {
-  /** Whether these are the credentials of an entry. A server that says neither yes nor no has not let anybody in. */
+  /** Whether these are the credentials of an entry. Without a clear answer of the server the result is an error. */
   bind(dn: string, password: string): Promise<boolean>
   search(request: LdapSearch): Promise<FoundEntry[]>
 }
@@ -34,18 +34,18 @@ export interface LdapSearch {
   readonly base: string
   readonly filter: string
   readonly attributes: readonly string[]
-  /** Entries; whether there are more is not asked. */
+  /** Maximum number of entries; the total is not determined. */
   readonly most: number
 }
 
 export type LdapServers = ReturnType<typeof createServers>
 
-/** The servers of one directory. They are tried in turn; what the first one that can be reached says counts. */
+/** The servers of one directory. They are tried in turn; the first one that can be reached answers. */
 export function createServers({ limits, now = () => Date.now() }: { limits: OutgoingLimits; now?: () => number }) {
   const failedAt = new Map<string, number>()
 
   return {
-    /** @throws {DirectoryUnavailable} when none of them can be asked */
+    /** @throws {DirectoryUnavailable} when none of them can be reached */
     async use<T>(config: LdapConfig, steps: Steps, work: (connection: LdapConnection) => Promise<T>): Promise<T> {
       const resting = ({ url }: Server): number => ((failedAt.get(url) ?? -rest) > now() - rest ? 1 : 0)
       const end = now() + Math.min(perSignIn, limits.time)
@@ -66,7 +66,7 @@ export function createServers({ limits, now = () => Date.now() }: { limits: Outg
   }
 }
 
-/** The next server is to be tried. */
+/** Makes the next server be tried. */
 class Unreachable extends Error {}
 
 async function withConnection<T>(
@@ -77,7 +77,7 @@ async function withConnection<T>(
   work: (connection: LdapConnection) => Promise<T>,
 ): Promise<T> {
   const end = performance.now() + limits.time
-  // Loaded where somebody signs in by it, not before.
+  // Loaded at the first sign-in that needs it.
   const ldap = await import('ldapts')
   const { Client, ResultCodeError } = ldap
   const isSaid = (error: unknown): error is Error => error instanceof ResultCodeError
@@ -99,7 +99,7 @@ async function withConnection<T>(
     createConnection: once(connect, limits),
     createSecureConnection: once(connectSecure, limits),
   })
-  /** What fails otherwise than by an answer of the server is the connection. */
+  /** Failures other than answers of the server are failures of the connection. */
   const ask = async <R>(act: () => Promise<R>): Promise<R> => {
     try {
       return await within(Math.min(perAnswer, end - performance.now()), act)
@@ -110,7 +110,7 @@ async function withConnection<T>(
     }
   }
   const bind = async (dn: string, password: string): Promise<boolean> => {
-    // A bind without a password is one for nobody, and succeeds (RFC 4513, 5.1.2).
+    // A bind without a password is anonymous, and succeeds (RFC 4513, 5.1.2).
     if (dn === '' || password === '') return false
     try {
       await ask(() => client.bind(dn, password))
@@ -137,7 +137,7 @@ async function withConnection<T>(
     return await work({
       async bind(dn, password) {
         const right = await bind(dn, password)
-        // What is searched next is searched by whom it was before; a refused bind leaves nobody (RFC 4513, 4).
+        // Later searches use the same account as before; a refused bind leaves the connection anonymous (RFC 4513, 4).
         await asSearcher()
         return right
       },
@@ -152,8 +152,8 @@ async function withConnection<T>(
 }
 
 /**
- * Connects a first time only: the client would open another connection by itself when the first is lost, in the middle of
- * a sign-in and without the encryption that was begun on it. It is closed when more comes than there may be.
+ * Connects only once: when the connection is lost, the client would open another one by itself, in the middle of a sign-in and
+ * without the encryption of the first one. It is closed when more bytes arrive than allowed.
  */
 function once<Open extends (...given: never[]) => Socket>(open: Open, limits: OutgoingLimits): Open {
   let opened = false
@@ -192,13 +192,13 @@ async function search(
     )
     return searchEntries.slice(0, most).map(asFound)
   } catch (error) {
-    // The client gives no entries then; whoever asks for one has found none that counts.
+    // The client then returns no entries; a search for a single entry has no valid result.
     if (isTooMany(error)) throw new TooManyEntries('The filter finds more entries than it may.')
     throw error
   }
 }
 
-/** A filter that is to find one entry finds several. */
+/** A filter for a single entry finds several. */
 export class TooManyEntries extends Error {}
 
 function asFound({ dn, ...attributes }: Entry): FoundEntry {

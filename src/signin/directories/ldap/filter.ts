@@ -1,8 +1,8 @@
 import { attributeTemplate, type ValuesOf } from '../../../platform/values/attribute-templates.ts'
 
 /**
- * A filter with values in place of its placeholders. Everything that means something in a filter is written in hex (RFC
- * 4515, section 3), so a value is always a value. `null`: one of them is missing, and an empty value would find others.
+ * A filter with values in place of its placeholders. All special characters of a filter are written in hex (RFC 4515, section 3),
+ * so a value cannot change the filter. `null`: one of the values is missing, since an empty value would find other entries.
  */
 export function filterWith(filter: string, valuesOf: ValuesOf): string | null {
   const template = attributeTemplate(filter)
@@ -17,8 +17,8 @@ function escaped(value: string): string {
 }
 
 /**
- * Whether a login can name an entry. Servers leave out what is not seen and take several spaces for one: such logins
- * would name the same entry and be counted as others.
+ * Whether a login can name an entry. Servers ignore invisible characters and treat several spaces as one: such logins would name
+ * the same entry, but be counted separately.
  */
 export function isPlainLogin(login: string): boolean {
   return (

@@ -8,34 +8,31 @@ import { filterWith, isPlainLogin } from './filter.ts'
 
 export type LdapConfig = BaseConfig['ldap']
 
-/** Entries of groups that one user may be in. */
+/** Maximum number of groups of one user. */
 const mostGroups = 1000
 
-/** Somebody whom a login finds. */
+/** The result of looking for a login. */
 export interface LdapFinding {
-  /** Null: nobody. */
+  /** Null: none. */
   readonly person: Person | null
-  /** Whether the password is theirs. */
+  /** Whether the password was right. */
   readonly proved: boolean
 }
 
-/** In whose place groups are asked for where there is no entry. */
+/** Used to ask for groups when there is no entry. */
 const nobody: FoundEntry = { dn: '', names: [], valuesOf: () => [randomUUID()] }
 
 export type LdapDirectory = ReturnType<typeof createLdap>
 
 /**
- * People of an LDAP directory: their entry is searched by the login, and the password is right when the server takes it
- * for that entry.
+ * People of an LDAP directory: their entry is searched by the login, and the password is right when the server accepts it for that
+ * entry.
  */
 export function createLdap(limits: OutgoingLimits) {
   const servers = createServers({ limits })
 
   return {
-    /**
-     * Signs in as who searches, and looks for the entry of a login: what a sign-in does but for the password.
-     * @throws {DirectoryUnavailable} {DirectoryRefusal}
-     */
+    /** Binds as the search account, and looks for the entry of a login: everything that a sign-in does except for the password. */
     check: (config: LdapConfig, login: string | null, steps: Steps): Promise<Person | null> =>
       servers.use(config, steps, async (connection) => {
         if (login === null) return null
@@ -44,9 +41,9 @@ export function createLdap(limits: OutgoingLimits) {
       }),
 
     /**
-     * Who has this login, and whether the password is right. An unknown login and a wrong password take as many questions
-     * as a right one: who is turned away behind it is told no more than they are.
-     * @throws {DirectoryUnavailable} when it cannot be asked; {DirectoryRefusal} when it cannot say who it is
+     * The person with this login, and whether the password is right. An unknown login and a wrong password take as many requests as
+     * a right one: a user who is refused later gets the same answer.
+     * @throws {DirectoryUnavailable} when it cannot be reached; {DirectoryRefusal} when it cannot identify the person
      */
     find: (
       config: LdapConfig,
@@ -58,14 +55,14 @@ export function createLdap(limits: OutgoingLimits) {
       servers.use(config, steps, async (connection) => {
         const entry = await findEntry(connection, config, login, steps)
         const dn = entry?.dn ?? `cn=${randomUUID()},${config.userbasedn}`
-        // Nobody's is asked about, too: the time must not tell which logins exist.
+        // Also called without an entry: otherwise the time would reveal which logins exist.
         await found(entry?.dn ?? `login=${login}`)
         const proved = (await connection.bind(dn, password)) && entry !== null
         steps.note(proved ? 'the password is right' : entry ? 'the password is wrong' : 'no password would be right')
         try {
           return { person: await asPerson(connection, config, entry, steps), proved }
         } catch (error) {
-          // What is wrong with an entry is told to whom it belongs.
+          // Problems with an entry are only reported to its owner.
           if (proved || !(error instanceof DirectoryRefusal)) throw error
           return { person: null, proved }
         }
@@ -93,7 +90,7 @@ async function findEntry(
     return found ?? null
   } catch (error) {
     if (!(error instanceof TooManyEntries)) throw error
-    // Nobody is right then: whose password would it be?
+    // The login is refused then: it would be unclear whose password it is.
     steps.note('the filter of users finds several entries, so nobody')
     return null
   }
@@ -136,12 +133,12 @@ async function groupsOf(
     return found
   } catch (error) {
     if (!(error instanceof TooManyEntries)) throw error
-    // Some of them would be wrong rights.
+    // A part of the groups would give wrong rights.
     throw new DirectoryRefusal('incomplete', `The filter of groups finds more than ${mostGroups} entries.`)
   }
 }
 
-/** What is asked for; `1.1` is nothing (RFC 4511, 4.5.1.8). */
+/** The requested attributes; `1.1` means none (RFC 4511, 4.5.1.8). */
 function requested(names: readonly string[]): string[] {
   const wanted = [...new Set(names)].filter((name) => name.toLowerCase() !== 'dn')
   return wanted.length > 0 ? wanted : ['1.1']

@@ -9,7 +9,7 @@ import { attributesOf, DirectoryRefusal, DirectoryUnavailable, type Person, type
 
 export type OpenIdProvider = BaseConfig['openid_connect']['providers'][number]
 
-/** What a sign-in keeps while its user is at the provider. */
+/** The data of a sign-in while its user is at the provider. */
 export interface OpenIdChallenge {
   readonly nonce: string
   readonly verifier: string
@@ -18,19 +18,19 @@ export interface OpenIdChallenge {
 export interface OpenIdProof {
   readonly person: Person
   readonly subject: string
-  /** Names the sign-in when signing out there. */
+  /** Identifies the sign-in at a sign-out there. */
   readonly idToken: string
 }
 
-/** Seconds for one answer of a provider; milliseconds for which what it says of itself is kept. */
+/** Seconds for one answer of a provider; milliseconds for which its metadata is kept. */
 const [timeout, kept] = [8, 10 * 60_000]
 const mostNames = 1000
 
 export type OpenId = ReturnType<typeof createOpenId>
 
 /**
- * OpenID Connect 1.0, authorization code flow with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207). Addresses are
- * asked for that the configured issuer names, and no others: redirects are not followed.
+ * OpenID Connect 1.0, authorization code flow with PKCE (RFC 7636), `state`, `nonce` and `iss` (RFC 9207). Only addresses of the
+ * configured issuer are requested: redirects are not followed.
  */
 export function createOpenId({ redirectUri, limits }: { redirectUri: string; limits: OutgoingLimits }) {
   const fetch = createOutgoingFetch({ ...limits, time: Math.min(limits.time, timeout * 1000) })
@@ -41,7 +41,7 @@ export function createOpenId({ redirectUri, limits }: { redirectUri: string; lim
   })
 
   return {
-    /** Where the browser is to go, and what has to be kept until it is back. @throws {DirectoryUnavailable} */
+    /** The target of the browser, and the data to keep until it is back. @throws {DirectoryUnavailable} */
     async begin(provider: OpenIdProvider, state: string): Promise<{ address: string; challenge: OpenIdChallenge }> {
       const client = await import('openid-client')
       const config = await open(provider)
@@ -58,8 +58,8 @@ export function createOpenId({ redirectUri, limits }: { redirectUri: string; lim
     },
 
     /**
-     * Who has come back with this query.
-     * @throws {DirectoryUnavailable} when the provider cannot be asked; {DirectoryRefusal} when its answer proves nothing
+     * The person who has come back with this query.
+     * @throws {DirectoryUnavailable} when the provider cannot be reached; {DirectoryRefusal} when its answer proves nothing
      */
     async finish(
       provider: OpenIdProvider,
@@ -84,7 +84,7 @@ export function createOpenId({ redirectUri, limits }: { redirectUri: string; lim
           ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
           : {}
         if (Object.keys(more).length > 0) steps.note(`claims of userinfo: ${Object.keys(more).join(', ')}`)
-        // What is signed counts, whatever userinfo says.
+        // A signed claim comes before that of userinfo.
         const vouched = vouchedIn(provider, claims.email === undefined ? more : claims)
         const counts = (name: string) =>
           vouched === 'all' || !/^email$/i.test(name) || (name === 'email' && vouched.length > 0)
@@ -98,7 +98,7 @@ export function createOpenId({ redirectUri, limits }: { redirectUri: string; lim
       }
     },
 
-    /** Asks the provider what a sign-in needs of it, and says what it answers. @throws {DirectoryUnavailable} */
+    /** Requests everything from the provider that a sign-in needs, and reports the answers. @throws {DirectoryUnavailable} */
     async check(provider: OpenIdProvider, steps: Steps): Promise<void> {
       try {
         const metadata = (await discover(provider, fetch)).serverMetadata()
@@ -123,7 +123,7 @@ export function createOpenId({ redirectUri, limits }: { redirectUri: string; lim
       }
     },
 
-    /** Where the browser signs out at the provider, too; null: the provider has no such address. */
+    /** The address at which the browser signs out at the provider, too; null: the provider has no such address. */
     async end(provider: OpenIdProvider, idToken: string | null): Promise<string | null> {
       const client = await import('openid-client')
       const config = await open(provider)
@@ -134,8 +134,8 @@ export function createOpenId({ redirectUri, limits }: { redirectUri: string; lim
 }
 
 /**
- * The address that the provider has made sure of, which it says in the same place (OpenID Connect Core, 5.1); some write it as
- * a text. Anybody may have entered another one there.
+ * The address that the provider has verified, which it states in the same place (OpenID Connect Core, 5.1); some providers write
+ * that as a text. An unverified address may have been entered by anybody.
  */
 function vouchedIn(
   { trust_email }: OpenIdProvider,
@@ -156,9 +156,10 @@ async function discover(
   const secret = opened(client_secret, `The client secret for ${issuer}`) || undefined
   return client.discovery(new URL(issuer), client_id, secret, authentication, {
     timeout,
-    // Of what is asked for later, too.
+    // Also for later requests.
     [client.customFetch]: (address, { body, ...init }) => fetch(address, { ...init, body: body ?? null }),
-    // Without the first the id_token is believed for having come by TLS; with it, for its signature by a key of the provider.
+    // Without the first option the id_token is trusted because it was received by TLS; with it, because of its signature by a key
+    // of the provider.
     execute: [client.enableNonRepudiationChecks, ...(plain ? [client.allowInsecureRequests] : [])],
   })
 }

@@ -1,16 +1,19 @@
-/** What XML of others may have, before anything else reads it: parsers and signatures take the square of some of it. */
+/**
+ * Limits for XML of other servers, checked before any other code reads it: parsers and signature checks take quadratic time for
+ * some of it.
+ */
 export interface XmlLimits {
   readonly characters: number
   /** Elements, comments and sections of CDATA. */
   readonly pieces: number
   readonly attributes: number
-  /** Declared with elements; and those that count somewhere. */
+  /** Namespaces declared on elements, and namespaces in scope at one place. */
   readonly namespaces: number
   readonly namespacesInScope: number
   readonly depth: number
 }
 
-/** Of a message: an assertion with a thousand names of groups has some 2000 elements. */
+/** Limits for a message: an assertion with a thousand group names has some 2000 elements. */
 export const messageLimits: XmlLimits = {
   characters: 256 * 1024,
   pieces: 3000,
@@ -20,7 +23,7 @@ export const messageLimits: XmlLimits = {
   depth: 40,
 }
 
-/** Of metadata, which are configured, or asked for where it is configured. */
+/** Limits for metadata, which are configured, or requested from a configured address. */
 export const metadataLimits: XmlLimits = {
   characters: 1024 * 1024,
   pieces: 10_000,
@@ -30,7 +33,7 @@ export const metadataLimits: XmlLimits = {
   depth: 20,
 }
 
-/** Attributes of one element, and characters of a name. */
+/** Maximum number of attributes of one element, and of characters of a name. */
 const [mostAttributes, longestName] = [40, 500]
 
 const space = /[ \t\r\n]*/y
@@ -38,10 +41,9 @@ const nameOf = /[\p{L}_:][\p{L}\p{N}\p{M}_:.-]*/uy
 const declaration = /<\?xml[ \t\r\n][^?<>]*\?>/y
 
 /**
- * Refuses what no message of SAML has, and what is more than its limits: entities, which may name files or grow without end,
- * elements in each other without end, and whatever is not well-formed, which one parser would read as another than the
- * next. It walks over the text once.
- * @throws {Error} that says what is wrong
+ * Refuses XML that no SAML message contains, or that exceeds the limits: entities, which may name files or grow without limit,
+ * endless nesting, and XML that is not well-formed, which two parsers could read differently. It walks over the text once.
+ * @throws {Error} with the reason
  */
 export function assertHarmlessXml(xml: string, limits: XmlLimits): void {
   if (xml.length > limits.characters) throw new Error('the XML is too long')
@@ -58,7 +60,7 @@ class Walk {
   #namespaces = 0
   #inScope = 0
   #roots = 0
-  /** Elements that are open, with the namespaces that each declares. */
+  /** Open elements, with the number of namespaces that each declares. */
   readonly #open: { readonly name: string; readonly namespaces: number }[] = []
 
   constructor(xml: string, limits: XmlLimits) {
@@ -128,7 +130,7 @@ class Walk {
     if (this.#open.length > this.#limits.depth) throw new Error('the XML is nested too deep')
   }
 
-  /** How many namespaces they declare. */
+  /** Returns the number of namespaces that they declare. */
   #attributesOf(): number {
     const names = new Set<string>()
     let namespaces = 0
@@ -175,7 +177,7 @@ class Walk {
     this.#at += 1
   }
 
-  /** What stands there, passed; empty: nothing of the kind. */
+  /** The matching text at the current position, which is then behind it; empty: no match. */
   #matched(pattern: RegExp): string {
     pattern.lastIndex = this.#at
     const found = pattern.exec(this.#xml)?.[0] ?? ''

@@ -4,15 +4,15 @@ import { assertHarmlessXml, messageLimits, metadataLimits } from './harmless-xml
 /** An identity provider, as its metadata (SAML 2.0) describe it. */
 export interface IdentityProvider {
   readonly entityId: string
-  /** Where browsers go with a request (HTTP-Redirect). */
+  /** The address for requests of browsers (HTTP-Redirect). */
   readonly signOnUrl: string
-  /** Where they go to sign out there, and with the answer to having been signed out here (HTTP-Redirect); null: nowhere. */
+  /** The addresses for sign-out requests, and for answers to sign-out requests from there (HTTP-Redirect); null: none. */
   readonly signOut: { readonly url: string; readonly responseUrl: string } | null
-  /** Certificates that its signatures are checked with. */
+  /** Certificates for checking its signatures. */
   readonly certificates: readonly string[]
 }
 
-/** What another server has sent, in a message that was signed as a whole. */
+/** The content of another server's message that was signed as a whole. */
 export interface SignOutMessage {
   readonly kind: 'request' | 'response'
   readonly id: string
@@ -20,17 +20,17 @@ export interface SignOutMessage {
   readonly destination: string | null
   readonly issuedAt: Date
   readonly validTo: Date | null
-  /** Whom a request is about; empty: not said in a way that can be read. */
+  /** The person in a request; empty: not readable. */
   readonly nameId: string
   readonly sessionIndexes: readonly string[]
-  /** Of a response. */
+  /** The result in a response. */
   readonly success: boolean
 }
 
 const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
 const assertionSpace = 'urn:oasis:names:tc:SAML:2.0:assertion'
 const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
-/** @throws {Error} that says what is missing */
+/** @throws {Error} that names the missing part */
 export function readIdentityProvider(xml: string, entityId: string): IdentityProvider {
   assertHarmlessXml(xml, metadataLimits)
   const document = parseXml(xml)
@@ -67,7 +67,7 @@ function addressOf(service: XmlNode | undefined, attribute: string): string | nu
   return url && /^https?:$/.test(URL.parse(url)?.protocol ?? '') ? url : null
 }
 
-/** Who says to have sent a message: not proved by anything. @throws {Error} */
+/** The claimed sender of a message: not proved by anything. @throws {Error} */
 export function issuerIn(xml: string): string {
   assertHarmlessXml(xml, messageLimits)
   return textOf(Array.from(parseXml(xml).getElementsByTagNameNS(assertionSpace, 'Issuer'))[0])

@@ -7,7 +7,7 @@ type Decrypt = (xml: string, options: { key: string; warnInsecureAlgorithm: bool
 
 const require = createRequire(import.meta.url)
 
-/** What a provider may be allowed besides, each by its name in the configuration. */
+/** Older algorithms that a provider may be allowed, each by its name in the configuration. */
 export type OlderAlgorithm = 'sha1' | 'rsa-1_5' | 'cbc' | '3des'
 
 const [dsig, more, enc, enc11] = [
@@ -19,7 +19,7 @@ const [dsig, more, enc, enc11] = [
 
 const signatures = new Set([`${more}rsa-sha256`, `${more}rsa-sha384`, `${more}rsa-sha512`])
 const digests = new Set([`${enc}sha256`, `${more}sha384`, `${enc}sha512`])
-/** Within RSA-OAEP nothing depends on collisions of the digest, and SHA-1 is the standard there (RFC 8017, B.1). */
+/** The security of RSA-OAEP does not depend on collisions of the digest, and SHA-1 is its default (RFC 8017, B.1). */
 const oaepDigests = new Set([...digests, `${dsig}sha1`, `${dsig}sha256`, `${dsig}sha512`])
 const encryptions = new Set([
   `${enc11}aes128-gcm`,
@@ -43,10 +43,10 @@ const success = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
 
 /**
- * What a response must be before its keys and signatures are tried: a success, signed and encrypted by algorithms that
- * hold, within the encrypted part, too. Every element that names an algorithm counts, wherever it stands, so that none
- * is read by others and overlooked here.
- * @throws {Error} that says what is refused
+ * The conditions for a response before its keys and signatures are tried: a success, signed and encrypted by secure algorithms,
+ * within the encrypted part, too. Every element that names an algorithm is checked, wherever it is, so that no other code reads one
+ * that was overlooked here.
+ * @throws {Error} that names the refused part
  */
 export async function assertWithinPolicy(
   xml: string,
@@ -57,7 +57,7 @@ export async function assertWithinPolicy(
   assertAlgorithms(document, allowed)
   const encrypted = elements(document, 'EncryptedAssertion')
   const [one, second] = encrypted
-  // Each takes a key of its own to be tried, and there is one.
+  // Each part requires an attempt with a separate key, and there is only one.
   if (second || elements(document, 'EncryptedKey').length > 1) throw new Error('there is more than one encrypted part')
   if (!one || key === '') return
   const inner = await decryption()(one.toString(), { key, warnInsecureAlgorithm: false })
@@ -65,7 +65,7 @@ export async function assertWithinPolicy(
   assertAlgorithms(parseXml(inner), allowed)
 }
 
-/** A failure is none, whoever is named beside it (SAML core, 3.2.2.2). */
+/** A failure has no person, even if the message names one (SAML core, 3.2.2.2). */
 function assertSucceeded(root: XmlNode | null): void {
   if (root?.localName !== 'Response') throw new Error('this is no response')
   const children = (of: XmlNode, name: string): XmlNode[] =>
@@ -92,10 +92,10 @@ function assertAlgorithms(document: XmlNode, allowed: readonly OlderAlgorithm[])
   }
 }
 
-/** Of any namespace: what reads the message may not look at it. */
+/** In any namespace: the code that reads the message may ignore it. */
 const elements = (from: XmlNode, name: string): XmlNode[] => Array.from(from.getElementsByTagNameNS('*', name))
 
-/** The very package that the one for SAML decrypts with: it comes with that. */
+/** The package with which the SAML package decrypts: it is a dependency of that. */
 function decryption(): Decrypt {
   const ofSaml = createRequire(require.resolve('@node-saml/node-saml'))
   const { decrypt } = ofSaml('xml-encryption') as {

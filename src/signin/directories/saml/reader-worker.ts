@@ -3,7 +3,7 @@ import { issuerIn, readIdentityProvider, readSignOutMessage } from './metadata.t
 import type { Read, Reading } from './reader.ts'
 import { readResponse } from './response.ts'
 
-/** Reads one text at a time, and says what it has found or what is wrong. */
+/** Reads one text at a time, and returns the result or the reason of a failure. */
 parentPort?.on('message', (reading: Reading) => {
   read(reading).then(
     (value) => parentPort?.postMessage({ value } satisfies Read),

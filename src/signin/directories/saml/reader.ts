@@ -4,27 +4,27 @@ import type { SamlConfig as SamlOptions } from '@node-saml/node-saml'
 import type { IdentityProvider, SignOutMessage } from './metadata.ts'
 import type { OlderAlgorithm } from './policies.ts'
 
-/** A response of a provider, and what it is checked by. */
+/** A response of a provider, with the data to check it. */
 export interface ResponseTask {
-  /** As it was sent: base64. */
+  /** The response as it was sent: base64. */
   readonly response: string
   readonly options: SamlOptions
   readonly key: string
   readonly allowed: readonly OlderAlgorithm[]
 }
 
-/** What the signed assertion says. */
+/** The content of the signed assertion. */
 export interface SignedAnswer {
   readonly issuer: string
   readonly nameID: string
   readonly nameIDFormat: string
   readonly nameQualifier: string
   readonly spNameQualifier: string
-  /** As xml2js has it, prefixes taken away. */
+  /** In the form of xml2js, without prefixes. */
   readonly assertion: unknown
 }
 
-/** What is read, by its name, and what comes of it. */
+/** The kinds of reading, each with its input and result. */
 export interface Readings {
   metadata(given: { readonly xml: string; readonly entityId: string }): IdentityProvider
   issuer(given: { readonly xml: string }): string
@@ -36,25 +36,25 @@ export type Reading = {
   readonly [K in keyof Readings]: { readonly kind: K; readonly given: Parameters<Readings[K]>[0] }
 }[keyof Readings]
 
-/** What the thread answers. */
+/** The answer of the thread. */
 export type Read = { readonly value: unknown } | { readonly error: string }
 
 export interface SamlReaderOptions {
-  /** Milliseconds for one. */
+  /** Milliseconds for one text. */
   readonly patience?: number
-  /** How many may wait; whoever comes then is refused. */
+  /** Maximum number of waiting calls; further ones are refused. */
   readonly waiting?: number
 }
 
-/** Milliseconds after which a thread that has nothing to do ends. */
+/** Milliseconds after which an idle thread ends. */
 const rest = 30_000
 const megabytes = 256
 
 export type SamlReader = ReturnType<typeof createSamlReader>
 
 /**
- * Reads XML of others in a thread of its own, one text after the other: what takes long holds up nobody but those who come
- * with such a text, and what takes too long is given up.
+ * Reads XML of other servers in a separate thread, one text after the other: a slow text only delays other calls with such texts,
+ * and one that takes too long is given up.
  */
 export function createSamlReader({ patience = 5000, waiting = 100 }: SamlReaderOptions = {}) {
   let worker: Worker | null = null
@@ -72,7 +72,7 @@ export function createSamlReader({ patience = 5000, waiting = 100 }: SamlReaderO
     const begun = new Worker(new URL(`./reader-worker${extname(import.meta.url)}`, import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: megabytes },
     })
-    // One that ends by itself is replaced; whoever waits for it is told by its end.
+    // A thread that ends is replaced; its caller learns this from the `exit` event.
     begun.on('error', () => {})
     begun.on('exit', () => {
       if (worker === begun) worker = null
@@ -105,7 +105,7 @@ export function createSamlReader({ patience = 5000, waiting = 100 }: SamlReaderO
     }
   }
 
-  /** @throws {Error} that says what is wrong with the text, or that it takes too long */
+  /** @throws {Error} with the reason, or because it takes too long */
   return async function read<K extends keyof Readings>(
     kind: K,
     given: Parameters<Readings[K]>[0],
@@ -122,5 +122,5 @@ export function createSamlReader({ patience = 5000, waiting = 100 }: SamlReaderO
   }
 }
 
-/** The text was read, and is refused. */
+/** The text was read, but is invalid. */
 class Refused extends Error {}

@@ -4,9 +4,9 @@ import { inflateRaw } from 'node:zlib'
 
 const inflate = promisify(inflateRaw)
 
-/** Characters of a message, and bytes of it unpacked. */
+/** Maximum number of characters of a message, and of its unpacked bytes. */
 const [longest, largest] = [16 * 1024, 64 * 1024]
-/** What signatures are taken of; SHA-1 can be forged. */
+/** Accepted signature algorithms with their digests; SHA-1 can be forged. */
 const algorithms: Readonly<Record<string, string>> = {
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256': 'sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha384': 'sha384',
@@ -20,7 +20,7 @@ export interface RedirectMessage {
   isSignedBy(certificates: readonly string[]): boolean
 }
 
-/** @throws {Error} when there is none, or one too many, or none that may be unpacked */
+/** @throws {Error} when there is no message, more than one, or one that is too large to unpack */
 export async function readRedirectMessage(query: string): Promise<RedirectMessage> {
   const given = new Map<string, string>()
   for (const pair of query.split('&')) {
@@ -34,7 +34,7 @@ export async function readRedirectMessage(query: string): Promise<RedirectMessag
   const text = (name: string): string => decodeURIComponent((given.get(name) ?? '').replaceAll('+', ' '))
   if (text(kind).length > longest) throw new Error('the message is too long')
   const unpacked = await inflate(Buffer.from(text(kind), 'base64'), { maxOutputLength: largest })
-  // What is signed is how it was sent, in this order, whatever else stands in the query.
+  // The signature covers these parameters as they were sent, in this order, whatever else is in the query.
   const signed = [kind, 'RelayState', 'SigAlg'].filter((name) => given.has(name))
   const content = Buffer.from(signed.map((name) => `${name}=${given.get(name)}`).join('&'))
   const algorithm = algorithms[text('SigAlg')]

@@ -3,10 +3,10 @@ import { assertHarmlessXml, messageLimits } from './harmless-xml.ts'
 import { assertWithinPolicy } from './policies.ts'
 import type { ResponseTask, SignedAnswer } from './reader.ts'
 
-/** Characters of a response as it is sent. */
+/** Maximum number of characters of a response as it is sent. */
 const longestResponse = 256 * 1024
 
-/** Reads a response and checks what it is signed with. @throws {Error} that says what is wrong */
+/** Reads a response and checks its signatures. @throws {Error} with the reason */
 export async function readResponse({ response, options, key, allowed }: ResponseTask): Promise<SignedAnswer> {
   if (response.length > longestResponse) throw new Error('the response is too long')
   const xml = Buffer.from(response, 'base64').toString('utf8')

@@ -25,28 +25,28 @@ import { createSamlReader } from './reader.ts'
 
 type SamlConfig = BaseConfig['saml']
 
-/** One identity provider, as it is configured. */
+/** One configured identity provider. */
 export interface SamlProvider extends Mapping {
   readonly name: string
   readonly url: Secret
   readonly metadata: string
   readonly idp_entity_id: string
-  /** Where people go who begin at the provider; empty: they are refused. */
+  /** The target for people who begin at the provider; empty: they are refused. */
   readonly idp_initiated: string
   readonly older_algorithms: readonly OlderAlgorithm[]
 }
 
 export interface SamlProof {
   readonly person: Person
-  /** Of the assertion: used once. */
+  /** The id of the assertion, which may be used once. */
   readonly assertionId: string
-  /** Until when it could be used again. */
+  /** The time until which it could be used again. */
   readonly expiresAt: Date
-  /** What names the sign-in there. */
+  /** The identification of the sign-in at the provider. */
   readonly session: SamlSession
 }
 
-/** A sign-in as its provider knows it: what signing out there names. */
+/** A sign-in as its provider knows it, for sign-out there. */
 export interface SamlSession {
   readonly idp: string
   readonly nameId: string
@@ -56,19 +56,19 @@ export interface SamlSession {
   readonly index: string
 }
 
-/** The same as it is kept. */
+/** The same in its stored form. */
 export function samlSessionOf(details: Readonly<Record<string, string>>): SamlSession {
   const { idp = '', nameId = '', format = '', nameQualifier = '', spNameQualifier = '', index = '' } = details
   return { idp, nameId, format, nameQualifier, spNameQualifier, index }
 }
 
-/** Milliseconds for an answer of a provider, and for which its metadata are kept. */
+/** Milliseconds for an answer of a provider, and for which its metadata is kept. */
 const [timeout, kept] = [8_000, 60 * 60_000]
-/** Milliseconds that clocks may differ. */
+/** Milliseconds by which clocks may differ. */
 const skew = 60_000
 const mostNames = 1000
 
-/** What is read of an assertion: as xml2js has it, prefixes taken away. */
+/** The parts of an assertion that are read: in the form of xml2js, without prefixes. */
 interface Assertion {
   $?: { ID?: string }
   Subject?: { SubjectConfirmation?: { $?: { Method?: string }; SubjectConfirmationData?: { $?: Confirmation }[] }[] }[]
@@ -85,7 +85,7 @@ interface Confirmation {
 
 export type Saml = ReturnType<typeof createSaml>
 
-/** Loaded where somebody signs in by it. What was configured before may stand there without the package. */
+/** Loaded at the first sign-in that needs it. A configuration may exist without the package. */
 async function loadSaml() {
   try {
     return await import('@node-saml/node-saml')
@@ -149,10 +149,10 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
       identifierFormat: null,
       disableRequestedAuthnContext: true,
       acceptedClockSkewMs: skew,
-      // Response or assertion must be; which of them is up to the provider.
+      // Either response or assertion must be signed; the provider decides which.
       wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
-      // Checked below, where it is signed.
+      // Checked below, in the signed part.
       validateInResponseTo: ValidateInResponseTo.never,
       ...(signs ? { privateKey: key, signatureAlgorithm: algorithmOf(config) } : {}),
       ...(key === '' ? {} : { decryptionPvk: key }),
@@ -161,14 +161,14 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
   }
 
   return {
-    /** Where the browser is to go with a request of this id. @throws {DirectoryUnavailable} */
+    /** The address for the browser, with a request of this id. @throws {DirectoryUnavailable} */
     async begin(config: SamlConfig, provider: SamlProvider, relayState: string, id: string): Promise<string> {
       const saml = await samlOf(config, provider, id)
       return saml.getAuthorizeUrlAsync(relayState, undefined, {})
     },
 
     /**
-     * Who the provider says has come, in answer to the request of this id; null: in answer to none, for who began there.
+     * The person in the provider's answer to the request of this id; null: an answer without a request, for people who began there.
      * @throws {DirectoryUnavailable} {DirectoryRefusal}
      */
     async finish(
@@ -202,18 +202,18 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
       }
     },
 
-    /** Reads what others have sent, beside the event loop. */
+    /** Reads messages of other servers, in another thread. */
     reader,
 
-    /** What a provider says of itself. @throws {DirectoryUnavailable} */
+    /** The metadata of a provider. @throws {DirectoryUnavailable} */
     identityOf: open,
 
     signOutUrl,
 
-    /** Whether signing out is done together with the provider: only signed messages count. */
+    /** Whether sign-out includes the provider: this requires signed messages. */
     signsOut: (config: SamlConfig): boolean => config.key !== '',
 
-    /** Asks the provider what a sign-in needs of it, and says what it answers. @throws {DirectoryUnavailable} */
+    /** Requests everything from the provider that a sign-in needs, and reports the answers. @throws {DirectoryUnavailable} */
     async check(config: SamlConfig, provider: SamlProvider, steps: Steps): Promise<void> {
       const { entityId, signOnUrl, signOut, certificates } = await read(provider).catch((error: unknown) => {
         throw new DirectoryUnavailable(`The provider cannot be asked: ${reasonOf(error)}`)
@@ -227,7 +227,7 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
       await samlOf(config, provider, '_test')
     },
 
-    /** Where the browser is to go to sign out there, too; null: nowhere. @throws {DirectoryUnavailable} */
+    /** The address at which the browser signs out there, too; null: none. @throws {DirectoryUnavailable} */
     async leave(config: SamlConfig, provider: SamlProvider, session: SamlSession): Promise<string | null> {
       if (config.key === '' || (await open(provider)).signOut === null) return null
       const saml = await samlOf(config, provider, `_${randomUUID()}`, 'url')
@@ -243,14 +243,14 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
       return asSigned(await saml.getLogoutUrlAsync(user, '', {}))
     },
 
-    /** Where the browser goes with the answer to a request to sign out here; null: nowhere. @throws {DirectoryUnavailable} */
+    /** The address for the answer to a sign-out request; null: none. @throws {DirectoryUnavailable} */
     async answer(config: SamlConfig, provider: SamlProvider, requestId: string, relayState: string) {
       if ((await open(provider)).signOut === null) return null
       const saml = await samlOf(config, provider, `_${randomUUID()}`, 'responseUrl')
       return asSigned(await saml.getLogoutResponseUrlAsync({ ID: requestId } as Profile, relayState, {}, true))
     },
 
-    /** What identity providers want to know of this service. */
+    /** The metadata of this service for identity providers. */
     async metadata(config: SamlConfig): Promise<string> {
       const { generateServiceProviderMetadata } = await loadSaml()
       const key = keyOf(config)
@@ -271,7 +271,7 @@ export function createSaml({ base, limits }: { base: string; limits: OutgoingLim
             }
           : {}),
       })
-      // The package knows one binding alone, which is not the one that is served.
+      // The package supports only one binding, which this service does not use.
       return metadata
         .replace(/(<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2\.0:bindings:HTTP-)POST"/, '$1Redirect"')
         .replace('AuthnRequestsSigned="true"', `AuthnRequestsSigned="${config.signrequest !== ''}"`)
@@ -284,7 +284,7 @@ function keyOf(config: SamlConfig): string {
   return opened(config.key, 'The key for SAML')
 }
 
-/** The package signs a query in one spelling and sends it in another: what was signed is what is sent. */
+/** The package signs a query in one spelling and sends it in another: this returns the signed spelling. */
 function asSigned(address: string): string {
   const url = new URL(address)
   const parameters = stringify(Object.fromEntries(url.searchParams))
@@ -302,8 +302,8 @@ const algorithmOf = ({ signrequest }: SamlConfig): 'sha256' | 'sha512' =>
   signrequest === 'sha512' ? 'sha512' : 'sha256'
 
 /**
- * The signed assertion is for this service, in answer to this request, and now (SAML profiles, 4.1.4.2 and 4.1.4.3): what
- * stands outside of it may not be signed. Returns until when.
+ * The signed assertion is for this service, in answer to this request, and now (SAML profiles, 4.1.4.2 and 4.1.4.3): parts outside
+ * of it may be unsigned. Returns the end of its validity.
  */
 function assertMeant({ Subject, Conditions, AuthnStatement = [] }: Assertion, meant: Meant): Date {
   const confirmed = (Subject?.[0]?.SubjectConfirmation ?? [])
@@ -317,7 +317,7 @@ function assertMeant({ Subject, Conditions, AuthnStatement = [] }: Assertion, me
   const forUs = restrictions.every(({ Audience = [] }) => Audience.some((one) => textIn(one) === meant.audience))
   if (restrictions.length === 0 || !forUs) throw new Error('the assertion is for another audience')
   for (const { $: { SessionNotOnOrAfter: over } = {} } of AuthnStatement) {
-    // What cannot be read as a time has ended, too.
+    // A value that cannot be read as a time counts as ended.
     if (over !== undefined && !(Date.parse(over) + skew > Date.now())) throw new Error('the session there has ended')
   }
   return new Date(end + 2 * skew)
@@ -326,7 +326,7 @@ function assertMeant({ Subject, Conditions, AuthnStatement = [] }: Assertion, me
 function attributesIn({ AttributeStatement = [] }: Assertion, nameId: string): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>([['nameID', nameId ? [nameId] : []]])
   for (const { $, AttributeValue = [] } of AttributeStatement.flatMap(({ Attribute = [] }) => Attribute)) {
-    // As they are: two that differ by a space are two.
+    // Values are not trimmed: two values that differ by a space are different.
     const values = AttributeValue.map(rawIn).filter((text) => text.trim() !== '')
     for (const name of [$?.Name, $?.FriendlyName]) {
       if (name) found.set(name, [...(found.get(name) ?? []), ...values])
@@ -343,7 +343,7 @@ function namesOf({ groupmapping }: Mapping, attributes: ValuesOf): string[] {
   return [...new Set(names.map((name) => name.trim()))]
 }
 
-/** Only what is configured is asked, whatever it answers. */
+/** Only configured addresses are requested; redirects are not followed. */
 async function download(url: string, fetch: OutgoingFetch): Promise<string> {
   const response = await fetch(url).catch((error: unknown) => {
     if (!(error instanceof AnswerTooLong)) throw error

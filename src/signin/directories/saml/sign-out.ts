@@ -14,7 +14,7 @@ import { readRedirectMessage } from './redirect-message.ts'
 import type { Saml, SamlProvider } from './service.ts'
 import { useAssertion } from './store.ts'
 
-/** Milliseconds that clocks may differ; for which a request counts that does not say until when. */
+/** Milliseconds by which clocks may differ; milliseconds for which a request without an end is valid. */
 const [skew, lifetime] = [60_000, 5 * 60_000]
 
 export interface SamlSignOutDependencies {
@@ -27,15 +27,15 @@ export interface SamlSignOutDependencies {
 }
 
 /**
- * Single logout (SAML profiles, 4.4), by HTTP-Redirect: a provider signs somebody out here, or says that it has signed out
- * whom we have sent. Nothing counts that is not signed, and no request twice.
+ * Single logout (SAML profiles, 4.4), by HTTP-Redirect: a provider signs a person out here, or confirms a sign-out that we have
+ * requested. Unsigned messages are ignored, and so are repeated requests.
  */
 export function createSamlSignOut({ db, baseConfig, directories, sessions, saml, providers }: SamlSignOutDependencies) {
   async function providerOf(
     issuer: string,
   ): Promise<{ provider: SamlProvider; certificates: readonly string[] } | null> {
     for (const provider of providers()) {
-      // One that cannot be asked now may be another than the one that is looked for.
+      // A provider that cannot be reached now may not be the one that is looked for.
       const known = await saml.identityOf(provider).catch((error: unknown) => {
         if (error instanceof DirectoryUnavailable) return null
         throw error
@@ -45,7 +45,7 @@ export function createSamlSignOut({ db, baseConfig, directories, sessions, saml,
     return null
   }
 
-  /** @throws {Error} that says what is wrong with it */
+  /** @throws {Error} with the reason */
   async function read(search: string) {
     const message = await readRedirectMessage(search)
     const said = await saml.reader('signOut', { xml: message.xml })
@@ -77,7 +77,7 @@ export function createSamlSignOut({ db, baseConfig, directories, sessions, saml,
     return visit.send({ title: text('signedOut.title'), content: html`<p>${text('signedOut.text')}</p>` })
   }
 
-  /** A message that a browser brings. @throws {AppError} `ServerGeneric` for whoever sits there, when it does not count */
+  /** A message that a browser brings. @throws {AppError} `ServerGeneric` for the person at the browser, when it is not valid */
   return async function take(visit: Visit, search: string): Promise<FastifyReply> {
     const config = baseConfig.get().saml
     if (providers().length === 0 || !saml.signsOut(config)) {

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/postgres/db.ts'
 import { tokenHash } from '../../sessions/token.ts'
 
-/** Notes that an assertion was used; false: it was before. */
+/** Records the use of an assertion; false: it was used before. */
 export async function useAssertion(db: Queryable, id: string, expiresAt: Date): Promise<boolean> {
   const { rowCount } = await db.query(
     'insert into saml_used_assertion (hash, expires_at) values ($1, $2) on conflict do nothing',

@@ -4,7 +4,7 @@ import type { PageDefinition } from '../../pages/routes.ts'
 import { stepName } from '../notes.ts'
 import { type FactorPages, methodLabels, provedLogin, toPage } from './shared.ts'
 
-/** Which of several second factors it is to be. */
+/** The choice among several second factors. */
 export function choosePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {

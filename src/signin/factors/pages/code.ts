@@ -16,7 +16,7 @@ import { type FactorPages, methodLabels, otherWay, provedLogin, toPage } from '.
 const action = '/api/page/twoFactor'
 const longestCode = 100
 
-/** A second factor is asked for: a passkey, a code of an authenticator app or from a mail, a recovery code. */
+/** The page for a second factor: a passkey, a code of an authenticator app or from a mail, a recovery code. */
 export function codePage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
   return loginPage(flows, {
@@ -66,7 +66,7 @@ export function codePage(given: FactorPages): PageDefinition {
   })
 }
 
-/** The one that is asked for, if the user can prove with it; else the first; null when there is none. */
+/** The requested method, if the user can prove it; else the first one; null when there is none. */
 function methodOf(usable: Standing['usable'], asked: string | undefined): FactorMethod | null {
   return isFactorMethod(asked) && usable.includes(asked) ? asked : (usable[0] ?? null)
 }
@@ -110,7 +110,7 @@ async function send(
   })
 }
 
-/** First what sends the mail, which a page that is only looked at does not; then the code. */
+/** First a form that sends the mail, so that opening the page does not send one; then the form for the code. */
 async function mailForms({ factors }: FactorPages, visit: Visit, login: ProvedLogin, invalid: boolean): Promise<Html> {
   const { text } = visit
   const hidden = { flow: login.id, method: 'email' }

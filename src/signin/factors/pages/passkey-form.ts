@@ -7,23 +7,23 @@ import type { Visit } from '../../pages/service.ts'
 
 const script = readFileSync(new URL('./passkey.client.js', import.meta.url), 'utf8')
 
-/** As the content security policy of a page with such a form names its script. */
+/** The script in the form for the content security policy of a page with such a form. */
 export const passkeyScript = `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
 export interface PasskeyForm {
   readonly action: string
   readonly act: 'create' | 'get'
-  /** What the browser hands to the device. */
+  /** The options that the browser passes to the device. */
   readonly options: object
   readonly label: string
-  /** What stands above the button. */
+  /** Additional content above the button. */
   readonly fields?: Html
   readonly hidden: Readonly<Record<string, string>>
-  /** Something stands above the form already: without JavaScript it is that. */
+  /** There is an explanation above the form: it also serves browsers without JavaScript. */
   readonly told: boolean
 }
 
-/** A form that goes off with the answer of a device, in `passkey`. It takes a script: only scripts speak to devices. */
+/** A form that is sent with the answer of a device, in `passkey`. It needs a script: only scripts can speak to devices. */
 export function passkeyForm({ text, form }: Visit, asked: PasskeyForm): Html {
   const { action, act, options, label, fields = '', hidden, told } = asked
   const without = told ? '' : html`<noscript><p class="problem">${text('passkey.noScript')}</p></noscript>`

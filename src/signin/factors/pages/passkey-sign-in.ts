@@ -12,7 +12,10 @@ import type { FactorPages } from './shared.ts'
 
 const name = 'passkey'
 
-/** Signing in with a passkey alone: it says who it is, and proves it twice, by the device and by what the device asks for. */
+/**
+ * Sign-in with a passkey alone: it identifies the user, and proves it twice, by the device and by the PIN or biometric check of the
+ * device.
+ */
 export function passkeySignInPage({ factors, flows }: FactorPages): PageDefinition {
   function assertBegun(login: Login): void {
     if (login.userId !== null || !notesOf(login).byPasskey) throw new AppError('PageExpired', { what: 'login' })
@@ -38,7 +41,7 @@ export function passkeySignInPage({ factors, flows }: FactorPages): PageDefiniti
     })
   }
 
-  /** The passkey was right, so it is said what is wrong, and another way in is shown. */
+  /** The passkey was right, so the reason of the refusal is shown, with another way to sign in. */
   function refused(visit: Visit, login: Login, word: Exclude<Word, 'there'>): FastifyReply {
     const { text } = visit
     const content = html`<p class="more"><a href="${flows.startAgain(login)}">${text('login.startAgain')}</a></p>`

@@ -8,7 +8,7 @@ import type { Visit } from '../../pages/service.ts'
 import { notesOf, stepName } from '../notes.ts'
 import { type FactorPages, toPage } from './shared.ts'
 
-/** Behind the recovery codes, which are the answer to the form before: nothing but the way on. */
+/** The page after the recovery codes, which are the answer to the form before: only a link to continue. */
 export function recoveryPage(given: FactorPages): PageDefinition {
   const { flows } = given
   return loginPage(flows, {
@@ -22,7 +22,7 @@ export function recoveryPage(given: FactorPages): PageDefinition {
   })
 }
 
-/** Shows new recovery codes, this once. */
+/** Shows new recovery codes, only this time. */
 export function sendRecoveryCodes(visit: Visit, login: Login, codes: readonly string[]): FastifyReply {
   const { text } = visit
   const list = codes.map((code) => html`<li><code>${code}</code></li>`)

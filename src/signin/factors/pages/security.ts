@@ -16,8 +16,8 @@ import { type FactorPages, mayEnrol, provedLogin } from './shared.ts'
 const action = `/api/page/${managementStep}`
 
 /**
- * What users do about their own second factors. The page is the last step of a sign-in that was begun for it, so the
- * password and the second factor were asked for a moment ago; whoever just opens it is sent there first.
+ * The page on which users manage their own second factors. It is the last step of a sign-in that was begun for it, so the password
+ * and the second factor were proved a moment ago; a user who just opens the page is sent to the sign-in first.
  */
 export function securityPage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
@@ -57,14 +57,14 @@ export function securityPage(given: FactorPages): PageDefinition {
     },
   }
 
-  /** A sign-in that ends here: nobody asks for its code, and it ends within a minute. */
+  /** A sign-in that ends here: its code is never requested, and it expires within a minute. */
   function begin(): string {
     const parameters = new URLSearchParams({
       client_id: 'web-client',
       response_type: 'code',
       state: randomBytes(16).toString('base64url'),
       redirect_uri: `${factors.externalUrl}${action}?done=1`,
-      // Of no verifier at all.
+      // Random: there is no verifier for it.
       code_challenge: randomBytes(32).toString('base64url'),
       code_challenge_method: 'S256',
       auth_method: 'native',

@@ -13,7 +13,7 @@ import { type FactorPages, mayEnrol, otherWay, provedLogin, toPage } from './sha
 
 const name = 'twoFactorSetupPasskey'
 
-/** Sets up a passkey: the first one, or a further one for who has proved a second factor in this sign-in. */
+/** Sets up a passkey: the first one, or a further one for a user who has proved a second factor in this sign-in. */
 export function setupPasskeyPage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
 

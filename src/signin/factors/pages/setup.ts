@@ -11,7 +11,7 @@ import { addressOf, keyOf } from '../totp.ts'
 import { sendRecoveryCodes } from './recovery.ts'
 import { type FactorPages, mayEnrol, otherWay, provedLogin, toPage } from './shared.ts'
 
-/** Sets up an authenticator app: the first one, or another one for who has proved a second factor in this sign-in. */
+/** Sets up an authenticator app: the first one, or another one for a user who has proved a second factor in this sign-in. */
 export function setupPage(given: FactorPages): PageDefinition {
   const { factors, flows } = given
 
@@ -54,7 +54,7 @@ export function setupPage(given: FactorPages): PageDefinition {
   })
 }
 
-/** Nothing is on that this user could set up. */
+/** No method is switched on that this user could set up. */
 function sendNothing(visit: Visit): FastifyReply {
   const { text } = visit
   return visit.send({ title: text('factor.setupTitle'), content: html`<p>${text('factor.setupNothing')}</p>` })

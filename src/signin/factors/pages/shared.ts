@@ -14,7 +14,7 @@ export interface FactorPages {
   readonly flows: LoginFlows
 }
 
-/** What leads to the page of a method. */
+/** Labels of the links to the pages of the methods. */
 export const methodLabels = {
   passkey: 'factor.usePasskey',
   totp: 'factor.useTotp',
@@ -22,7 +22,7 @@ export const methodLabels = {
   recovery: 'factor.useRecovery',
 } as const satisfies Record<FactorMethod, TextName>
 
-/** @throws {AppError} `PageExpired` for a sign-in of which nobody knows yet whose it is. */
+/** @throws {AppError} `PageExpired` for a sign-in whose user is not known yet. */
 export function provedLogin(login: Login): ProvedLogin {
   const { userId } = login
   if (userId === null) throw new AppError('PageExpired', { what: 'login' })
@@ -30,8 +30,8 @@ export function provedLogin(login: Login): ProvedLogin {
 }
 
 /**
- * Whether a sign-in may set up a second factor: the first one, or another for who has proved one in it. Who must prove
- * nothing may, where the sign-in was begun for that.
+ * Whether a sign-in may set up a second factor: the first one, or another one after one was proved in it. A user without a required
+ * factor may, if the sign-in was begun for that.
  */
 export function mayEnrol(login: ProvedLogin, { login: name, asked, usable }: Standing): boolean {
   if (asked) return usable.length === 0 || notesOf(login).proved !== null
@@ -47,7 +47,7 @@ export function toPage(
   return reply.header('Cache-Control', 'no-store').redirect(flows.address(login, name), 303)
 }
 
-/** A link to another page of the same sign-in, below what the page is about. */
+/** A link to another page of the same sign-in, below the main content. */
 export function otherWay({ flows }: FactorPages, login: Login, page: string, label: string, more = {}): Html {
   return html`<p class="or"><a href="${flows.address(login, page, more)}">${label}</a></p>`
 }

@@ -28,8 +28,8 @@ export interface PasskeyRecordDependencies {
 export type PasskeyRecords = ReturnType<typeof createPasskeyRecords>
 
 /**
- * Passkeys without a page: who has which, their names, and how they go. They are made on pages alone, where a device
- * answers. Those of others are for who may reset the second factors of that user.
+ * Management of passkeys without a page: list, rename, remove. They can only be created on pages, where a device answers. The
+ * passkeys of another user require the right to reset the second factors of that user.
  */
 export function createPasskeyRecords({ db, factors, rights, freshSignIn }: PasskeyRecordDependencies) {
   function assertManages(actor: Actor, userId: number): void {
@@ -37,7 +37,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
     if (userId === rootUserId) requireRight(actor, { name: 'system.root' })
   }
 
-  /** Whose it is, if the caller may know. Ids of others are nobody's business, not even whether there are such. */
+  /** The owner, if the caller may know it. Callers must not learn whether an id of another user exists. */
   async function userOf(actor: Actor, id: string): Promise<number> {
     const userId = await ownerOfPasskey(db, id)
     if (userId === null) throw new AppError('ResourceNotFound', { _id: id })
@@ -49,7 +49,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
     return userId
   }
 
-  /** As for the reset of all of them (`_two_factor_reset_passkey`). */
+  /** The same rights as for the reset of all of them (`_two_factor_reset_passkey`). */
   async function assertMayReset(tx: Tx, actor: Actor, userId: number): Promise<void> {
     if (actor.isRoot) return
     const [user] = await findUsers(tx, [userId])
@@ -76,7 +76,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
       return (await listPasskeys(db, userId)).map(shown)
     },
 
-    /** @throws {AppError} `ResourceNotFound` when the caller knows none with this id. */
+    /** @throws {AppError} `ResourceNotFound` when there is none with this id for the caller. */
     async rename(actor: Actor, id: string, given: string) {
       const name = shownName(given)
       if (name === '') throw badRequest('name must be given', { name: 'name' })
@@ -89,7 +89,7 @@ export function createPasskeyRecords({ db, factors, rights, freshSignIn }: Passk
       return shown(passkey)
     },
 
-    /** @throws {AppError} `ResourceNotFound`; `FreshSignInRequired` when the caller has signed in too long ago. */
+    /** @throws {AppError} `ResourceNotFound`; `FreshSignInRequired` when the caller's sign-in is too old. */
     async remove(actor: Actor, id: string): Promise<void> {
       const userId = await userOf(actor, id)
       const outcome = await factors.changeFor(actor, userId, { kind: 'passkey', id }, (tx) =>

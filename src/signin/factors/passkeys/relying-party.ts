@@ -1,13 +1,13 @@
 import { isIP } from 'node:net'
 
-/** This service as passkeys know it (WebAuthn, "relying party"): they work for this host name and no other. */
+/** The relying party of passkeys (WebAuthn): passkeys work for this host name only. */
 export interface RelyingParty {
   readonly id: string
-  /** Where the browser must have shown the page. */
+  /** The origin of the page in the browser. */
   readonly origin: string
 }
 
-/** From the external address. Null: browsers make no passkeys for it, since it is no name, or not safe. */
+/** Derived from the external address. Null: browsers create no passkeys for it, since it has no host name, or is not secure. */
 export function relyingPartyOf(externalUrl: string): RelyingParty | null {
   const url = URL.parse(externalUrl)
   if (!url) return null

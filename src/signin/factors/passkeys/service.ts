@@ -1,6 +1,6 @@
 /**
- * Passkeys: keys that devices make for this service and its users, as a second factor and as a sign-in of their own. A
- * *challenge* is what a device signs; each is used up by the first answer. Devices *set up* a passkey once and *prove* it
+ * Passkeys: keys that devices create for this service and its users, as a second factor or for a sign-in without a password. A
+ * *challenge* is signed by a device; each is used up by the first answer. Devices *set up* a passkey once and *prove* it
  * afterwards.
  */
 import { randomBytes } from 'node:crypto'
@@ -22,10 +22,10 @@ import {
   webAuthnPackage,
 } from './webauthn.ts'
 
-/** Seconds that a challenge is good for, and that browsers wait for the device. */
+/** Seconds for which a challenge is valid, and for which browsers wait for the device. */
 const lifetime = 300
 
-/** Who is to answer: a browser, and its user if that is known already. */
+/** The expected sender of the answer: a browser, and its user if already known. */
 export interface Answerer {
   readonly browserHash: Buffer
   readonly userId: number | null
@@ -41,7 +41,7 @@ export interface PasskeyDependencies {
 }
 
 export function createPasskeys({ db, strangers, baseConfig, externalUrl }: PasskeyDependencies) {
-  // Without the package nobody is offered one.
+  // Without the package, passkeys are not offered.
   const party = isInstalled(webAuthnPackage) ? relyingPartyOf(externalUrl) : null
 
   async function challenge(answerer: Answerer, purpose: store.Challenge['purpose']): Promise<string> {
@@ -51,13 +51,13 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
   }
 
   return {
-    /** Whether they can be used: the base configuration has them on, and the service has an address with a name. */
+    /** Whether they can be used: they are switched on in the base configuration, and the address of the service has a host name. */
     available(): boolean {
       const { enabled, methods } = baseConfig.get().two_factor
       return party !== null && enabled && methods.includes('passkey')
     },
 
-    /** What a browser needs to set one up (WebAuthn, `PublicKeyCredentialCreationOptionsJSON`). */
+    /** The options for a browser to set one up (WebAuthn, `PublicKeyCredentialCreationOptionsJSON`). */
     async setupOptions(
       answerer: Answerer & { userId: number },
       { login, instance }: { login: string; instance: string },
@@ -73,14 +73,14 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
         challenge: text,
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
         timeout: lifetime * 1000,
-        // A device makes one for each user.
+        // A device creates only one for each user.
         excludeCredentials: keys.map(describe),
         authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
         attestation: 'none',
       }
     },
 
-    /** What a browser needs to prove one (`PublicKeyCredentialRequestOptionsJSON`). */
+    /** The options for a browser to prove one (`PublicKeyCredentialRequestOptionsJSON`). */
     async proofOptions(answerer: Answerer & { readonly remoteAddr: string }): Promise<object> {
       const { userId } = answerer
       if (userId === null) await strangers.admit(answerer.remoteAddr)
@@ -93,15 +93,15 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
         challenge: text,
         timeout: lifetime * 1000,
         allowCredentials: keys.map(describe),
-        // In the place of a password the device must know that it is the user's hand.
+        // Without a password, the device must verify its user.
         userVerification: userId === null ? 'required' : 'preferred',
       }
     },
 
-    /** To be called before a transaction that checks an answer. */
+    /** Must be called before a transaction that checks an answer. */
     ready: async (): Promise<void> => void (await loadWebAuthn()),
 
-    /** Keeps the key that a device has made. False: the answer does not hold. */
+    /** Stores the key that a device has created. False: the answer is not valid. */
     async add(tx: Tx, answerer: Answerer & { userId: number }, name: string, text: string): Promise<boolean> {
       const answer = readSetupAnswer(text)
       if (!answer || party === null) return false
@@ -112,7 +112,7 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
       return made !== null && store.insertPasskey(tx, { ...made, userId: answerer.userId, name })
     },
 
-    /** The user whose passkey has answered; null when the answer does not hold. */
+    /** The user whose passkey has answered; null when the answer is not valid. */
     async prove(tx: Tx, answerer: Answerer, text: string): Promise<number | null> {
       const answer = readProofAnswer(text)
       if (!answer || party === null) return null
@@ -122,7 +122,7 @@ export function createPasskeys({ db, strangers, baseConfig, externalUrl }: Passk
       if (!key || (answerer.userId !== null && key.userId !== answerer.userId)) return null
       const handle = answer.json.response.userHandle
       const byItself = answerer.userId === null
-      // A key that signs in by itself says whose it is, and must not say another than the one it was made for.
+      // A key that signs in by itself names its user, which must be the user for whom it was created.
       if (handle === undefined ? byItself : handle !== key.handle?.toString('base64url')) return null
       const used = await orNull(verifyProof(answer, key, party, { byItself }))
       if (!used) return null
@@ -136,7 +136,7 @@ function describe({ credentialId, transports }: store.PasskeyKey) {
   return { type: 'public-key', id: credentialId.toString('base64url'), transports }
 }
 
-/** What a stranger sent may be wrong in every way, and each is told by an error of its own. */
+/** The input of a stranger may be wrong in every way, and each way has a different error. */
 async function orNull<T>(checked: Promise<T | null>): Promise<T | null> {
   try {
     return await checked

@@ -9,7 +9,7 @@ export interface Passkey {
   readonly lastUsedAt: Date | null
 }
 
-/** What its signatures are checked with. */
+/** The data for checking its signatures. */
 export interface PasskeyKey {
   readonly id: string
   readonly userId: number
@@ -17,7 +17,7 @@ export interface PasskeyKey {
   readonly publicKey: Buffer
   readonly signCount: number
   readonly transports: readonly string[]
-  /** What it calls its user. */
+  /** Its identifier for the user. */
   readonly handle: Buffer | null
 }
 
@@ -34,7 +34,7 @@ export interface NewPasskey {
 export interface Challenge {
   readonly hash: Buffer
   readonly browserHash: Buffer
-  /** Null: whoever answers says who it is. */
+  /** Null: the passkey in the answer identifies the user. */
   readonly userId: number | null
   readonly purpose: 'setup' | 'proof'
 }
@@ -55,7 +55,7 @@ export async function insertChallenge(db: Queryable, challenge: Challenge, secon
   )
 }
 
-/** Uses a challenge up: of two answers to one, one gets true. */
+/** Uses up a challenge: of two answers to one challenge, only one gets true. */
 export async function takeChallenge(tx: Tx, { hash, browserHash, userId, purpose }: Challenge): Promise<boolean> {
   const { rowCount } = await tx.query(
     `delete from passkey_challenge where hash = $1 and browser_hash = $2 and user_id is not distinct from $3
@@ -66,7 +66,7 @@ export async function takeChallenge(tx: Tx, { hash, browserHash, userId, purpose
   return rowCount === 1
 }
 
-/** What passkeys call a user; made when it is asked for first. */
+/** The identifier of a user for passkeys; created at the first call. */
 export async function handleOf(db: Queryable, userId: number, fresh: Buffer): Promise<Buffer> {
   const { rows } = await db.query<{ handle: Buffer }>(
     `insert into user_factor as f (user_id, passkey_handle) values ($1, $2)
@@ -90,7 +90,7 @@ export async function findKeys(db: Queryable, userId: number): Promise<PasskeyKe
   return rows
 }
 
-/** The one with this name of its device, held until the transaction ends. */
+/** The passkey with this id of its device, locked until the transaction ends. */
 export async function lockKey(tx: Tx, credentialId: Buffer): Promise<PasskeyKey | null> {
   const { rows } = await tx.query<PasskeyKey>(
     `select ${keyColumns} from passkey p left join user_factor f on f.user_id = p.user_id
@@ -109,7 +109,7 @@ export async function markUsed(tx: Tx, id: string, used: { signCount: number; ba
   )
 }
 
-/** False: somebody has it already. */
+/** False: a user already has it. */
 export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<boolean> {
   const { userId, credentialId, publicKey, signCount, transports, name, backedUp } = passkey
   const { rowCount } = await tx.query(
@@ -133,13 +133,13 @@ export async function listPasskeys(db: Queryable, userId: number): Promise<Passk
   return rows
 }
 
-/** False: there is none of this user's. */
+/** False: this user has no such passkey. */
 export async function renamePasskey(tx: Tx, userId: number, id: string, name: string): Promise<boolean> {
   const { rowCount } = await tx.query('update passkey set name = $3 where id = $1 and user_id = $2', [id, userId, name])
   return rowCount === 1
 }
 
-/** Whose it is. */
+/** The owner of the passkey. */
 export async function ownerOfPasskey(db: Queryable, id: string): Promise<number | null> {
   const { rows } = await db.query<{ userId: number }>(
     'select user_id as "userId" from passkey where id = $1',
@@ -149,7 +149,7 @@ export async function ownerOfPasskey(db: Queryable, id: string): Promise<number 
   return rows[0]?.userId ?? null
 }
 
-/** False: there is none of this user's. */
+/** False: this user has no such passkey. */
 export async function removePasskey(tx: Tx, userId: number, id: string): Promise<boolean> {
   const { rowCount } = await tx.query('delete from passkey where id = $1 and user_id = $2', [id, userId])
   return rowCount === 1

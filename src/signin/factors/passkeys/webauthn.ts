@@ -4,7 +4,7 @@ import { Check } from 'typebox/value'
 import type { RelyingParty } from './relying-party.ts'
 import type { NewPasskey, PasskeyKey } from './store.ts'
 
-/** Characters of an answer. Keys and signatures of all kinds have a few thousand. */
+/** Maximum number of characters of an answer. Keys and signatures of all kinds have a few thousand. */
 const longestAnswer = 20_000
 
 const Encoded = Type.String({ pattern: '^[A-Za-z0-9_-]*$' })
@@ -27,26 +27,26 @@ const ProofAnswer = Type.Object({
     userHandle: Type.Optional(Encoded),
   }),
 })
-/** A page of ours stands in no frame of another site: what was asked for in one was asked for by somebody else. */
+/** Our pages are never in a frame of another site: an answer from within such a frame was requested by that site. */
 const ClientData = Type.Object({
   challenge: Encoded,
   crossOrigin: Type.Optional(Type.Literal(false)),
   topOrigin: Type.Optional(Type.Never()),
 })
 
-/** What a device answers when it makes a key. */
+/** The answer of a device that creates a key. */
 export interface SetupAnswer {
   readonly challenge: string
   readonly json: RegistrationResponseJSON
 }
-/** What it answers when it proves that it has one. */
+/** The answer of a device that proves a key. */
 export interface ProofAnswer {
   readonly challenge: string
   readonly credentialId: Buffer
   readonly json: AuthenticationResponseJSON
 }
 
-/** Null: it is none. */
+/** `null`: the text is no such answer. */
 export function readSetupAnswer(text: string): SetupAnswer | null {
   const answer = readAnswer(text)
   if (!answer || !Check(SetupAnswer, answer.value)) return null
@@ -65,7 +65,7 @@ export function readSetupAnswer(text: string): SetupAnswer | null {
   }
 }
 
-/** Null: it is none. */
+/** `null`: the text is no such answer. */
 export function readProofAnswer(text: string): ProofAnswer | null {
   const answer = readAnswer(text)
   if (!answer || !Check(ProofAnswer, answer.value)) return null
@@ -100,15 +100,15 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Does not come with ours (platform/process/optional-packages.ts). */
+/** An optional package (platform/process/optional-packages.ts). */
 export const webAuthnPackage = '@simplewebauthn/server'
 
-/** Loaded where somebody uses a passkey: it is large, and most processes never need it. */
+/** Loaded at the first use of a passkey: it is large, and most processes never need it. */
 export function loadWebAuthn() {
   return import('@simplewebauthn/server')
 }
 
-/** The key that a device has made; null when the answer does not hold. */
+/** The key that a device has created; null when the answer is not valid. */
 export async function verifySetup(
   { challenge, json }: SetupAnswer,
   party: RelyingParty,
@@ -135,8 +135,8 @@ export async function verifySetup(
 }
 
 /**
- * Who made the device is nobody's question here. Certificates that come all the same are left out before anybody looks at
- * them: to check them is to ask addresses that stand in them, which a stranger chooses.
+ * The maker of a device does not matter here. Certificates that are sent anyway are removed before they are checked: checking them
+ * would request addresses in them, which a stranger chooses.
  */
 async function withoutAttestation({ response }: RegistrationResponseJSON): Promise<{ attestationObject: string }> {
   const { decodeAttestationObject, isoCBOR } = await import('@simplewebauthn/server/helpers')
@@ -151,10 +151,10 @@ async function withoutAttestation({ response }: RegistrationResponseJSON): Promi
   return { attestationObject: Buffer.from(bare).toString('base64url') }
 }
 
-/** ES256, EdDSA, RS256: what devices sign with, best first. */
+/** ES256, EdDSA, RS256: the signature algorithms of devices, best first. */
 export const algorithms = [-7, -8, -257] as const
 
-/** What to keep of a use of a key; null when the signature does not hold. */
+/** The values to store after a use of a key; null when the signature is not valid. */
 export async function verifyProof(
   { challenge, json }: ProofAnswer,
   key: PasskeyKey,

@@ -4,7 +4,7 @@ const dateFormats = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 30, 36, 45,
 /** Whether a number in this format is a date or a time. */
 export function isDateFormat(id: number, code: string | undefined): boolean {
   if (code === undefined) return dateFormats.has(id)
-  // Without what is written as it stands, colours and languages: `[Red]0.00 "yards"` is none.
+  // Without literal texts, colours and languages: `[Red]0.00 "yards"` is no date.
   const bare = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^[\]]*\]/gi, '')
   return /[ymdhs]/i.test(bare) && !/^general$/i.test(bare.trim())
 }
@@ -17,7 +17,7 @@ const dayMs = 86_400_000
  */
 export function dateOfSerial(serial: number, from1904: boolean): string | null {
   if (!Number.isFinite(serial) || serial < 0 || serial > 2_958_466) return null
-  // The first spreadsheet programs took 1900 for a leap year, and all others follow.
+  // The first spreadsheet programs treated 1900 as a leap year, and all others do the same.
   const days = from1904 ? serial + 1462 : serial < 60 ? serial + 1 : serial
   const moment = new Date(Math.round((days - 25_569) * 86_400) * 1000)
   const text = moment.toISOString()
@@ -25,13 +25,13 @@ export function dateOfSerial(serial: number, from1904: boolean): string | null {
   return moment.getTime() % dayMs === 0 ? text.slice(0, 10) : text.slice(0, 19)
 }
 
-/** A number as people write it: `0.1`, where the file says 0.10000000000000001. */
+/** A number as people write it: `0.1`, where the file has 0.10000000000000001. */
 export function numberText(text: string): string {
   const value = Number(text)
   return text.trim() === '' || !Number.isFinite(value) ? text : String(value)
 }
 
-/** `AB12` is column 27, counted from 0; -1 when it is no cell. */
+/** `AB12` is column 27, counted from 0; -1 when it is no cell reference. */
 export function columnOf(reference: string): number {
   const letters = /^([A-Z]{1,3})\d{1,7}$/.exec(reference)?.[1]
   if (letters === undefined) return -1

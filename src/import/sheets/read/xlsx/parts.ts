@@ -3,14 +3,14 @@ import { promisify } from 'node:util'
 import { type Entry, open as openFile, type ZipFile } from 'yauzl'
 import { limits, SheetError } from '../../limits.ts'
 
-/** The parts of an XLSX file by their paths. What they claim is checked before anything is unpacked. */
+/** The parts of an XLSX file by their paths. Their claimed sizes are checked before anything is unpacked. */
 export interface Parts extends AsyncDisposable {
   has(path: string): boolean
   /** The text of a part in pieces. @throws {SheetError} when it is missing, broken or too large. */
   text(path: string): AsyncGenerator<string>
 }
 
-/** The reader compares what comes with what an entry claims, and gives no more. */
+/** The reader compares the unpacked size with the claimed size of an entry, and returns no more bytes. */
 const rules = { lazyEntries: true, autoClose: false, strictFileNames: false, validateEntrySizes: true }
 
 const openZip = promisify((path: string, done: (error: Error | null, zip: ZipFile) => void) =>
@@ -41,7 +41,7 @@ async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   const entries = new Map<string, Entry>()
   await new Promise<void>((resolve, reject) => {
     zip.on('entry', (entry: Entry) => {
-      // Pictures, macros and whatever else lies in it is none of ours.
+      // Pictures, macros and all other parts are ignored.
       if (/\.(xml|rels)$/i.test(entry.fileName)) entries.set(entry.fileName.toLowerCase(), entry)
       zip.readEntry()
     })

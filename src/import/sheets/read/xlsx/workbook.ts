@@ -5,7 +5,7 @@ import type { Parts } from './parts.ts'
 import { readAllXml } from './xml.ts'
 
 export interface Workbook {
-  /** Names of its sheets that can be seen, with the paths of their parts. */
+  /** Names of its visible sheets, with the paths of their parts. */
   readonly sheets: readonly { readonly name: string; readonly path: string }[]
   readonly from1904: boolean
   readonly strings: readonly string[]
@@ -33,7 +33,7 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
   return { sheets, from1904, strings, isDate: (style) => dates[style] ?? false }
 }
 
-/** Which part is the workbook stands in the relations of the package; nearly always it is this one. */
+/** The relations of the package name the part of the workbook; nearly always it is this one. */
 async function workbookPart(parts: Parts): Promise<{ path: string; folder: string }> {
   if (parts.has('xl/workbook.xml')) return { path: 'xl/workbook.xml', folder: 'xl' }
   if (!parts.has('_rels/.rels')) throw new SheetError('it is no XLSX file')
@@ -57,7 +57,7 @@ async function relations(parts: Parts, path: string): Promise<Map<string, string
   return targets
 }
 
-/** Targets stand from the folder of the part, or with a slash from the root of the package. */
+/** Targets are relative to the folder of the part, or with a slash to the root of the package. */
 function inFolder(folder: string, target: string): string {
   return target.startsWith('/') ? target.slice(1) : posix.join(folder, target)
 }
@@ -68,7 +68,7 @@ function relationId(attributes: Readonly<Record<string, string>>): string {
 
 const isTrue = (text: string | undefined): boolean => text === '1' || text === 'true'
 
-/** Of each format of cells, by its number, whether it shows dates. */
+/** For each format of cells, by its number, whether it shows dates. */
 async function dateStyles(parts: Parts, path: string): Promise<boolean[]> {
   if (!parts.has(path)) return []
   const codes = new Map<number, string>()
@@ -116,8 +116,8 @@ async function sharedStrings(parts: Parts, path: string): Promise<string[]> {
 }
 
 /**
- * Puts together what stands in `t` elements, formatted in pieces or not. How a word is pronounced (`rPh`) is no part of it.
- * `onText` gets the length of what is gathered.
+ * Joins the texts of `t` elements, formatted in pieces or not. Phonetic hints (`rPh`) are left out. `onText` gets the length of the
+ * gathered text.
  */
 export function createTextReader(onText: (length: number) => void) {
   let gathered: string[] = []
@@ -139,7 +139,7 @@ export function createTextReader(onText: (length: number) => void) {
       gathered.push(text)
     },
     take(): string {
-      // As the file format writes characters that XML has none for: `_x000D_` is a line break.
+      // The escapes of the file format for characters that XML does not allow: `_x000D_` is a line break.
       const whole = gathered
         .join('')
         .replaceAll(/_x([0-9A-F]{4})_/g, (_, code) => String.fromCharCode(Number(`0x${code}`)))

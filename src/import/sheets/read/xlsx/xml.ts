@@ -2,9 +2,9 @@ import { createXmlReader, XmlError, type XmlHandlers } from '../../../../platfor
 import { SheetError } from '../../limits.ts'
 
 /**
- * Reads a part a piece at a time; after each piece the caller may take what the handlers have gathered. Names are told
- * without prefix.
- * @throws {SheetError} when it is no XML, or more than a spreadsheet needs.
+ * Reads a part a piece at a time; after each piece the caller may take the results of the handlers. Names are passed without
+ * prefix.
+ * @throws {SheetError} when it is no XML, or exceeds the limits for spreadsheets.
  */
 export async function* readXml(pieces: AsyncIterable<string>, handlers: XmlHandlers): AsyncGenerator<void> {
   const reader = createXmlReader({
@@ -20,7 +20,7 @@ export async function* readXml(pieces: AsyncIterable<string>, handlers: XmlHandl
   yield
 }
 
-/** Reads all of it, for parts whose handlers bound what they keep. */
+/** Reads all of it, for parts whose handlers limit their results. */
 export async function readAllXml(pieces: AsyncIterable<string>, handlers: XmlHandlers): Promise<void> {
   for await (const _ of readXml(pieces, handlers));
 }

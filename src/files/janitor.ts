@@ -7,9 +7,9 @@ import type { BlobStore, Sha256 } from './blobs/blob-store.ts'
 import { uploadLifetime } from './upload/resumable/service.ts'
 
 /**
- * Takes away what nobody has any more: links of former versions of objects as far as pools say so, uploads that no object
- * and no user has had for a number of days, contents that no file has had for a day, and what interrupted uploads left.
- * Any process may do it; one does at a time.
+ * Removes unused data: links of former versions of objects as far as pools say so, uploads that no object and no user has
+ * had for a number of days, contents that no file has had for a day, and leftovers of interrupted uploads. Any process
+ * may run it; only one does at a time.
  */
 export interface JanitorOptions {
   readonly db: Db
@@ -39,7 +39,7 @@ const mostFailures = 5
 /** Advisory lock under which it works; `strg` and a number of our own. */
 const lock = 0x73747267_0009n
 
-/** Lets nothing be taken away until the connection ends; waits for what is just being taken away. */
+/** Prevents all removals until the connection ends; waits for a removal in progress. */
 export async function holdContents(client: Pick<ClientBase, 'query'>): Promise<void> {
   await client.query('select pg_advisory_lock_shared($1)', [lock])
 }
@@ -60,9 +60,9 @@ export function createJanitor({
   paused,
   now = Date.now,
 }: JanitorOptions) {
-  /** What is being done, and how much of it is, for those who are told that it failed. */
+  /** The present step and its progress, for the report of a failure. */
   let step: { readonly report: JanitorRun; done: number } = { report: janitorRun('', batch), done: 0 }
-  /** The time that the run takes it to be, where that is said. */
+  /** The time that the run uses as the present, where one is given. */
   let said: number | null = null
   const clock = (): number => said ?? now()
 
@@ -119,8 +119,8 @@ export function createJanitor({
   }
 
   /**
-   * The rows stay locked until the contents are gone: an upload of the same content waits, and then stores it anew. A
-   * location that fails too often has its rest of the run off; what failed is tried again another day.
+   * The rows stay locked until the contents are removed: an upload of the same content waits, and then stores it again. A
+   * location that fails too often is skipped for the rest of the run; failed removals are tried again another day.
    */
   async function removeBlobs(tx: Tx, before: Date, failures: Map<number, number>): Promise<number> {
     const report = janitorRun('file_blob', batch)

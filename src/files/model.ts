@@ -5,7 +5,7 @@ import type { Rendition } from './records/rendition.ts'
 /** Where a file is had, as rights see it. */
 export type { FileClass } from './classes.ts'
 
-/** What a file can be had as. */
+/** A version of a file: the original or a rendition. */
 export interface FileVersion {
   readonly name: string
   readonly locationId: number
@@ -29,7 +29,7 @@ export interface StoredFile {
   readonly filepath: string
   /** `original` first. */
   readonly versions: readonly FileVersion[]
-  /** How far what is made of it is; what there is already is also among the versions. */
+  /** The progress of its renditions; finished ones are also among the versions. */
   readonly renditions: readonly Rendition[]
 }
 
@@ -57,7 +57,7 @@ export interface Similar {
   readonly same: boolean
 }
 
-/** For whom work on a file is: they share the places for it. */
+/** The user for whom work on a file is done: all work of one user shares a number of places. */
 export function whoOf({ uploadUser }: Pick<StoredFile, 'uploadUser'>): string {
   return `user ${uploadUser}`
 }

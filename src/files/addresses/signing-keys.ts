@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Db, Tx } from '../../platform/postgres/db.ts'
 import type { Seal } from '../../platform/secrets/seal.ts'
 
-/** A key of signatures; `until`: what it has signed holds no longer, in milliseconds since 1970. */
+/** A key of signatures. No signature made with it is valid after `until`, in milliseconds since 1970. */
 export interface SigningKey {
   readonly key: Buffer
   readonly until: number
@@ -29,9 +29,9 @@ const length = 32
 const about = 'addresses of files'
 
 /**
- * The keys of signed addresses. A key that others may know, since it was stored as it is or sealed with a secret key that is
- * given up, signs no more: what it has signed holds for as long as addresses hold at most. One that no secret key here opens
- * is left as it is, should its secret key come back.
+ * The keys of signed addresses. Other persons may know a key that was stored in plain text, or sealed with a secret key
+ * that is now given up. Such a key no longer signs; its signatures stay valid until the longest lifetime of addresses is
+ * over. A key that none of the secret keys here can open is left unchanged, in case its secret key comes back.
  */
 export function openSigningKeys({ db, seal, mostDays }: SigningKeyOptions): Promise<SigningKeys> {
   return db.transaction(async (tx) => {

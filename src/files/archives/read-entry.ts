@@ -14,11 +14,14 @@ const mostEntries = 100_000
 /** Entries of a folder that are answered. */
 const mostListed = 10_000
 
-/** What grows more than that is packed to do harm, unless it is small all the same. */
+/**
+ * An entry that is more than this many times as large as its packed bytes is refused as a decompression bomb, unless it
+ * is small.
+ */
 const mostGrowth = 200
 const harmless = 10_000_000
 
-/** What is in a folder of an archive. */
+/** An entry of a folder in an archive. */
 export interface ListedEntry {
   readonly name: string
   readonly path: string
@@ -41,9 +44,10 @@ export type ArchiveContent =
     }
 
 /**
- * What lies at a path in an archive: an entry, or a folder, which is there also where only something within it is named. The
- * empty path, and one that ends with a slash, is a folder. Nothing but the directory and the entry is read.
- * @throws {AppError} `ResourceNotFound`, `ServerGeneric` where the archive or the entry cannot be read, `ServiceUnavailable`.
+ * Finds the entry or the folder at a path in an archive. A folder also exists where the archive names only entries within
+ * it. The empty path, and a path that ends with a slash, is a folder. Only the directory and the entry are read.
+ * @throws {AppError} `ResourceNotFound`, `ServerGeneric` where the archive or the entry cannot be read,
+ * `ServiceUnavailable`.
  */
 export async function readArchiveEntry(
   version: FileVersion,
@@ -102,7 +106,7 @@ async function find(
   return isFolder ? { folder: [...listed.values()] } : {}
 }
 
-/** The entry itself, or the folder that it lies in below the one that is listed; null for the latter itself. */
+/** The entry itself, or the subfolder of the listed folder that contains it; null for the listed folder itself. */
 function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string): ListedEntry | null {
   const [name = '', ...below] = rest.split('/', 2)
   if (name === '') return null

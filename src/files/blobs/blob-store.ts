@@ -3,10 +3,10 @@ import type { Readable } from 'node:stream'
 /** Hexadecimal SHA-256 of a content: the only name that it has in a store. */
 export type Sha256 = string
 
-/** A content that has arrived whole and lies on stable storage, under a temporary name. */
+/** A content that has arrived whole and is on stable storage, under a temporary name. */
 export interface Received {
   readonly size: number
-  /** Gives it its name; on stable storage when it resolves. It may lie there already: then nothing changes. */
+  /** Gives it its final name; it is on stable storage when this resolves. If the content exists already, nothing changes. */
   keep(sha256: Sha256): Promise<void>
   /** Removes it. */
   discard(): Promise<void>
@@ -24,11 +24,11 @@ export interface StoredBlob {
 }
 
 /**
- * A place for contents. They never change, and lie under their hash: whatever a client calls a file never becomes part of
- * a path. What is interrupted leaves a temporary name at most, which `sweep` removes.
+ * A store for contents. Contents never change and are named by their hash: no name that a client gives to a file becomes
+ * part of a path. An interrupted upload leaves at most a temporary name, which `sweep` removes.
  */
 export interface BlobStore {
-  /** Stores what the source gives, as slowly as it takes. @throws what the source throws; then nothing stays. */
+  /** Stores the bytes of the source; a slow store slows the source down. @throws errors of the source; then nothing stays. */
   receive(source: AsyncIterable<Buffer>): Promise<Received>
   /** @throws {BlobMissing} before anything is read. */
   read(sha256: Sha256, range?: ByteRange): Promise<Readable>
@@ -38,13 +38,13 @@ export interface BlobStore {
   readonly local?: (sha256: Sha256) => string
   /** Bytes that are free there, for places that know it. */
   readonly free?: () => Promise<number>
-  /** It may be gone already. */
+  /** The content may already be removed. */
   remove(sha256: Sha256): Promise<void>
-  /** Removes temporary names that nobody has written to since then. Answers how many. */
+  /** Removes temporary names that have not been written to since then. Answers how many. */
   sweep(before: Date): Promise<number>
   /** Everything that is there, in no order. */
   list(): AsyncIterable<StoredBlob>
-  /** Writes, reads and removes something small. @throws {Error} that says what is wrong. */
+  /** Writes, reads and removes a small content. @throws {Error} with the reason. */
   probe(options: { readOnly: boolean }): Promise<void>
   close(): void
 }

@@ -134,7 +134,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Bytes that are written at once: what comes over the network comes in small pieces. */
+/** Bytes that are written at once: data from the network arrives in small pieces. */
 const gatheredBytes = 256 * 1024
 
 async function* gathered(source: AsyncIterable<Buffer>): AsyncIterable<readonly Buffer[]> {

@@ -44,13 +44,13 @@ const defaultPatience = 60_000
 const MiB = 1024 * 1024
 /** Bytes of a part: 10,000 of them are the most that S3 takes, so this is good for 150 GiB. */
 const partSize = 16 * MiB
-/** Most that S3 copies with one request, and what is copied at a time of more than that. */
+/** The largest content that S3 copies with one request, and the size of the parts of a larger one. */
 const mostCopied = 5 * 1024 * MiB
 const copiedPart = 1024 * MiB
 
 /**
- * Contents in a bucket. What arrives goes to a temporary key in parts, which S3 puts together or forgets, and is then
- * copied inside the bucket to the key of its hash, which it is known by only at its end.
+ * Contents in a bucket. An upload goes to a temporary key in parts, which S3 completes or discards. It is then copied
+ * inside the bucket to the key of its hash, because the hash is known only at the end.
  */
 export function createS3Store(config: S3Config, prefix: string, patience = defaultPatience): BlobStore {
   const { bucket: Bucket } = config
@@ -156,7 +156,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
       const page: ListMultipartUploadsCommandOutput | null = await s3
         .send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...at }))
         .catch((error: unknown) => {
-          // Not every server that speaks like S3 can say so; those forget such uploads by themselves.
+          // Not every S3-compatible server can list such uploads; those servers remove them without being asked.
           if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 501) return null
           throw error
         })
@@ -239,7 +239,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof S3ServiceException && (error.name === 'NoSuchKey' || error.$metadata.httpStatusCode === 404)
 }
 
-/** What S3 says is read within the limits of all other servers, but for contents, which are taken as they come. */
+/** Answers of S3 are read within the limits for all other servers. Contents are not limited: they are streamed. */
 function limitAnswers(s3: S3Client): void {
   s3.middlewareStack.addRelativeTo(
     <Args, Result>(next: (args: Args) => Promise<Result>, { commandName }: { commandName?: string }) =>

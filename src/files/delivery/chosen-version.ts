@@ -14,8 +14,8 @@ export interface ChosenVersionDeps {
 }
 
 /**
- * The version of a file that the actor wants to download, as addresses name it; null: there is no such file. Whether there is a
- * version is told only where it might be downloaded.
+ * The version of a file that the actor wants to download, as addresses name it; null: there is no such file. The answer
+ * reveals whether a version exists only to callers who might download it.
  * @throws {AppError} `ObjectInsufficientAssetDownloadRight`, `FileVersionNotAvailable`, `FileGroupNotAvailable`
  */
 export function createChosenVersion({ records, settings }: ChosenVersionDeps) {

@@ -33,17 +33,17 @@ export interface DerivedDownloadDeps {
   readonly storeOf: (locationId: number) => BlobStore
   /** Most bytes of a content that is copied for a download. */
   readonly mostBytes: number
-  /** What pictures of a file may bear. */
+  /** The marks that pictures of a file may have. */
   readonly marksOf: (fileId: number) => Promise<KnownMarks>
   readonly profiles: {
-    /** What a profile is that presets name; undefined: there is none of that name. */
+    /** The definition of a colour profile that presets name; undefined: there is no profile of that name. */
     named(name: string): string | undefined
     /** As the workshop takes it. @throws {CannotMake} */
     load(named: string, folder: string): Promise<ColourProfile>
   }
 }
 
-/** A content that is made when somebody takes it. */
+/** A content that is made for a download. */
 export interface DerivedDownload {
   readonly content: Omit<Content, 'size'>
   readonly extension: string
@@ -52,7 +52,7 @@ export interface DerivedDownload {
   end(): void
 }
 
-/** What is known of these formats is kept apart from what they show, and ExifTool writes them. */
+/** In these formats, metadata is stored apart from the picture, and ExifTool can write it. */
 export const strippable: ReadonlySet<string> = new Set('jpg jpeg jfif png tif tiff webp gif heic heif avif'.split(' '))
 const mimeTypes = {
   jpg: 'image/jpeg',
@@ -62,7 +62,7 @@ const mimeTypes = {
   webp: 'image/webp',
   bmp: 'image/bmp',
 }
-/** What a format that is kept is called when it is written. */
+/** The output format for pictures that keep their format. */
 const written: Readonly<Record<string, NonNullable<PictureTransform['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
 
@@ -73,7 +73,7 @@ export function extensionOfCopy(format: string, extension: string): string {
     : (written[extension] ?? 'jpg')
 }
 
-/** Copies for downloads: of another size or format, or without what the content says of itself. */
+/** Copies for downloads: of another size or format, or without embedded metadata. */
 export function createDerivedDownloads({
   folders,
   workers,
@@ -85,7 +85,7 @@ export function createDerivedDownloads({
   // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
   const limiter = createRequestLimiter({ concurrency: 1, waiting: 50 })
 
-  /** @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+  /** @throws {AppError} `UrlParameterNotSupported` naming the wrong parameter. */
   function pictured(
     file: StoredFile,
     version: FileVersion,
@@ -135,7 +135,7 @@ export function createDerivedDownloads({
     })
   }
 
-  /** Without what it says of itself, or with what is to be written into it. @throws {AppError} as above. */
+  /** A copy without embedded metadata, or with metadata to be written into it. @throws {AppError} as above. */
   function changed(
     version: FileVersion,
     { metadata, wish, tag }: { readonly metadata: MetadataToWrite | null; readonly wish: string; readonly tag: string },

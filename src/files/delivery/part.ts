@@ -40,7 +40,7 @@ export function partFor(
   }
 }
 
-/** What a rectangle takes when it is turned. */
+/** The size of a rectangle after it is turned. */
 function turned({ width, height }: Size, turn: number): Size {
   if (turn % 180 === 0) return { width, height }
   if (turn % 90 === 0) return { width: height, height: width }

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { WantedColours } from '../renditions/recipes/colours.ts'
 import { pictureFormats, type SizedTask } from '../renditions/workshop/tasks.ts'
 
-/** What a download asks for besides the version as it is. */
+/** Parameters of a download that ask for more than the version as it is. */
 export interface DeliveryQuery {
   readonly format?: string | undefined
   readonly size?: number | undefined
@@ -30,7 +30,7 @@ export interface PictureTransform {
   readonly compression: number | null
   readonly density: number | null
   readonly watermark: boolean
-  /** Mirrored, then turned by so many degrees clockwise, after the part was taken; the size is that of what comes out. */
+  /** Mirrored, then turned by so many degrees clockwise, after the part was cut out. The size is that of the result. */
   readonly mirror: SizedTask['mirror']
   readonly turn: number
   /** null: sRGB. */
@@ -47,11 +47,11 @@ export interface TransformRequest {
   readonly picture: PictureTransform | null
   /** The name that it was asked for by. */
   readonly preset: string | null
-  /** Without what the content says of itself. */
+  /** Without embedded metadata. */
   readonly bare: boolean
   /** The mapping by which the fields of an object are written into it: an id, or `standard`; null: none. */
   readonly mapping: string | null
-  /** As the log is told. */
+  /** The parameters for the log. */
   readonly params: Readonly<Record<string, unknown>>
 }
 
@@ -61,7 +61,7 @@ const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium
 const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '85' }
 const sides = ['top', 'left', 'width', 'height'] as const
 
-/** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming what cannot be. */
+/** Null where the version is wanted as it is. @throws {AppError} `UrlParameterNotSupported` naming the wrong parameter. */
 export function readTransformRequest(
   { preset: name, metadata, ...query }: DeliveryQuery,
   presets: readonly Preset[],
@@ -84,7 +84,7 @@ export function readTransformRequest(
   return { picture, preset: preset?.name ?? null, bare: metadata === 'remove' && !picture, mapping, params }
 }
 
-/** What is asked of a picture. The interface says that a resolution of 0 and less is none. */
+/** The parameters of a picture. The interface says that a resolution of 0 and less is none. */
 function partsOf({
   format,
   size,
@@ -127,7 +127,7 @@ function queryOf({ custom }: Preset): DeliveryQuery {
   }
 }
 
-/** What presets say, and downloads do not. */
+/** Members that only presets have, not downloads. */
 type Further = Pick<PictureTransform, 'watermark' | 'mirror' | 'turn' | 'colours'>
 
 const nothingFurther: Further = { watermark: false, mirror: null, turn: 0, colours: null }
@@ -145,7 +145,7 @@ function furtherOf({ custom }: Preset): Further {
   }
 }
 
-/** The same for the log: what is not usual. */
+/** The same for the log: only values that differ from the defaults. */
 function told({ custom: { watermark, colorspace, colorprofile, transform } }: Preset): Record<string, unknown> {
   const { crop: _, ...turns } = transform
   const all = Object.entries({ watermark, colorspace, colorprofile, ...turns })

@@ -1,6 +1,6 @@
 /**
- * Fixity: every content is read again and compared with its hash, a share of them each hour, so that all have their turn
- * within the days of a round. What is wrong is put right from another location that has the same content, where there is one.
+ * Fixity: every content is read again and compared with its hash, a share of them each hour, so that all are read within
+ * the days of a round. A damaged content is restored from another location with the same content, where there is one.
  */
 import type { Logger } from 'pino'
 import { type EventLog, janitorRun } from '../../events/service.ts'
@@ -17,7 +17,7 @@ export interface FixityOptions {
   readonly db: Db
   readonly events: EventLog
   readonly log: Pick<Logger, 'warn'>
-  /** Tells administrators what they have to look at. */
+  /** Reports problems to the administrators. */
   readonly alarm?: (subject: string, text: string) => Promise<void>
   readonly locations: {
     all(): readonly { readonly id: number; readonly name: string; readonly readOnly: boolean }[]
@@ -119,7 +119,7 @@ export function createFixity({ db, events, log, alarm = async () => {}, location
       }
     },
 
-    /** The contents of one file, originals and what was made of them. */
+    /** Checks the contents of one file: originals and their renditions. */
     ofFile: async (fileId: number): Promise<FixityResult[]> => check(await store.blobsOfFile(db, fileId)),
 
     async report() {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { BlobMissing, type BlobStore, type Sha256 } from '../blobs/blob-store.ts'
 
-/** What a content was found to be. */
+/** The result of checking a content. */
 export type Fixity = 'ok' | 'damaged' | 'missing'
 
 export interface Verifiable {

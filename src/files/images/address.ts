@@ -1,11 +1,11 @@
-/** What comes before the part of an address that says what of the picture is wanted. */
+/** The first part of an address, before the parameters of the picture. */
 export interface ImageReference {
   readonly fileId: number
   readonly hash: string
   readonly objUuid: string | null
   readonly signature: string | null
   readonly version: string
-  /** The segments of it, as they stand in the address. */
+  /** The segments of it, as written in the address. */
   readonly segments: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface ZoomAddress extends ImageReference {
 const usualTile = 256
 
 /**
- * `{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}` and what is wanted: nothing, `info.json`, or
+ * `{fileId}/{hash}[/obj_uuid/{uuid}][/{signature}]/{version}` and the request: nothing, `info.json`, or
  * `{region}/{size}/{rotation}/{quality}.{format}`. Null: no such address.
  */
 export function readIiifAddress(path: string): IiifAddress | null {

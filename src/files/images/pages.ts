@@ -7,7 +7,7 @@ import type { Size } from './iiif.ts'
 /** Pixels of the longest side of a page. */
 const longestSide = 3000
 
-/** Of a version that is a document whose pages are known; others have none. */
+/** The page sizes of a version that is a document whose pages are known; empty for other versions. */
 function pageSizes({ extension, metadata }: Pick<FileVersion, 'extension' | 'metadata'>): readonly Size[] {
   if (extension !== 'pdf' && extension !== 'ai') return []
   return sizesOf(metadata.page_sizes)
@@ -23,7 +23,7 @@ export function sizesOf(runs: unknown): readonly Size[] {
   })
 }
 
-/** How a page stands in addresses, in place of the version: `original~2`. */
+/** The name of a page in addresses, in place of the version: `original~2`. */
 export const pageName = (version: string, number: number): string => `${version}~${number}`
 
 /** The version and the page that are meant. */

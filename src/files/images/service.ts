@@ -20,7 +20,7 @@ export interface ImageDeps {
   readonly folders: WorkFolders
   readonly workers: Workers
   readonly storeOf: (locationId: number) => BlobStore
-  /** The version at an address, for whom it is; seconds for which it may be kept. @throws {AppError} */
+  /** Opens the version at an address for a caller; `keep`: seconds for which it may be cached. @throws {AppError} */
   readonly open: (
     actor: Actor | null,
     place: Pick<ImageReference, 'fileId' | 'hash' | 'version' | 'objUuid'>,
@@ -28,17 +28,17 @@ export interface ImageDeps {
   ) => Promise<{ readonly file: StoredFile; readonly version: FileVersion; readonly keep: number }>
 }
 
-/** An image that is made when somebody takes it. */
+/** An image that is made for a request. */
 export interface Cut {
   readonly tag: string
   readonly keep: number
   make(signal: AbortSignal): Promise<{ readonly content: Uint8Array; readonly mimeType: string }>
 }
 
-/** Where the versions are described: whoever is told of version 2 asks by its rules from then on. */
+/** The addresses for `info.json`. A client that gets the description of version 2 uses the rules of version 2 from then on. */
 const bases: Readonly<Record<IiifVersion, string>> = { 2: '/api/v1/eas/iiif2', 3: '/api/v1/eas/iiif' }
 
-/** What of a request stands beside its path. */
+/** The members of a request besides its path. */
 export interface IiifRequest {
   readonly signature: string | undefined
   readonly version: IiifVersion
@@ -53,7 +53,7 @@ export type IiifAnswer =
 const atATime = 8
 const mostWaiting = 200
 
-/** What the processes read as it is: other originals have renditions to be asked for. */
+/** Formats that the image processes can read directly. For other originals, clients ask for a rendition. */
 const readable = new Set('jpg jpeg jfif png webp gif tif tiff avif'.split(' '))
 
 /** Whether parts of a version can be had. */
@@ -61,7 +61,7 @@ export function isViewable({ extension, metadata }: FileVersion): boolean {
   return readable.has(extension) && metadata.width !== undefined && metadata.height !== undefined
 }
 
-/** What parts are cut out of. */
+/** The source from which parts are cut out. */
 interface Pictured {
   readonly source: FileVersion
   readonly size: Size

@@ -38,7 +38,7 @@ interface LocationRow {
   readonly endpoint: string | null
 }
 
-/** All locations, those of the web included. They may come out of a backup that somebody else has made. */
+/** All locations, those of the web included. They may come from a backup that another person has made. */
 export async function backupLocations(from: Asked, rules: FolderRules): Promise<BackupLocation[]> {
   const { rows } = await from.query<LocationRow>(
     `select id, name, kind, prefix, config ->> 'dir' as dir, config ->> 'bucket' as bucket, config ->> 'endpoint' as endpoint
@@ -91,10 +91,10 @@ export async function* backupContents(from: Asked, locationId: number): AsyncGen
   }
 }
 
-/** What a folder of contents can have at its top; nothing else in it is touched. */
+/** The names that a folder of contents can have at its top; nothing else in it is touched. */
 const ours = /^(?:[0-9a-f]{2}|tmp)$/
 
-/** Whether something lies in a folder where contents would. */
+/** Whether a folder has something at the names of contents. */
 export async function hasContents(path: string): Promise<boolean> {
   return (await namesIn(path)).some((name) => ours.test(name))
 }
@@ -113,7 +113,7 @@ async function namesIn(path: string): Promise<string[]> {
   })
 }
 
-/** Contents of a location that have to be put there, and those that are there. */
+/** The contents of a location: those that are missing there, and those that exist. */
 export interface Lack {
   readonly place: BackupLocation
   readonly count: number
@@ -122,7 +122,10 @@ export interface Lack {
   readonly thereSize: number
 }
 
-/** What is not where the database has it; of a location that is no folder of this machine, that is everything. */
+/**
+ * The contents that the database expects and that are missing. For a location that is no folder of this machine, these
+ * are all.
+ */
 export async function lackOf(from: Asked, place: BackupLocation): Promise<Lack> {
   let [count, size, there, thereSize] = [0, 0, 0, 0]
   for await (const content of backupContents(from, place.id)) {

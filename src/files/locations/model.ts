@@ -9,7 +9,7 @@ export type Location = {
   readonly id: number
   readonly createdAt: Date
   readonly name: string
-  /** Stands before the name of each content. */
+  /** The beginning of the name of each content. */
   readonly prefix: string
   readonly allowPurge: boolean
   /** Nothing is stored there any more, and nothing removed. */

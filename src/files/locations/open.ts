@@ -16,7 +16,7 @@ async function loadS3() {
   }
 }
 
-/** Where the contents of a location lie. */
+/** Opens the store for the contents of a location. */
 export function openStore(place: LocationStorage & { readonly prefix: string }, folders: FolderRules): BlobStore {
   if (place.kind === 's3') {
     const { config, prefix } = place
@@ -25,6 +25,7 @@ export function openStore(place: LocationStorage & { readonly prefix: string }, 
       return (await loadS3()).createS3Store({ ...config, secretkey }, prefix)
     })
   }
-  // A location may come out of a backup that somebody else has made: with its prefix, too, it lies where it may.
+  // A location may come from a backup that another person has made: its folder with its prefix must be an allowed one,
+  // too.
   return createFileSystemStore(folderOf(join(place.config.dir, place.prefix), folders))
 }

@@ -16,7 +16,7 @@ import { openStore } from './open.ts'
 import type { LocationInput, LocationOutput } from './schema.ts'
 import * as store from './store.ts'
 
-/** A location decides where on the machine or in the world contents lie. */
+/** A location decides where contents are stored, on this machine or elsewhere. */
 export const manageLocations: NeededRight = { name: 'system.root' }
 export const seeLocations: NeededRight = { name: 'system.location' }
 
@@ -31,7 +31,7 @@ export interface LocationOptions {
   readonly remote: BlobStore
   /** Name of the location where originals are stored. */
   readonly defaultName: () => string
-  /** Name of the location of what is made of files. */
+  /** Name of the location of renditions. */
   readonly versionsName: () => string
   /** Name of the location of backups; empty: there is none. */
   readonly backupsName: () => string
@@ -65,7 +65,7 @@ export async function createLocations(options: LocationOptions) {
     const of = JSON.stringify([kind, config, prefix])
     const known = opened.get(id)
     if (known?.of === of) return known.store
-    // What still reads from the old one ends by itself.
+    // Readers of the old store finish by themselves.
     const fresh = createTellingStore(open(location))
     opened.set(id, { of, store: fresh })
     return fresh
@@ -214,14 +214,14 @@ export async function createLocations(options: LocationOptions) {
       throw badRequest(`There is no location ${name} that can be written to.`, { path })
     },
 
-    /** Seals with the present key what is not yet; how many secrets no key here opens. */
+    /** Seals all unsealed secrets with the present key. Answers how many secrets none of the keys here can open. */
     reseal: (): Promise<number> => store.resealLocations(db, texts),
 
     storeOf,
 
     forOriginals,
 
-    /** Where what is made of files is stored now; where originals are, when that place is gone or read-only. */
+    /** Where renditions are stored now; the location of originals, when that location no longer exists or is read-only. */
     forVersions(): { id: number; name: string; store: BlobStore } {
       const location = [...snapshot.get().values()].find(({ name }) => name === versionsName())
       if (!location || location.readOnly) return forOriginals()
@@ -234,7 +234,7 @@ export async function createLocations(options: LocationOptions) {
       return location && !location.readOnly ? { id: location.id, name: location.name } : null
     },
 
-    /** Where originals and what is made of them are stored now; null: nowhere. */
+    /** Where originals and renditions are stored now; null: nowhere. */
     defaults(): { readonly originals: number | null; readonly versions: number | null } {
       const named = (name: string): number | null =>
         [...snapshot.get().values()].find((location) => location.name === name && !location.readOnly)?.id ?? null
@@ -255,7 +255,7 @@ export async function createLocations(options: LocationOptions) {
   }
 }
 
-/** What is wrong with a location; null when nothing is. */
+/** The problem of a location, as text; null when there is none. */
 async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | null> {
   const { promise: late, resolve } = Promise.withResolvers<string>()
   const timer = setTimeout(() => resolve(`no answer within ${patience / 1000} s`), patience)
@@ -269,6 +269,6 @@ async function problemOf(there: BlobStore, readOnly: boolean): Promise<string | 
 function shown(location: Location): Record<string, unknown> {
   if (location.kind === 'file') return { dir: location.config.dir }
   const { secretkey: _, ...rest } = location.config
-  // One of an earlier release may have somebody who signs in.
+  // An address of an earlier release may contain a user name and password.
   return { ...rest, endpoint: scrubAddress(rest.endpoint) }
 }

@@ -5,7 +5,7 @@ import { masked } from '../../platform/secrets/secrets.ts'
 import type { Sha256 } from '../blobs/blob-store.ts'
 import type { Location, LocationDraft } from './model.ts'
 
-/** What sealed secrets belong to. */
+/** The purpose that sealed secrets are bound to. */
 const about = 'secret key of a location'
 
 const columns = `id, created_at as "createdAt", name, kind, prefix, config, allow_purge as "allowPurge",
@@ -36,7 +36,10 @@ async function withSecret(location: Location, texts: SealedTexts): Promise<Locat
   return { ...location, config: { ...location.config, secretkey } }
 }
 
-/** Seals with the present key what is not yet, in one transaction; how many secrets no key here opens. */
+/**
+ * Seals all unsealed secrets with the present key, in one transaction. Answers how many secrets none of the keys here can
+ * open.
+ */
 export function resealLocations(db: Db, texts: SealedTexts): Promise<number> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ id: number; stored: unknown }>(
@@ -98,7 +101,7 @@ export async function deleteLocation(tx: Tx, id: number): Promise<void> {
 }
 
 /** Some of the contents of a location; none: there are none. */
-/** Whether the archive of a backup lies in the location. */
+/** Whether the location stores the archive of a backup. */
 export async function hasBackups(tx: Queryable, id: number): Promise<boolean> {
   const { rows } = await tx.query('select from backup where location_id = $1 limit 1', [id])
   return rows.length > 0

@@ -16,7 +16,7 @@ import * as store from './store.ts'
 
 export interface MoveOptions extends MoveDeps {
   readonly jobs: Jobs
-  /** Locations that new originals, and what is made of them, go to. */
+  /** The locations for new originals, and for renditions. */
   readonly defaults: () => { readonly originals: number | null; readonly versions: number | null }
   /** Nothing is changed at this time. */
   readonly paused: () => boolean
@@ -134,7 +134,7 @@ export function createMoves(options: MoveOptions) {
       if (latest?.status === 'running') await db.transaction((tx) => enqueue(tx, latest.id))
     },
 
-    /** Ends a run; what was moved stays where it is now. One that is over stays as it is. @throws {AppError} `ResourceNotFound`. */
+    /** Ends a run; moved contents stay at the target. A finished run is not changed. @throws {AppError} `ResourceNotFound`. */
     async stop(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
       if (await store.endMove(db, id, 'stopped', null)) return

@@ -40,7 +40,7 @@ const mostIds = 1000
 /** The last ones where the request asks for values by a mapping. */
 const readErrors = ['InsufficientRights', 'MaskNotFound', 'PoolNotFound', 'UnknownObjecttype'] as const
 
-/** Objects of what files say of themselves, by file, as far as the request asks for them. */
+/** Objects made of the metadata of files, by file, as far as the request asks for them. */
 type MapMetadata = (
   actor: FastifyRequest['actor'],
   ids: readonly number[],
@@ -336,7 +336,7 @@ function renderResync(run: ResyncRun) {
   }
 }
 
-/** What comes in the body, in either form. */
+/** The files in the body, in either form. */
 function incoming(request: FastifyRequest, name: string | null): AsyncIterable<Incoming> | AsyncGenerator<Incoming> {
   const type = request.headers['content-type'] ?? ''
   const body = streamedBody(request)
@@ -381,7 +381,7 @@ const isText = (value: unknown): value is string =>
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
-/** What stands before the last slash of a name that was sent. */
+/** The folders in a sent name: the part before its last slash. */
 function foldersOf(name: string | null | undefined): string {
   const steps = (name ?? '').split(/[/\\]/).slice(0, -1)
   return steps.filter((step) => step.trim() !== '' && step !== '.' && step !== '..').join('/')

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/postgres/db.ts'
 
-/** Of one file so many others are told at most. */
+/** The most duplicates of one file that are answered. */
 const most = 100
 
 /** Files that were uploaded with the same content, by file: bit by bit the same, whatever they are called. */

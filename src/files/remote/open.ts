@@ -2,7 +2,7 @@ import type { Pace } from '../../platform/limits/pace.ts'
 import { type AddressRules, RefusedAddress } from '../../platform/outgoing/addresses.ts'
 import { type Download, openDownload } from '../../platform/outgoing/download.ts'
 
-/** Asks for what lies at an address on the web. */
+/** Requests a content at an address on the web. */
 export type OpenRemote = (url: string, headers?: Readonly<Record<string, string>>) => Promise<Download>
 
 /** Until an answer begins. */
@@ -14,7 +14,7 @@ export function remoteOpener({ rules, pace }: { rules: AddressRules; pace: Pace 
   return (url, headers = {}) => openDownload({ url, headers, rules, patience, most, pace })
 }
 
-/** What callers are told of a fetch that failed: nothing of what addresses names have in the service's own network. */
+/** The reason for a failed download, for the caller. It reveals nothing of the service's own network. */
 export function fetchFailure(error: unknown): string {
   if (error instanceof RefusedAddress) return 'the address is not allowed'
   const { code, message } = error as NodeJS.ErrnoException

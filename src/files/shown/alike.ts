@@ -28,19 +28,19 @@ interface Other {
 
 /** Bits of a hash. */
 const hashBits = 63
-/** Of a file so many that look alike are told with it. */
+/** The most similar files that are answered with a file. */
 const mostNear = 100
 /** So many are looked at whether the caller may see them. */
 const mostLooked = 500
 
-/** What looks the same is not the same for sure. */
+/** A similar look does not prove that two pictures are the same. */
 const certaintyOf = (bits: number): number => Math.round(1000 * (1 - (bits + 1) / hashBits)) / 1000
 
 /** Which files are like others, as far as the caller may see them. */
 export function createAlike({ db, usesOf, load }: AlikeDeps) {
   /**
-   * Those that the caller may see, as they are answered, by id. That two contents are the same is told of originals which
-   * the caller may both have: elsewhere it is one more picture that looks alike.
+   * The answers for those files that the caller may see, by id. Equal contents are reported only for originals that the
+   * caller may both have: otherwise the other file is reported as a similar picture.
    */
   async function told(caller: CallerRights, asking: readonly number[], others: readonly Other[]) {
     const ids = [...new Set([...asking, ...others.map(({ id }) => id)])]

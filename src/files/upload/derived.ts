@@ -47,9 +47,9 @@ export interface DerivedDeps extends Omit<StoreReceivedDeps, 'plan'> {
 }
 
 const { bmp: _bmp, ...written } = pictureFormats
-/** What stays in its format when nothing is said. */
+/** Formats that are kept when no format is given. */
 const kept: Readonly<Record<string, DerivedFormat>> = { ...written, avif: 'avif' }
-/** What can be asked for. */
+/** Formats that can be asked for. */
 const { webp: _, ...asked } = written
 const formats: Readonly<Record<string, DerivedFormat>> = asked
 
@@ -127,7 +127,7 @@ async function parentOf(
   return known.file
 }
 
-/** @throws {AppError} naming what cannot be. */
+/** @throws {AppError} naming the wrong member. */
 function readDerivation(
   wish: Derivation,
   extension: string,

@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { original } from '../model.ts'
 import type { NewBlob } from '../records/store.ts'
 
-/** A version of a file that is uploaded, instead of made by a recipe; `original` replaces what was uploaded first. */
+/** A version of a file that is uploaded, instead of made by a recipe; `original` replaces the first upload. */
 export interface ManualVersion extends NewBlob {
   readonly fileId: number
   readonly name: string
@@ -39,8 +39,8 @@ export function assertVersionNames(
 }
 
 /**
- * Versions of files that are there. What a recipe makes of a file is not uploaded: it would be replaced by the next run.
- * @throws {AppError} `UploadError`; `EasNoParentID` when a file has gone meanwhile.
+ * Adds versions to existing files. Versions of recipes cannot be uploaded: the next run would replace them.
+ * @throws {AppError} `UploadError`; `EasNoParentID` when a file has been deleted meanwhile.
  */
 export async function putManualVersions(tx: Tx, versions: readonly ManualVersion[]): Promise<void> {
   if (versions.length === 0) return

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { AppError, badRequest } from '../../platform/errors.ts'
 
-/** A file on its way: its name as given, and what comes. */
+/** A file being uploaded: its name as sent, and its content. */
 export interface Incoming {
   readonly name: string
   readonly content: AsyncIterable<Buffer>

@@ -7,7 +7,7 @@ import type { OriginalType } from '../renditions/model.ts'
 import { type ManualVersion, putManualVersions } from './manual.ts'
 import type { ReceivedFile } from './receive.ts'
 
-/** A content that has arrived, where, and what is said of the file that it becomes. */
+/** A content that has arrived, its location, and the members of the file to be made. */
 export interface NewReceivedFile extends ReceivedFile {
   readonly locationId: number
   readonly reference: string | null
@@ -20,11 +20,11 @@ export interface NewReceivedFile extends ReceivedFile {
 export interface StoreReceivedDeps {
   readonly db: Db
   readonly events: EventLog
-  /** What is to be made of new originals, in the transaction that makes them; with their places in the request. */
+  /** Plans the renditions of new originals, in the transaction that makes them; with their places in the request. */
   readonly plan: (tx: Tx, originals: readonly PlacedOriginal[]) => Promise<void>
-  /** Told of files of which something else is known now. */
+  /** Called with the files whose metadata or name has changed. */
   readonly changed?: (tx: Tx, fileIds: readonly number[]) => Promise<void>
-  /** What a look at a picture tells that recipes do not look at; nothing where it is none. */
+  /** The metadata of a picture that no recipe reads; none where it is no picture. */
   readonly inspect?: (content: NewReceivedFile) => Promise<Readonly<Record<string, unknown>>>
 }
 
@@ -36,9 +36,9 @@ export interface PlacedOriginal {
 }
 
 /**
- * Makes files and versions of contents that have arrived, of all or of none: the contents are announced, get their names,
- * and one transaction makes the records with what `also` adds and the events. What interrupts it leaves nothing but what
- * is swept away. Answers the file of each, in their order.
+ * Makes files and versions of received contents, of all or of none: the contents are announced and get their names; then
+ * one transaction makes the records, the additions of `also` and the events. An interruption leaves only data that the
+ * janitor removes. Answers the file of each, in their order.
  */
 export async function storeReceived<T extends NewReceivedFile>(
   { db, events, plan, inspect, changed }: StoreReceivedDeps,
@@ -118,7 +118,7 @@ export async function discardAll(arrived: readonly ReceivedFile[]): Promise<void
   await Promise.all(arrived.map(({ received }) => received.discard().catch(() => {})))
 }
 
-/** What the log keeps of a file. */
+/** The members of a file that are stored in the event log. */
 export function uploadInfo(
   { id, filepath, reference, versions }: StoredFile,
   version?: string | null,

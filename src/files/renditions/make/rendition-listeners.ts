@@ -1,4 +1,4 @@
-/** Tells those who wait for renditions of a file when something has become of these in this process. */
+/** Notifies listeners when this process has finished renditions of a file. */
 export function createRenditionListeners() {
   const waiting = new Map<number, Set<() => void>>()
 

@@ -26,7 +26,7 @@ export const metadataJob = 'files.metadata'
 /** Changes when the same file would tell something else. */
 const ownHash = 'tags-5'
 
-/** The same with what is read of such originals by programs that are installed beside the service. */
+/** The same with the programs installed beside the service that read such originals. */
 export function metadataHash(programs: Pick<RecipePrograms, 'saying'>, type: OriginalType): string {
   const added = programs.saying(type)
   if (added.length === 0) return ownHash
@@ -40,18 +40,18 @@ const mostText = 1_000_000
 interface Told {
   readonly tags: readonly Tag[] | null
   readonly text: ResultOf<TextTask> | null
-  /** What others say of it. */
+  /** The statements of programs beside the service. */
   readonly said: SaidOfFile
   /** Why one of them is missing. */
   readonly problems: readonly CannotMake[]
 }
 
 export interface DescribeDeps extends ProduceDeps {
-  /** Who uploaded a file: what is read of it is logged as theirs (EVENT-018). */
+  /** The uploader of a file: the event of reading its metadata is logged in their name (EVENT-018). */
   readonly uploader: (from: Queryable, file: StoredFile) => Promise<EventActor | null>
 }
 
-/** Reads what a file says of itself and what is written in it, and keeps it. What cannot be read says why, once. */
+/** Reads the metadata and the text of a file, and stores them. If they cannot be read, the reason is noted once. */
 export function createDescribe(deps: DescribeDeps) {
   const { db, events, locations, folders, changed, uploader, recipePrograms } = deps
   return async function describe(
@@ -79,13 +79,13 @@ export function createDescribe(deps: DescribeDeps) {
     const { said, problems } = told
     const { tags, text } = together(told)
     const look = tired ? undefined : await missingLook(deps, file, folder.path, signal)
-    // What is missing here may come; a broken file stays as it is.
+    // A missing program may be installed later; a broken file stays broken.
     const [problem] = [...problems].sort((a, b) => Number(b.kind === 'unavailable') - Number(a.kind === 'unavailable'))
     const lacking = said.unsaid.find(({ problem: one }) => one.kind === 'unavailable')?.problem
     const ended = endOf(tags !== null, problem?.kind === 'unavailable' ? problem : (lacking ?? problem))
     await db.transaction(async (tx) => {
       if (!(await store.lockOriginal(tx, fileId, original.sha256))) return
-      // What others have found out meanwhile stays.
+      // Metadata found by others meanwhile stays.
       const known = await store.lockMetadata(tx, fileId)
       const technical = {
         ...noted(said, known),
@@ -137,7 +137,7 @@ function statusOf(problem: CannotMake): 'not_produced' | 'failed' {
   return problem.kind === 'unavailable' ? 'not_produced' : 'failed'
 }
 
-/** Tags and text of the file and of those who say something of it. */
+/** Tags and text of the file, with those from programs beside the service. */
 function together({ tags, text, said }: Told): Pick<Told, 'tags' | 'text'> {
   const all = [...(text ? [text.text] : []), ...said.texts].join('\n').replaceAll('\0', '').toWellFormed()
   return {
@@ -155,7 +155,10 @@ function together({ tags, text, said }: Told): Pick<Told, 'tags' | 'text'> {
   }
 }
 
-/** What others have said, kept apart from what the file says of itself, so that it goes with them. */
+/**
+ * The statements of programs beside the service, stored apart from the file's own metadata, so that they can be removed
+ * with the program.
+ */
 function noted({ technical, texts }: SaidOfFile, known: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const nothing = Object.keys(technical).length === 0 && texts.length === 0
   return nothing && known.said === undefined ? {} : { said: nothing ? null : { technical } }

@@ -12,16 +12,16 @@ import type { FirstRenditions, NewFileJob } from './first-renditions.ts'
 
 export const produceJob = 'files.produce'
 
-/** The same for those whose turn is at once: they wait for no others. */
+/** The same for the first renditions: these do not wait behind others. */
 export const previewJob = 'files.preview'
 
-/** What is wanted of new files. */
+/** The wishes for renditions of a new file. */
 export interface RenditionRequest {
   readonly fileId: number
   /** Without it there are no renditions until a resync. */
   readonly produce: boolean
   readonly priority: number
-  /** What it is, where the file has just been made. */
+  /** Its type, where the file has just been made. */
   readonly original?: OriginalType | undefined
 }
 
@@ -53,7 +53,7 @@ interface PlanDeps {
   readonly first: Pick<FirstRenditions, 'takes' | 'room' | 'add'>
 }
 
-/** Renditions of new files; those with a watermark wait until an object has the file. */
+/** Plans renditions of new files; those with a watermark wait until an object has the file. */
 export async function planNew(
   tx: Tx,
   { jobs, settings, marking, first, fairPriority }: PlanDeps,
@@ -84,7 +84,7 @@ export async function planNew(
     if (original.class !== 'unknown') described.push({ fileId, priority, who })
     return scheduledFor(original, all, priority, (recipe) => !isPlain(recipe))
   })
-  // Those of a picture are queued when its first ones are there.
+  // The other renditions of a picture are queued when its first ones are finished.
   const mine = originals
     .filter(
       (original) =>
@@ -93,7 +93,7 @@ export async function planNew(
     .slice(0, first.room())
     .map(({ fileId }): NewFileJob => ({ fileId, priority: wanted.get(fileId)?.priority ?? 0, who }))
   const names = [...scheduled.map(plannedOf), ...described.map(({ fileId }) => ({ fileId, name: metadataName }))]
-  // Whoever uploads waits for this: it goes in one round trip.
+  // The upload waits for this: it takes one round trip.
   const [, added] = await Promise.all([
     store.planNewRenditions(tx, names, plain),
     mine.length > 0 && first.add(tx, mine),
@@ -106,7 +106,7 @@ export async function planNew(
   ])
 }
 
-/** What is made of new files behind their first renditions, which was announced with these. */
+/** Queues the renditions of new files that follow their first renditions; they were announced together with these. */
 export async function scheduleRest(
   tx: Tx,
   { jobs, settings }: { readonly jobs: Jobs; readonly settings: RenditionSettings },
@@ -129,7 +129,7 @@ export async function scheduleRest(
   ])
 }
 
-/** The recipes `all` of an original that fulfil the condition, without those whose versions were uploaded. */
+/** The recipes `all` of an original that fulfil the condition, without recipes whose versions were uploaded. */
 export function scheduledFor(
   original: store.OriginalRow,
   all: readonly Recipe[],
@@ -142,7 +142,7 @@ export function scheduledFor(
   return wanted.map((recipe) => ({ fileId, recipe, priority, turn: turns.get(recipe.name) ?? 0 }))
 }
 
-/** Behind the first renditions, which somebody waits for. */
+/** Behind the first renditions, which a request waits for. */
 const metadataPriority = 3
 
 function metadataRequest({ fileId, priority }: Omit<NewFileJob, 'who'>): JobRequest {

@@ -1,4 +1,4 @@
-/** What programs that are installed beside the service say of a file, beside what it says of itself. */
+/** Statements about a file by programs that are installed beside the service, in addition to the file's own metadata. */
 import { AppError } from '../../../platform/errors.ts'
 import { assertStorable } from '../../../platform/values/text.ts'
 import type { OriginalType, RecipeProgram } from '../model.ts'
@@ -10,7 +10,7 @@ import { type Tag, tagsOf } from '../workshop/technical.ts'
 interface Unsaid {
   readonly recipe: string
   readonly problem: CannotMake
-  /** What it has written in place of JSON; null: nothing. */
+  /** The output of the program that is not JSON; null: none. */
   readonly body: string | null
 }
 
@@ -37,7 +37,7 @@ interface Saying {
   readonly unsaid: Unsaid[]
 }
 
-/** Runs those for originals of the type, one after the other. One that fails does not keep the others from it. */
+/** Runs the programs for originals of the type, one after the other. A failure does not stop the others. */
 export async function sayAll(
   programs: RecipePrograms,
   type: OriginalType,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CannotMake } from '../workshop/failure.ts'
 import type { ProgramLimits, RunProgram } from './run.ts'
 
-/** What ffprobe tells of a film or a sound, as it is to be seen. */
+/** Facts about a film or a sound from ffprobe, as the player shows it. */
 export interface MediaFacts {
   readonly width?: number
   readonly height?: number
@@ -21,8 +21,9 @@ export interface MediaStep {
 }
 
 /**
- * Containers of films and sounds by their contents, whatever the name says. What is only a list of other files (HLS, DASH,
- * concat, SDP) or a picture sequence is none: it would make the program read what its writer wants.
+ * Containers of films and sounds by their contents, whatever the name says. A format that is only a list of other files
+ * (HLS, DASH, concat, SDP) or a picture sequence is excluded: the program would read other files chosen by the author of
+ * the list.
  */
 const containers = (
   '3gp aac ac3 aiff amr ape asf asf_o au avi caf dirac dts dtshd dv eac3 flac flv gxf h261 h263 h264 hevc ivf m4v matroska ' +
@@ -37,7 +38,7 @@ const quiet = ['-v', 'error', '-nostdin', '-hide_banner']
 
 /** Films and sounds, by the programs ffmpeg and ffprobe. */
 export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixels'>) {
-  /** Contents are read as what they are, from this one file. */
+  /** Reads only this one file, in the recognised format. */
   const reading = (path: string): string[] => [
     '-protocol_whitelist',
     'file',
@@ -53,7 +54,7 @@ export function createFfmpeg(run: RunProgram, limits: Pick<ProgramLimits, 'pixel
     return factsOf(await run('ffprobe', { args, folder, signal }))
   }
 
-  /** What a film becomes; `onProgress` is told the part that is done, 0 to 1. */
+  /** Converts a film; `onProgress` is called with the finished part, 0 to 1. */
   async function converted(
     { path, folder, signal }: MediaStep,
     to: string,

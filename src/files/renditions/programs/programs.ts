@@ -7,7 +7,7 @@ export interface ProgramsOptions {
   /** Where each is: a path, or a name that is looked for on the path of the machine. */
   readonly names: Readonly<Record<ProgramName, string>>
   readonly limits: ProgramLimits
-  /** What takes the network from them. */
+  /** The command that runs them without a network. */
   readonly isolate: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** Recipes that come with what is installed beside the service: renditions, and what is read of files besides. */
+/** Recipes that come with programs installed beside the service: for renditions, and for reading metadata of files. */
 import type { BaseConfig } from '../../../config/service.ts'
 import type { OriginalType, Recipe, RecipeProgram, RenditionSettings } from '../model.ts'
 import { CannotMake } from '../workshop/failure.ts'
@@ -14,7 +14,7 @@ export interface RecipeSource {
   readonly extension: string
 }
 
-/** What a program says of a file. */
+/** A program's statement about a file. */
 export interface Said {
   /** As JSON; null: it is none. */
   readonly values: readonly { readonly text: string; readonly value: unknown }[]
@@ -24,7 +24,7 @@ export interface Said {
 
 /** How such programs are run. */
 export interface RecipePrograms {
-  /** Those that say something of originals of the type. */
+  /** The programs that read originals of the type. */
   saying(type: OriginalType): readonly RecipeProgram[]
   /** Makes a file in the folder; its path. @throws {CannotMake} */
   make(program: RecipeProgram, source: RecipeSource, into: string, signal: AbortSignal): Promise<string>

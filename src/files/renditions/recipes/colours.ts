@@ -1,6 +1,6 @@
 import type { ColourProfile, DeriveTask } from '../workshop/tasks.ts'
 
-/** What colours a picture is to have, as clients say it. */
+/** The colours wanted for a picture, as clients send them. */
 export interface WantedColours {
   readonly colorspace: string
   /** Empty or `-`: none. */

@@ -13,7 +13,7 @@ interface Watermark {
   /** The file of its picture. */
   readonly imageId: number
   readonly gravity: Gravity
-  /** Percent: 0 is not to be seen, 100 hides what is below it. */
+  /** Percent: 0 is invisible, 100 hides everything below it. */
   readonly dissolve: number
   /** `200`, `30%`, `200x100`, `20%x10%`; empty: as it is. */
   readonly size: string
@@ -32,7 +32,7 @@ interface Caption {
   readonly overlay: boolean
 }
 
-/** What renditions of a file bear, as whoever has the file says. */
+/** The marks for renditions of a file, from the settings of the objects that have the file. */
 interface Marks {
   readonly watermark: Watermark | null
   readonly caption: Caption | null
@@ -50,7 +50,7 @@ interface KnownImage {
   readonly extension: string
 }
 
-/** Whoever knows objects and their settings. */
+/** The interface to the capability that knows objects and their settings. */
 export interface Marking {
   /** Whether any watermark or caption is set at all, as far as this process knows. */
   any(): boolean
@@ -60,7 +60,7 @@ export interface Marking {
 
 export const noMarks: KnownMarks = { watermark: null, caption: null }
 
-/** Marks of files with the contents that they take, by file; those that are not there have none. */
+/** Marks of files with their contents, by file; files that do not exist have none. */
 export async function readMarks(
   marking: Marking,
   from: Queryable,
@@ -81,7 +81,7 @@ export async function readMarks(
   )
 }
 
-/** The recipe and those whose renditions it is made of, directly or not. */
+/** The recipe and all recipes that it is derived from, directly or not. */
 function chain(recipe: Recipe, all: readonly Recipe[]): Recipe[] {
   const from = recipe.source === '' ? undefined : all.find(({ name }) => name === recipe.source)
   return from ? [recipe, ...chain(from, all)] : [recipe]
@@ -92,12 +92,15 @@ export function bearsMarks(recipe: Recipe, all: readonly Recipe[]): boolean {
   return chain(recipe, all).some(({ watermark, caption }) => watermark || caption)
 }
 
-/** Whether a rendition with a watermark cannot be: without one it would show what the watermark protects. */
+/**
+ * Whether a rendition with a watermark cannot be made: without a watermark it would show the picture that should be
+ * protected.
+ */
 export function isUnmarked(recipe: Recipe, all: readonly Recipe[], { watermark }: KnownMarks): boolean {
   return watermark === null && chain(recipe, all).some((one) => one.watermark)
 }
 
-/** What a rendition shows of them, drawn on it or on what it is made of. */
+/** The marks visible on a rendition, drawn on it or on its source. */
 export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, caption }: KnownMarks): KnownMarks {
   const line = chain(recipe, all)
   return {
@@ -106,14 +109,14 @@ export function marksOn(recipe: Recipe, all: readonly Recipe[], { watermark, cap
   }
 }
 
-/** What of the marks the recipe draws itself, and the hash of a rendition covers; null: nothing. */
+/** The marks that the recipe draws itself, and that the hash of a rendition covers; null: none. */
 export function drawnMarks(recipe: Recipe, marks: KnownMarks): KnownMarks | null {
   const watermark = recipe.watermark ? marks.watermark : null
   const caption = recipe.caption ? marks.caption : null
   return recipe.watermark || caption ? { watermark, caption } : null
 }
 
-/** What of them a look at the rendition shows: not where the picture of the watermark lies. */
+/** The members of the marks that change how a rendition looks: not the location of the watermark's picture. */
 export function visible({ watermark, caption }: KnownMarks): unknown {
   if (!watermark) return { watermark, caption }
   const { imageId: _, locationId: __, ...seen } = watermark

@@ -9,13 +9,13 @@ export interface PrecedenceOptions {
 
 export type Precedence = ReturnType<typeof createPrecedence>
 
-/** Lets what somebody waits for go first: the rest waits while it is worked on, though not for ever. */
+/** Runs urgent work first: other work waits for it, though not for ever. */
 export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOptions = {}) {
   let urgent = 0
   let lastEnd = Number.NEGATIVE_INFINITY
 
   return {
-    /** Does what others wait for. */
+    /** Runs urgent work. */
     async ahead<T>(work: () => Promise<T>): Promise<T> {
       urgent++
       try {

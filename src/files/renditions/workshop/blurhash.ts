@@ -4,7 +4,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$
 const across = 4
 const down = 3
 
-/** A picture in thirty letters, from a few hundred RGB pixels: what is shown until the picture is there. */
+/** A picture in thirty letters, from a few hundred RGB pixels: a placeholder until the picture is loaded. */
 export function blurhash(pixels: Uint8Array, width: number, height: number): string {
   const linear = Float64Array.from(pixels, (byte) => linearOf[byte] ?? 0)
   const factors: [number, number, number][] = []

@@ -8,8 +8,8 @@ const batchBytes = 4 * 1024 * 1024
 const inch = 0.0254
 
 /**
- * Writes a picture as a Windows bitmap: 24 bits a pixel, the lowest row first, nothing packed. It can carry neither a profile nor what
- * shows through.
+ * Writes a picture as a Windows bitmap: 24 bits a pixel, the lowest row first, not compressed. The format has neither
+ * profiles nor transparency.
  */
 export async function writeBitmap(picture: Sharp, path: string, density: number | null): Promise<void> {
   const { data, info } = await picture.flatten({ background: 'white' }).raw().toBuffer({ resolveWithObject: true })

@@ -8,7 +8,10 @@ export interface Size {
   readonly height: number
 }
 
-/** With the service, since machines without a screen have no fonts; for letters that it has not, those of the machine. */
+/**
+ * The font comes with the service, since machines without a screen have no fonts. For letters missing in it, fonts of the
+ * machine are used.
+ */
 const font = fileURLToPath(new URL('./fonts/DejaVuSans.ttf', import.meta.url))
 
 /** Part of the height that letters have when nothing is said. */

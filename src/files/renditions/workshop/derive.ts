@@ -46,7 +46,7 @@ function upSize({ metadata }: Opened): Size {
   return (metadata.orientation ?? 1) >= 5 ? { width: height, height: width } : { width, height }
 }
 
-/** What of the rectangle lies in the picture; one pixel where that is nothing. */
+/** The part of the rectangle that is within the picture; one pixel where there is none. */
 function within({ top, left, width, height }: Crop, size: Size): Crop {
   const [x, y] = [clamp(left, size.width - 1), clamp(top, size.height - 1)]
   const right = Math.min(left + width, size.width)
@@ -61,7 +61,7 @@ function clamp(value: number, most: number): number {
 
 const transparentFormats = new Set(['png', 'webp', 'tif', 'gif', 'avif'])
 
-/** What comes into the corners. */
+/** The colour of the corners of a turned picture. */
 function backgroundOf({ format }: DeriveTask): string {
   return transparentFormats.has(format) ? '#00000000' : '#000000'
 }

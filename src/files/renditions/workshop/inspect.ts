@@ -5,7 +5,7 @@ import { perceptualHashOf } from './perceptual-hash.ts'
 import type { Basics, PicturesResult } from './tasks.ts'
 import { shape } from './technical.ts'
 
-/** A picture that shows what the source does. */
+/** A picture that shows the same as the source. */
 export interface Look {
   readonly width: number
   readonly open: () => Sharp
@@ -28,7 +28,7 @@ const spaces: Readonly<Record<string, string>> = {
   grey16: 'Gray',
 }
 
-/** What the picture itself tells, without any further program; its look from the smallest of those that were made. */
+/** Metadata from the picture itself, without any other program; its look is computed from the smallest of the made pictures. */
 export async function inspect(
   opened: Opened,
   looks: readonly Look[],
@@ -39,7 +39,7 @@ export async function inspect(
   return { basics, perceptualHash: await perceptualHashOf(small()) }
 }
 
-/** What its head says: nothing is decoded for that. */
+/** Metadata from the header of the picture: no pixels are decoded for that. */
 export function headOf({ metadata, pages }: Opened): Basics {
   const height = metadata.pageHeight ?? metadata.height
   // Turned as it is to be seen.

@@ -94,7 +94,7 @@ async function readPart(
       if (buffer.full || budget.bytes <= 0) return
     }
   } catch (cause) {
-    // What stands before is text all the same.
+    // Text before the error still counts.
     if (cause instanceof XmlError) return
     throw new BadArchive(cause instanceof Error ? cause.message : 'it is broken', { cause })
   } finally {

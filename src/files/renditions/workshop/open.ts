@@ -29,7 +29,7 @@ export async function openSource(
     return { ...(await opened((options) => sharp(raw.data, { ...limits, ...options, raw }))), pages }
   }
   if (extension === 'svg') {
-    // From memory: what is read from a path may name files beside it.
+    // From memory: a drawing that is opened by its path could include files beside it.
     const content = await readFile(path)
     const { width = 1, height = 1 } = await sharp(content, limits).metadata().catch(unreadable)
     const density = Math.max(1, Math.min(2400, (72 * largestDrawing) / 2 / Math.max(width, height, 1)))
@@ -44,7 +44,7 @@ export async function openSource(
   return { ...(await openedHeif(await readFile(path), direct?.metadata.icc, limits)), pages: null }
 }
 
-/** Decoded here; its colours are what its profile says. */
+/** Decoded here; its profile defines its colours. */
 async function openedHeif(content: Buffer, icc: Uint8Array | undefined, limits: SharpOptions) {
   const raw = await decodeHeif(content, Number(limits.limitInputPixels))
   const profile = icc ?? (saysDisplayP3(content) ? await displayP3() : null)

@@ -39,7 +39,7 @@ export async function drawPage(
 /** Pages whose text is read. */
 const mostPages = 5000
 
-/** Pages whose sizes are told. */
+/** Most pages whose sizes are answered. */
 const mostSizes = 2000
 
 /** Puts the text of a document into the buffer, and gives how many pages it has, and of which sizes. @throws {CannotMake} */

@@ -10,9 +10,9 @@ const faintest = 4
 const fewestBits = 6
 
 /**
- * A hash of what a picture shows: which of its coarse waves (discrete cosine transform) are among the stronger half. The mean
- * is left out, so that brightness does not count. Hashes of pictures that look alike differ in few of their 63 bits. Null:
- * it shows too little to be compared.
+ * A hash of the look of a picture: which of its coarse waves (discrete cosine transform) are among the stronger half. The
+ * mean is left out, so that brightness does not count. Hashes of pictures that look alike differ in few of their 63 bits.
+ * Null: it shows too little to be compared.
  */
 export async function perceptualHashOf(picture: Sharp): Promise<bigint | null> {
   const { data, info } = await picture

@@ -33,7 +33,7 @@ export async function makePictures(task: PicturesTask, pixels: number): Promise<
   const longest = longestSide(opened)
   const transparent = await isTransparent(opened)
   const made: MadePicture[] = []
-  // What is laid over a picture is no part of what the source shows.
+  // Watermarks and captions are no part of the source.
   const looks: Look[] = []
   const tooSmall: string[] = []
   const failed: Record<string, string> = {}
@@ -112,7 +112,7 @@ function sized(picture: Sharp, { size, resize_mode }: PictureRecipe): Sharp {
   return picture.resize({ width: size, height: size, fit: resize_mode === 'min' ? 'outside' : 'inside', ...none })
 }
 
-/** Whether anything shows through: many pictures could be transparent and are not. A page lies on white paper. */
+/** Whether any pixel is transparent: many pictures have an unused alpha channel. A page is drawn on white paper. */
 async function isTransparent({ open, metadata, pages }: Opened): Promise<boolean> {
   if (metadata.hasAlpha !== true || pages !== null) return false
   const { data, info } = await open()
@@ -138,7 +138,7 @@ function written(picture: Sharp, recipe: PictureRecipe, transparent: boolean): S
   return coloured.flatten({ background: 'white' }).jpeg({ quality, progressive: true })
 }
 
-/** What was CMYK, of 16 bits or of another profile becomes sRGB with 8 bits, unless it is to keep its profile. */
+/** Pictures in CMYK, with 16 bits or with another profile become sRGB with 8 bits, unless they are to keep their profile. */
 function colours(picture: Sharp, profile: PictureRecipe['colorprofile'], strip: boolean): Sharp {
   const coloured = profile === 'keep' ? picture.keepIccProfile() : converted(picture, profile)
   return strip ? coloured : coloured.keepExif().keepXmp()

@@ -6,9 +6,7 @@ const short = 3
 const long = 4
 const undefinedBytes = 7
 
-/**
- * Pixels with what their colours mean, as a TIFF without compression: libvips takes profiles from files only.
- */
+/** Pixels with their colour profile, as a TIFF without compression: libvips reads profiles from files only. */
 export function withProfile({ data, width, height, channels }: RawPicture, icc: Uint8Array): Buffer {
   const fields: readonly (readonly [tag: number, type: number, values: readonly number[] | Uint8Array])[] = [
     [256, long, [width]],
@@ -57,7 +55,7 @@ export async function displayP3(): Promise<Uint8Array> {
 /** Primaries of Display P3 (ITU-T H.273, table 2). */
 const p3Primaries = 12
 
-/** Whether a HEIF file says by numbers that its colours are those of Display P3. */
+/** Whether a HEIF file declares by numbers that its colours are those of Display P3. */
 export function saysDisplayP3(heif: Buffer): boolean {
   const at = heif.indexOf('colrnclx', 0, 'latin1')
   return at >= 0 && at + 10 <= heif.length && heif.readUInt16BE(at + 8) === p3Primaries

@@ -79,7 +79,7 @@ function coloured(picture: Sharp, { quality }: RegionTask): Sharp {
   return picture
 }
 
-/** Mirrored, then turned clockwise; `corners`: the colour of what comes in there. */
+/** Mirrored, then turned clockwise; `corners`: the colour of the new corners. */
 export function turnedBy(
   picture: Sharp,
   { mirror, turn, corners }: Pick<DeriveTask, 'mirror' | 'turn'> & { readonly corners: string },

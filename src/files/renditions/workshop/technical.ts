@@ -19,7 +19,7 @@ const longestName = 200
 /** Characters of all of them. */
 const mostText = 500_000
 
-/** Groups of what the file system and the tool say, not the file. */
+/** Groups of tags that come from the file system and the tool, not from the file. */
 const foreign = new Set(['System', 'ExifTool', 'SourceFile'])
 
 /** Tags as ExifTool gives them (`-G1 -l`), without pictures and other binary contents. */
@@ -40,7 +40,7 @@ export function tagsOf(read: Read): Tag[] {
   return tags
 }
 
-/** What came over the line from whoever read it, as tags; null: it is none of that. */
+/** Checks tags that another process has sent; null: they are not valid. */
 export function checkedTags(given: unknown): readonly Tag[] | null {
   if (!Array.isArray(given) || given.length > mostTags) return null
   const isText = (value: unknown, most: number): boolean => typeof value === 'string' && value.length <= most
@@ -56,7 +56,7 @@ export function checkedTags(given: unknown): readonly Tag[] | null {
   return given.every(isTag) ? given : null
 }
 
-/** Of a list what it is made of, without what is empty, and no more than `print` has. */
+/** The values of a list, without empty ones, and no more than `print` has. */
 function valuesOf(given: unknown): readonly string[] | null {
   const value = isLong(given) ? given.val : given
   if (!Array.isArray(value)) return null
@@ -74,7 +74,7 @@ function printOf(given: unknown): string {
   return clean(text)
 }
 
-/** Only what is cut down can be cleaned at once. */
+/** Long text is cut first, so that cleaning it takes little time. */
 function textOf(value: unknown): string {
   return (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')).slice(
     0,
@@ -99,7 +99,7 @@ function isLong(given: unknown): given is { readonly val?: unknown; readonly num
   return typeof given === 'object' && given !== null && 'val' in given
 }
 
-/** What of `technical_metadata` the tags tell; `known` is what was found before, and is right where both speak. */
+/** The members of `technical_metadata` that the tags give; `known` are those found before, which win over the tags. */
 export function technicalOf(tags: readonly Tag[], known: Read): Record<string, unknown> {
   const find = (...names: string[]): Tag | undefined => {
     for (const name of names) {

@@ -14,7 +14,7 @@ export class TextBuffer {
 
   add(text: string): void {
     if (this.#cut) return
-    // What databases do not keep, and nobody reads.
+    // Characters that databases do not store, and that are invisible.
     const piece = text
       .toWellFormed()
       .replaceAll(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffd]/g, ' ')

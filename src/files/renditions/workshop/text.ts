@@ -6,7 +6,7 @@ import type { Results, TextTask } from './tasks.ts'
 import { TextBuffer } from './text-buffer.ts'
 import { offices, plainTexts } from './text-types.ts'
 
-/** What is written in a document, with spaces and line ends as single ones. @throws {CannotMake} */
+/** The text of a document, with runs of spaces and line ends reduced to one. @throws {CannotMake} */
 export async function readText({ source, most }: TextTask): Promise<Results['text']> {
   const buffer = new TextBuffer(most)
   const { path, extension } = source

@@ -16,21 +16,21 @@ export interface WorkLimits {
   readonly seconds: number
   /** The same of a drawing: a few lines of it can be a lot of work. */
   readonly drawingSeconds: number
-  /** Pixels of what is read. */
+  /** Pixels of the pictures that are read. */
   readonly pixels: number
-  /** Bytes of what is made. */
+  /** Bytes of the output. */
   readonly output: number
 }
 
 export interface WorkersOptions {
-  /** Tasks that are worked on at the same time, each by a process of its own; one more for whoever has none. */
+  /** Tasks that are worked on at the same time, each by its own process; one more for callers with no task in progress. */
   readonly most: number
   readonly limits: WorkLimits
   /** Behind everything else on the machine. */
   readonly background: boolean
   /** Where tasks have their folders: they write nowhere else. */
   readonly place: string
-  /** What takes the network from them. */
+  /** The command that runs them without a network. */
   readonly isolate?: readonly string[]
   /** Seconds after which a process without work ends: it takes some 60 MB, and to start one takes half a second. */
   readonly idle?: number
@@ -44,16 +44,16 @@ interface Worker {
   idleSince: number
 }
 
-/** Tasks after which a process is replaced: what libraries lose on the way goes with it. */
+/** Tasks after which a process is replaced: memory leaked by libraries is freed with it. */
 const mostTasks = 500
 
 /** V8's heap: pixels are not in it, and hardly anything is made there. */
 const heap = ['--max-old-space-size=512', '--max-semi-space-size=1']
 
 /**
- * glibc's allocator, for what libvips takes and frees with each picture: one arena, and large blocks that go back to the system
- * at once. Without that a process which made all renditions of twelve photographs of 2 to 9 million pixels had 299 MB at the
- * end, and 333 at most; with it 102 and 156, in the same time.
+ * Settings of glibc's allocator for the buffers that libvips takes and frees with each picture: one arena, and large
+ * blocks that go back to the system at once. Without them, a process that made all renditions of twelve photographs of 2
+ * to 9 million pixels had 299 MB at the end, and 333 at most; with them 102 and 156, in the same time.
  */
 const allocator = {
   MALLOC_ARENA_MAX: '1',
@@ -96,9 +96,9 @@ export function createWorkers(options: WorkersOptions) {
       const at = idle.indexOf(worker)
       if (at >= 0) idle.splice(at, 1)
     })
-    // Told by `exit`, too.
+    // Also reported by `exit`.
     child.on('error', () => {})
-    // Nobody waits for a process that has nothing to do.
+    // An idle process does not keep the service running.
     child.unref()
     child.channel?.unref()
     return worker
@@ -108,7 +108,7 @@ export function createWorkers(options: WorkersOptions) {
     endForeign(child)
   }
 
-  /** At the turn of whoever it is for. @throws {CannotMake} when it cannot be done, and would not be another time. */
+  /** Runs a task when its user has a free place. @throws {CannotMake} when it cannot be done, and trying again would not help. */
   async function run<T extends Task>(task: T, signal?: AbortSignal, who = currentDeadline().who): Promise<ResultOf<T>> {
     return shares.run(
       who,
@@ -141,7 +141,7 @@ export function createWorkers(options: WorkersOptions) {
       else {
         const { kind, reason, needs, late } = answer.failure
         outcome.reject(new CannotMake(kind, reason, { needs, late }))
-        // It works on; only those that broke a limit end.
+        // The process stays; only processes that broke a limit end.
         worker.idleSince = Date.now()
         if (child.connected && !closed) idle.push(worker)
       }
@@ -197,7 +197,7 @@ function limitsOf(task: Task, { seconds, drawingSeconds, memory, output }: WorkL
   return { seconds: drawing ? Math.min(drawingSeconds, seconds) : seconds, memory, output }
 }
 
-/** What JavaScript may do there: read, write in its place, and start ExifTool; no network. */
+/** Permissions of JavaScript in the process: read, write in its folder, and start ExifTool; no network. */
 function permissions(place: string): string[] {
   const allowed = ['fs-read=*', `fs-write=${place}`, 'addons', 'child-process']
   return ['--permission', ...allowed.map((one) => `--allow-${one}`)]

@@ -1,7 +1,7 @@
 import type { XmlHandlers } from '../../../platform/xml/reader.ts'
 
 export interface XmlTextOptions {
-  /** Elements whose text counts, with all that stands in them. */
+  /** Elements whose text counts, with all their content. */
   readonly text: ReadonlySet<string>
   /** Elements that end a line. */
   readonly breaks: ReadonlySet<string>

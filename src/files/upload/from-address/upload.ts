@@ -42,7 +42,7 @@ interface RemoteArrival extends NewReceivedFile {
 /** Files of a request that are fetched at the same time. */
 const atOnce = 4
 
-/** Fetches all files, or none. The contents of those that are left are read once: for their hashes, sizes and types. */
+/** Fetches all files, or none. Contents that stay on the web are read once: for their hashes, sizes and types. */
 export async function uploadRemote(
   deps: RemoteUploadDeps,
   actor: Actor,
@@ -131,7 +131,7 @@ const onlyRead: Pick<BlobStore, 'receive'> = {
   },
 }
 
-/** Told beside the request: nothing of it is stored. */
+/** Logged outside of the request's transaction: nothing of the request is stored. */
 function failureEvent(
   { url }: RemoteSource,
   { id, name }: { readonly id: number; readonly name: string },

@@ -18,8 +18,8 @@ const anyPieces = 1000
 const bytesOfPiece = 256 * 1024
 
 /**
- * Whether a user may begin one more upload. What others have announced does not count: nobody keeps room for themselves.
- * @throws {AppError} `QuotaExceeded`; `ServiceUnavailable` where there is less room than what the user has announced.
+ * Whether a user may begin one more upload. Announced sizes of other users do not count: no user can reserve space.
+ * @throws {AppError} `QuotaExceeded`; `ServiceUnavailable` where there is less room than the user has announced.
  */
 export async function admitUpload(
   tx: Tx,

@@ -1,6 +1,6 @@
 /**
- * A *plugin* is a folder with a manifest. It came from a folder of the configuration (`disk`), as an uploaded archive (`zip`)
- * or from an address (`url`). Only those that are *enabled* have any effect.
+ * A *plugin* is a folder with a manifest. It came from a folder of the configuration (`disk`), as an uploaded archive
+ * (`zip`) or from an address (`url`). Only *enabled* plugins have any effect.
  */
 import type { Manifest } from './manifest/model.ts'
 import type { BuildInfo } from './packages/read-folder.ts'
@@ -26,7 +26,7 @@ export interface StoredPlugin {
   readonly buildInfo: BuildInfo
 }
 
-/** The same with what its manifest means. */
+/** The same with its parsed manifest. */
 export interface Plugin extends Omit<StoredPlugin, 'manifest'> {
   readonly manifest: Manifest
 }

@@ -36,7 +36,7 @@ export async function openPlugins({
   })
   return {
     get: snapshot.get,
-    /** Reads once more, for who has just committed a change and answers with it. */
+    /** Reads the plugins again, for a caller that has just committed a change and answers with it. */
     renewed: snapshot.renewed,
     onChange(listener: (now: PluginSnapshot) => void): () => void {
       listeners.add(listener)
@@ -46,7 +46,7 @@ export async function openPlugins({
     /** System rights of the plugins that are on, as the catalogue tells them. */
     systemRights: (): RightDefinition[] => snapshot.get().enabled.flatMap(rightsOf),
 
-    /** The same of all that are installed: who has one keeps it while its plugin is off. */
+    /** The same for all installed plugins: a user keeps a right while its plugin is off. */
     givenRights(): ReadonlyMap<string, RightDefinition> {
       const rights = [...snapshot.get().byName.values()].flatMap(rightsOf)
       return new Map(rights.map((right) => [right.name, right]))

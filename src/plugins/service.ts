@@ -1,4 +1,4 @@
-/** What is installed beside the service: plugins with their callbacks, extensions and files for browsers. */
+/** Plugins: their callbacks, extensions and files for browsers. */
 import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
@@ -70,14 +70,14 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly systemActor: () => Promise<Actor>
   /** Whether updaters run by themselves. */
   readonly mayUpdate: () => boolean
-  /** Takes over the types of values that plugins bring, and indexes anew what that concerns. */
+  /** Stores the types of values that plugins add, and indexes the objects concerned again. */
   readonly setCustomTypes: (tx: Tx, types: CustomTypes) => Promise<void>
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
   /** The object type of that name, as it is now. */
   readonly tableOf: TableOf
-  /** What a setting of a plugin says. */
+  /** The value of a setting of a plugin. */
   readonly settingOf: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
   /** The user that a setting of a plugin names; null: none is set, or none that may act. */
@@ -111,7 +111,7 @@ export async function createPluginService(options: PluginOptions) {
     return folders.knownDisk(plugin.name, plugin.path ?? '')
   }
 
-  /** Beside everything else: calls unpack what they need by themselves. */
+  /** In the background: calls unpack the folders that they need by themselves. */
   function unpackAll({ enabled }: PluginSnapshot): void {
     for (const plugin of enabled) {
       outsideDeadlines(() => folderOf(plugin)).catch((error: unknown) => {
@@ -240,13 +240,13 @@ export async function createPluginService(options: PluginOptions) {
     /** Brings values of plugins' types up to date now, as at that time. */
     updateCustomData: updaters.run,
 
-    /** What an action of a transition asks before the write. */
+    /** The callback that an action of a transition runs before the write. */
     ofAction,
 
     /** Programs of exports and of their transports. */
     exports: createExportPrograms({ plugins: plugins.get, caller, services, say: callbacks.say }),
 
-    /** Asks first whether the plugin is on, then who calls. @throws {AppError} */
+    /** Checks first whether the plugin is on, then the caller. @throws {AppError} */
     async extension(
       actor: Actor | null,
       name: string,

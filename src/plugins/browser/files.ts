@@ -28,7 +28,7 @@ export interface BrowserDeps {
   readonly folderOf: (plugin: Plugin) => Promise<PluginFolder>
 }
 
-/** What front ends load of plugins: nothing of it is secret, so nobody is asked who they are. */
+/** Files of plugins for front ends. They contain nothing secret, so they need no token. */
 export function createBrowserFiles({ plugins, folderOf }: BrowserDeps) {
   function enabled(name: string): Plugin {
     const plugin = plugins().byName.get(name)

@@ -6,7 +6,7 @@ import { withEmptyTexts, withoutEmptyTexts } from './empty-texts.ts'
 
 export type TableOf = (objecttype: string) => Table | undefined
 
-/** The objects of a change and what a program is told besides, as bytes. */
+/** The input of a program, as bytes: the objects of a change, and further information. */
 export async function payloadOf(info: object, objects: readonly PendingObject[], tableOf: TableOf): Promise<Buffer> {
   const parts = await mapYielding(
     objects,

@@ -30,7 +30,7 @@ export interface Answered {
   readonly failed: boolean
 }
 
-/** Programs that hear of changes of objects, and answer what becomes of these. */
+/** Runs the programs that are notified of changes of objects, and reads their answers. */
 export function createCallbacks({ caller, services, kept, mostOutput, tableOf }: PreSaveOptions) {
   async function once(call: Call, program: Program, input: Buffer | AsyncIterable<Buffer>): Promise<Answered> {
     const said: Buffer[] = []
@@ -104,10 +104,13 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     ask,
     askWhole,
 
-    /** Runs a program once, and gives what it says as JSON. @throws {CallbackFailed} in words that go on from its name. */
+    /**
+     * Runs a program once; answers its output, parsed as JSON. @throws {CallbackFailed} with a text that continues after
+     * its name.
+     */
     say: once,
 
-    /** The steps of a plugin, in the order of its manifest; those whose callback is not there are left out. */
+    /** The steps of a plugin, in the order of its manifest. Steps whose callback does not exist are left out. */
     stepsOf(plugin: Plugin): SaveCallback[] {
       return plugin.manifest.steps.flatMap(({ callback, objecttypes }) => {
         const program = plugin.manifest.preSave.get(callback)

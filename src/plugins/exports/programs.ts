@@ -17,7 +17,7 @@ export type ExportHook = 'export' | 'transport'
 export interface ExportCall {
   /** `<plugin>:<procedure>`. */
   readonly name: string
-  /** The user whose token the program gets. */
+  /** The user for the program's token. */
   readonly actor: Actor
   /** The request that a file is made for. */
   readonly request?: RequestFacts
@@ -39,7 +39,7 @@ export interface ExportProgramOptions {
   readonly say: ReturnType<typeof createCallbacks>['say']
 }
 
-/** Bytes of an export that stand in `%info.json%`, for programs that read no input; the system takes no longer argument. */
+/** Bytes of an export that may be in `%info.json%`, for programs that read no input; the system accepts no longer argument. */
 const longestArgument = 120_000
 /** Bytes of a file that may be a refusal. */
 const longestRefusal = 4096
@@ -83,8 +83,8 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     knows: (hook: ExportHook, name: string): boolean => find(hook, name) !== null,
 
     /**
-     * Asks a program, and gives what it says as JSON. @throws {CallbackFailed} in words that go on from its name; of it {NoPlace}
-     * where it was not asked
+     * Runs a program; answers its output, parsed as JSON. @throws {CallbackFailed} with a text that continues after its
+     * name, {NoPlace} where it was not run
      */
     async ask(hook: ExportHook, call: ExportCall): Promise<unknown> {
       const { body, failed } = await run(hook, call, say)
@@ -94,8 +94,8 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     },
 
     /**
-     * Has a program make a file: `take` gets what it says, and answers with its length and its beginning.
-     * @throws {AppError} what the program refuses with @throws {CallbackFailed} as `ask`
+     * Has a program make a file: `take` reads its output, and answers with its length and its beginning.
+     * @throws {AppError} the refusal of the program @throws {CallbackFailed} as `ask`
      */
     async make(
       call: ExportCall & { readonly action: string },
@@ -125,7 +125,7 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
 const saidOf = ({ foreign, message }: Refusal): string =>
   message === foreign.code ? message : `${foreign.code}: ${message}`
 
-/** What a program reads. */
+/** The input of a program. */
 async function* payloadOf(info: object, more: object, document: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const told = JSON.stringify({ info, ...more })
   yield Buffer.from(`${told.slice(0, -1)},"export":`)

@@ -2,8 +2,8 @@ import { fileTypeFromBuffer } from 'file-type'
 import { withoutEnd } from '../../platform/values/text.ts'
 
 /**
- * The content type of what an extension says, by its beginning: programs cannot name one. What looks like a page is text all
- * the same, unless the manifest says so: it would run in the browser with the rights of whoever looks at it.
+ * The content type of an extension's output, by its beginning: programs cannot name one. Output that looks like a web
+ * page is sent as text, unless the manifest allows pages: a page would run in the browser with the rights of its reader.
  */
 export async function contentTypeOf(head: Buffer): Promise<string> {
   if (head.length === 0) return 'application/octet-stream'

@@ -56,7 +56,7 @@ export async function fetchArchive(
   }
 }
 
-/** Nothing of what addresses names have in the service's own network is told. */
+/** The message reveals nothing of the service's own network. */
 export function fetchFailed(url: string, error: unknown) {
   const { code, message } = error as NodeJS.ErrnoException
   const reason = error instanceof RefusedAddress ? 'the address is not allowed' : (code ?? message)

@@ -33,10 +33,10 @@ export interface ManageOptions {
   readonly externalUrl: string
   readonly mayInstall: boolean
   readonly readOnly: boolean
-  /** What keeps programs of a plugin from being run here; null: nothing. */
+  /** The reason why programs of a plugin cannot run here; null: they can. */
   readonly problemOf: (plugin: Plugin) => Promise<string | null>
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
-  /** Takes over what the plugins add to the datamodel, with the change of the plugins. */
+  /** Updates the types that plugins add to the datamodel, in the transaction that changes the plugins. */
   readonly takeCustomTypes: (tx: Tx) => Promise<void>
   /** Folders of the configuration, as far as they have plugins. */
   readonly onDisk: (path: string) => boolean
@@ -76,7 +76,7 @@ export function createPluginManagement(options: ManageOptions) {
     await bus.publish(tx, pluginTopic)
   }
 
-  /** What an archive adds to the row of its plugin. */
+  /** Stores an archive; answers the members for the row of its plugin. */
   async function stored(tx: Tx, { sha256, archive, size, raw, buildInfo }: Arrived) {
     await storePackage(tx, sha256, archive, size)
     return { package: sha256, manifest: raw, buildInfo }

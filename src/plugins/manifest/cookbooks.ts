@@ -1,4 +1,4 @@
-/** What a plugin makes of files (`fas_config`). */
+/** The renditions and metadata that a plugin makes of files (`fas_config`). */
 import { AppError } from '../../platform/errors.ts'
 import {
   type AddedMetadata,
@@ -58,8 +58,8 @@ function readCookbook(book: Place, plugin: string): [string, Recipe][] {
 }
 
 /**
- * Nothing in recipes keeps a plugin from being installed, since they may be written for another service: what cannot be read is
- * named, and not used.
+ * A wrong recipe does not prevent the installation of a plugin, since recipes may be written for another service: recipes
+ * that cannot be read are listed, and not used.
  */
 function usable<T>(entry: Place, read: (entry: Place) => T | null): T | null {
   try {
@@ -74,7 +74,7 @@ function usable<T>(entry: Place, read: (entry: Place) => T | null): T | null {
 /** Null: it says something that has no effect here, and is not used. */
 function readRecipe(entry: Place): Recipe | null {
   entry.knows('class', 'description', 'displayname', 'extensions', 'params', 'execs', 'metadata')
-  // What a mapping asks for when it is used.
+  // Recipes that run when a mapping asks for them.
   if (!entry.at('dynamic').absent) return null
   const kind = entry.at('class').text(64)
   const known = ([...classes, ofMetadata] as const).find((one) => one === kind)
@@ -204,7 +204,7 @@ const readMetadata =
     const off = ['includeversions', 'metadata_request_only'].filter((key) => entry.at(key).value === false)
     entry.knows('recipename', 'extensions', 'params', ...off)
     const recipe = usedRecipe(entry, recipes)
-    // What is to be read only when a mapping asks for it is never read here.
+    // Recipes for metadata that only a mapping may ask for never run here.
     if (!recipe || entry.at('metadata_request_only').value === true) return null
     if (recipe.class !== ofMetadata) throw entry.at('recipename').wrong(`a recipe of the class ${ofMetadata}`)
     const extensions = bothOf(readExtensions(entry.at('extensions')), recipe.extensions)

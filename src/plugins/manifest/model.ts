@@ -1,7 +1,7 @@
 /**
- * A *manifest* says what a plugin is and what it adds; its *programs* are how callbacks and extensions are run. A *program*
- * is a row of *commands* in one empty folder. A *recipe* is a program that makes one file of another (a rendition), or that says
- * something of it (the class `_metadata`); *cookbooks* name recipes.
+ * A *manifest* describes a plugin and its additions; its *programs* are the code of callbacks and extensions. A *program*
+ * is a list of *commands* that run in one empty folder. A *recipe* is a program that makes a file from another (a
+ * rendition), or that reads metadata of it (the class `_metadata`); *cookbooks* name recipes.
  */
 
 import type { CustomMember } from '../../datamodel/service.ts'
@@ -15,13 +15,13 @@ export interface Command {
   readonly args: readonly string[]
   /** It is given the body of the call. */
   readonly takesInput: boolean
-  /** What it says is the answer. */
+  /** Its output is the answer. */
   readonly givesOutput: boolean
   readonly seconds: number | null
 }
 
 export interface Program {
-  /** Where it stands in the manifest. */
+  /** Its place in the manifest. */
   readonly path: string
   readonly service: string
   readonly seconds: number | null
@@ -31,7 +31,7 @@ export interface Program {
   readonly pluginUser: PluginUser | null
 }
 
-/** Whose token a program gets besides that of the caller. */
+/** The user for whom a program gets a second token besides that of the caller. */
 export type PluginUser =
   | { readonly kind: 'reference'; readonly reference: string; readonly optional: boolean }
   | { readonly kind: 'config'; readonly section: string; readonly parameter: string }
@@ -67,7 +67,7 @@ export interface AddedType {
   readonly update: Updater | null
 }
 
-/** What brings values of a type up to date. */
+/** The program that updates values of a type. */
 export interface Updater {
   readonly program: Program
   /** Records that it is given at a time. */
@@ -94,12 +94,12 @@ export type RecipeArgument =
 
 export interface RecipeCommand extends Pick<Command, 'prog' | 'seconds'> {
   readonly args: readonly RecipeArgument[]
-  /** The file that takes what it says; null: nothing does. */
+  /** The file for its output; null: the output is not used. */
   readonly output: string | null
 }
 
 export interface Recipe {
-  /** Where it stands in the manifest. */
+  /** Its place in the manifest. */
   readonly path: string
   readonly class: RecipeClass | typeof ofMetadata
   /** Of the files that it takes; none: all of the class. */
@@ -107,10 +107,10 @@ export interface Recipe {
   readonly params: readonly string[]
   readonly service: string
   readonly seconds: number | null
-  /** Of what it makes; null: as its file is called. */
+  /** The extension of its output; null: that of the file name. */
   readonly extension: string | null
   readonly commands: readonly RecipeCommand[]
-  /** Files that it writes of what it has found. */
+  /** Files into which it writes the metadata that it has read. */
   readonly metadata: readonly { readonly file: string; readonly fulltext: boolean }[]
 }
 
@@ -138,7 +138,7 @@ export interface AddedMetadata {
   readonly recipe: UsedRecipe
 }
 
-/** What a plugin makes of files. */
+/** The renditions and metadata that a plugin makes of files. */
 export interface Produce {
   readonly renditions: readonly AddedRendition[]
   readonly metadata: readonly AddedMetadata[]
@@ -165,17 +165,17 @@ export interface Manifest {
   readonly exports: ReadonlyMap<string, Program>
   /** Programs that bring exports away. */
   readonly exportTransports: ReadonlyMap<string, Program>
-  /** As it is told to front ends. */
+  /** As front ends get it. */
   readonly collectionUpload: Readonly<Record<string, unknown>>
-  /** Programs that change what uploads into collections make of files. */
+  /** Programs that change the objects made of uploads into collections. */
   readonly uploads: ReadonlyMap<string, Program>
   readonly baseConfig: readonly ConfigSection[]
   readonly systemRights: readonly AddedRight[]
   readonly customTypes: ReadonlyMap<string, AddedType>
-  /** Types of events, and whether these name who wrote them. */
+  /** Types of events, and whether such events name the user who wrote them. */
   readonly events: ReadonlyMap<string, { readonly user: boolean }>
-  /** What it makes of files. */
+  /** The renditions and metadata that it makes of files. */
   readonly produce: Produce
-  /** What of it has no effect here, by its place. */
+  /** Places of the parts that have no effect here. */
   readonly unsupported: readonly string[]
 }

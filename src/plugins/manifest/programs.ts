@@ -4,14 +4,14 @@ import type { Place } from './reader.ts'
 /** No program has more time than this, whatever its manifest says. */
 export const longestSeconds = 3600
 
-/** The same of what is not asked over and over by one process. */
+/** The same for programs that cannot answer several calls with one process. */
 export function readSingleProgram(entry: Place, ...further: string[]): Program {
   const program = readProgram(entry, ...further)
   if (program.keep) throw entry.at('exec').at('keep').wrong('left out: only callbacks are asked over and over')
   return program
 }
 
-/** What stands at a callback or an extension: `exec`, and for whom it acts. */
+/** The members of a callback or an extension: `exec`, and the user for whom it acts. */
 export function readProgram(entry: Place, ...further: string[]): Program {
   entry.knows('exec', 'plugin_user', ...further)
   const exec = entry.at('exec')
@@ -79,7 +79,7 @@ function readPluginUser(user: Place): PluginUser | null {
   return { kind: 'config', ...readSetting(user.at('base_config')) }
 }
 
-/** The name of a setting of the plugin. Names of sections may have dots, those of parameters have none. */
+/** The name of a setting of the plugin. Names of sections may have dots; names of parameters may not. */
 export function readSetting(place: Place): { readonly section: string; readonly parameter: string } {
   const setting = place.text(300)
   const dot = setting.lastIndexOf('.')

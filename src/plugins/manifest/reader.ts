@@ -1,10 +1,10 @@
 import { type AppError, badRequest } from '../../platform/errors.ts'
 
-/** A value of a manifest, and where it stands: whatever is wrong is told by its place. */
+/** A value of a manifest, and its place there, which error messages name. */
 export class Place {
   readonly value: unknown
   readonly path: string
-  /** Told of what has no effect. */
+  /** Collects the places of members without effect. */
   readonly ignored: Set<string>
 
   constructor(value: unknown, path: string, ignored: Set<string>) {
@@ -17,7 +17,7 @@ export class Place {
     return wrongManifest(`${this.path} must be ${expected}`, { path: this.path, expected })
   }
 
-  /** Nothing stands there: an empty value in YAML is null. */
+  /** There is no value: an empty value in YAML is null. */
   get absent(): boolean {
     return this.value === undefined || this.value === null
   }
@@ -47,7 +47,7 @@ export class Place {
     return this.value.map((item, index) => new Place(item, `${this.path}.${index}`, this.ignored))
   }
 
-  /** A text; a number or a truth stands for the text that it is written as. */
+  /** A text; a number or a boolean counts as its text. */
   text(most = 10_000): string {
     const text = ['number', 'boolean'].includes(typeof this.value) ? String(this.value) : this.value
     if (typeof text !== 'string') throw this.wrong('text')
@@ -71,7 +71,7 @@ export class Place {
     return Object.fromEntries(this.members(200).map(([language, text]) => [language, text.text()]))
   }
 
-  /** Names whatever else stands there than these. */
+  /** Notes all members except these as ignored. */
   knows(...keys: string[]): void {
     for (const key of Object.keys(this.object())) if (!keys.includes(key)) this.ignored.add(this.at(key).path)
   }

@@ -3,9 +3,9 @@ import type { AppError } from '../../platform/errors.ts'
 import { assertStorable } from '../../platform/values/text.ts'
 import { isObject, manifestName, wrongManifest } from './reader.ts'
 
-/** Bytes of a manifest: the longest known has a sixth of it, and nobody else is served while one is read. */
+/** Bytes of a manifest: the longest known has a sixth of it. While one is read, the process answers no other request. */
 export const longestManifest = 64 * 1024
-/** Aliases may stand for each other's contents, but not grow without end. */
+/** Aliases may refer to each other, but only so many times. */
 const mostAliases = 100
 const deepest = 60
 const mostBrackets = 2000
@@ -40,7 +40,7 @@ export function readYaml(bytes: Buffer, name = manifestName): Record<string, unk
   if (!isObject(value)) throw wrong('it must be an object')
   assertSmall(value)
   assertStorable(value, 'manifest')
-  // Dates and the like become what they are in JSON.
+  // Dates and similar values become their JSON form.
   return JSON.parse(JSON.stringify(value)) as Record<string, unknown>
 }
 
@@ -68,7 +68,10 @@ function assertSmall(value: unknown): void {
   count(value, 0)
 }
 
-/** The reader follows what is nested by itself, which takes seconds before it gives up: so much of it is no manifest. */
+/**
+ * The YAML parser handles nesting by recursion, which takes seconds before it gives up: text with so many brackets is
+ * refused.
+ */
 function assertFlat(text: string): void {
   let brackets = 0
   let marks = 0

@@ -16,8 +16,8 @@ export function textsFile(folder: string, language: string): string {
 }
 
 /**
- * Reads a CSV of texts, whose first column is the key and whose others are named by languages, and writes a JSON file for each
- * language. @throws {AppError} when it cannot be read.
+ * Reads a CSV of texts, with the key in the first column and one further column for each language, and writes a JSON file
+ * for each language. @throws {AppError} when it cannot be read.
  */
 export async function prepareTexts(csv: string, into: string): Promise<void> {
   const size = await stat(csv).then(

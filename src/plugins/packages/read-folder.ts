@@ -5,7 +5,7 @@ import type { Manifest } from '../manifest/model.ts'
 import { isObject, manifestName, wrongManifest } from '../manifest/reader.ts'
 import { longestManifest, readYaml } from '../manifest/yaml.ts'
 
-/** What lies in the folder of a plugin. */
+/** The content of a plugin's folder. */
 export interface FolderContent {
   /** The manifest as it was written, with the files that `fas_config` names in their places. */
   readonly raw: Record<string, unknown>
@@ -17,7 +17,7 @@ export type BuildInfo = Readonly<Partial<Record<(typeof buildKeys)[number], stri
 const buildKeys = ['repository', 'rev', 'release', 'lastchanged', 'builddate'] as const
 const longestBuildInfo = 64 * 1024
 
-/** @throws {AppError} that names what is wrong. */
+/** @throws {AppError} naming the error. */
 export async function readPluginFolder(folder: string): Promise<FolderContent> {
   const bytes = await readBounded(join(folder, manifestName), longestManifest)
   if (!bytes) throw wrongManifest('the folder of the plugin has none')
@@ -27,7 +27,7 @@ export async function readPluginFolder(folder: string): Promise<FolderContent> {
 
 const mostCookbooks = 50
 
-/** Recipes stand in files of their own, which are read with the manifest: all processes know them from the database. */
+/** Recipes are in separate files, which are read with the manifest: all processes get them from the database. */
 async function withRecipes(raw: Record<string, unknown>, folder: string): Promise<Record<string, unknown>> {
   const { fas_config: fas } = raw
   if (!isObject(fas)) return raw

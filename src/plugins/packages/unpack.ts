@@ -81,7 +81,7 @@ function listEntries(zip: ZipFile, { entries: most, bytes }: UnpackLimits): Prom
   })
 }
 
-/** What some systems put beside the files of an archive. */
+/** Files that some operating systems add to an archive. */
 function isOfTheSystem(path: string): boolean {
   return path.startsWith('__MACOSX/') || path.endsWith('.DS_Store')
 }

@@ -26,7 +26,7 @@ const mostMetadata = 1_000_000
 const mostText = 5_000_000
 
 export function createRecipePrograms({ plugins, caller, services, systemActor }: RecipeRunOptions): RecipePrograms {
-  /** The recipe as it is now: it may have gone since the rendition was planned. @throws {CannotMake} */
+  /** Finds the present recipe: it may have been removed since the rendition was planned. @throws {CannotMake} */
   function find({ name, params }: RecipeProgram): { readonly plugin: Plugin; readonly recipe: UsedRecipe } {
     for (const plugin of plugins().enabled) {
       const { renditions, metadata } = plugin.manifest.produce
@@ -36,7 +36,7 @@ export function createRecipePrograms({ plugins, caller, services, systemActor }:
     throw new CannotMake('unavailable', `there is no recipe ${name} here`)
   }
 
-  /** Runs a recipe, and gives what `take` makes of the folder that its commands have worked in. */
+  /** Runs a recipe; answers the result of `take` for the folder in which its commands have worked. */
   async function run<T>(
     program: RecipeProgram,
     source: RecipeSource,

@@ -9,7 +9,7 @@ export interface ExecuteOptions {
   readonly program: Program
   /** Given to the commands that take the body: an input that comes once is given to the first of them. */
   readonly input: Buffer | AsyncIterable<Buffer>
-  /** Takes what a command says that gives the answer. Resolves when it has come to its end. */
+  /** Reads the output of the command that gives the answer. Resolves at its end. */
   readonly take: (process: PluginProcess) => Promise<void>
 }
 
@@ -55,7 +55,7 @@ function reasonOf({ reason }: AbortSignal): string {
   return reason instanceof Error ? reason.message : 'was stopped'
 }
 
-/** What a program says, up to so many bytes; more ends it. */
+/** The output of a program, up to so many bytes; a longer output ends the program. */
 export async function collect({ output, stop }: PluginProcess, most: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0

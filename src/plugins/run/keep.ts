@@ -18,7 +18,7 @@ export type KeptAnswer =
 export interface KeptCall {
   /** Which processes may serve it: of one callback of one version of a plugin. */
   readonly key: string
-  /** What a new one is started by. */
+  /** The command for a new process. */
   readonly start: () => Promise<{ readonly command: readonly [string, ...string[]]; readonly folder: string }>
   readonly input: Buffer
   readonly limits: ProcessLimits & { /** Bytes of an answer. */ readonly output: number }
@@ -77,7 +77,7 @@ export function createKeptProcesses() {
     all.add(kept)
     child.stdin?.on('error', () => {})
     child.stdout?.on('data', (chunk: Buffer) => {
-      // What is said between calls is no answer to the next one.
+      // Output between calls is not an answer to the next call.
       if (!kept.onSaid) return endForeign(child)
       kept.said.push(chunk)
       kept.size += chunk.length
@@ -105,7 +105,7 @@ export function createKeptProcesses() {
     rm(kept.folder, { recursive: true, force: true }).catch(() => {})
   }
 
-  /** Nobody waits for a process that has nothing to do. */
+  /** An idle process does not keep the service running. */
   function unref({ child }: Kept, off: boolean): void {
     if (off) child.unref()
     else child.ref()
@@ -172,7 +172,7 @@ export function createKeptProcesses() {
       return answer
     },
 
-    /** Ends those that serve none of these keys: their plugin is another one, or off. */
+    /** Ends the processes without any of these keys: their plugin has changed, or is off. */
     retain(keys: ReadonlySet<string>): void {
       for (const [key, list] of idle) if (!keys.has(key)) for (const { child } of list) endForeign(child)
     },

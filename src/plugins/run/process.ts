@@ -19,7 +19,7 @@ export type ProcessEnd =
 export interface PluginProcess {
   readonly child: ChildProcess
   readonly output: Readable
-  /** The end of what it said of its errors. */
+  /** The last part of its error output. */
   readonly errors: () => string
   readonly ended: Promise<ProcessEnd>
   /** Ends it, with all that it has started. */
@@ -28,7 +28,7 @@ export interface PluginProcess {
 
 /** Bytes that a program may put into its working folder. */
 const mostFiles = 1_000_000_000
-/** The end of what it says of its errors that is kept. */
+/** The last part of its error output that is kept. */
 const mostErrors = 16_000
 /** Milliseconds for which the output of a program that has ended may still come. */
 const lastOutput = 1000
@@ -72,7 +72,7 @@ export function startProcess({ command, folder, limits, input, wantsOutput }: Pr
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once('error', (error) => resolve(broken ?? { kind: 'broken', reason: startFailure(error), limit: 'start' }))
     child.once('exit', (code) => {
-      // What it has started goes with it; what has left its group may hold its streams open.
+      // Its child processes end with it; a process that has left its group may hold its streams open.
       endForeign(child)
       const late = setTimeout(() => output.destroy(), lastOutput).unref()
       output.once('close', () => clearTimeout(late))

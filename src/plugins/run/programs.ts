@@ -13,11 +13,11 @@ const goarch = architectures[arch()] ?? arch()
 export interface CallPlaces {
   readonly pluginDir: string
   readonly workDir: string
-  /** What stands for `%info.json%`. */
+  /** The value of `%info.json%`. */
   readonly info: string
 }
 
-/** `node` is the service's own, `exec` what a plugin brings itself, the others are programs of the machine. */
+/** `node` is the service's own Node.js, `exec` is a program of the plugin itself, the others are programs of the machine. */
 export function createServices(configured: readonly string[]) {
   const paths = new Map<string, string>([
     ['python3', 'python3'],
@@ -34,7 +34,7 @@ export function createServices(configured: readonly string[]) {
   }
 
   return {
-    /** What keeps a program from being run here; null: nothing. */
+    /** The reason why a program cannot run here; null: it can. */
     async problemOf({ service, commands, path }: Program): Promise<string | null> {
       const at = `${path}.exec`
       if (service === 'exec') return null

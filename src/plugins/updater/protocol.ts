@@ -1,4 +1,4 @@
-/** What updaters are asked and answer: one JSON each way for each step of a run. */
+/** The questions to updaters, and their answers: one JSON document each way for each step of a run. */
 import { CallbackFailed } from '../../objects/service.ts'
 import { isObject } from '../manifest/reader.ts'
 import { linesOf, longestLine } from '../run/log-lines.ts'
@@ -13,7 +13,7 @@ export interface UpdaterObject {
 
 export interface UpdaterQuestion {
   readonly action: Action
-  /** What it said last; its own. */
+  /** The state from its last answer; only the updater knows its meaning. */
   readonly state: unknown
   readonly objects?: readonly UpdaterObject[]
   readonly batch_info?: { readonly offset: number; readonly total: number }
@@ -23,7 +23,7 @@ export interface UpdaterAnswer {
   /** Undefined: the one before goes on. */
   readonly state: unknown
   readonly log: readonly string[]
-  /** Null: it has nothing to say of what it was given, and is not asked any further now. */
+  /** Null: it has no values for these objects, and is not asked again in this run. */
   readonly payload: readonly UpdaterObject[] | null
 }
 

@@ -12,7 +12,7 @@ import type { Caller } from '../run/call.ts'
 import { mostLines } from '../run/log-lines.ts'
 import { readUpdaterAnswer, type UpdaterAnswer, type UpdaterQuestion } from './protocol.ts'
 
-/** What of the objects an updater needs (objects/upkeep/custom-data.ts). */
+/** The access to objects that an updater needs (objects/upkeep/custom-data.ts). */
 export interface CustomDataStore {
   due(type: string, when: Due): Promise<number>
   next(type: string, when: Due, most: number): Promise<readonly StoredDatum[]>
@@ -29,7 +29,7 @@ export interface CustomDataStore {
   end(type: string): Promise<void>
 }
 
-/** Which values are due: those whose time is over at that moment; those that say no time of their own so many days earlier. */
+/** The condition for due values: their time is over at that moment; values without a time are due so many days earlier. */
 export interface Due {
   readonly at: Date
   readonly earlier: number
@@ -49,7 +49,7 @@ export interface UpdaterOptions {
   readonly db: Parameters<EventLog['append']>[0]
   readonly systemActor: () => Promise<Actor>
   readonly paused: () => boolean
-  /** What a setting of a plugin says. */
+  /** The value of a setting of a plugin. */
   readonly setting: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly log: Logger
 }
@@ -110,7 +110,7 @@ export function createUpdaters(options: UpdaterOptions) {
   }
 
   async function steps(run: Run, when: Due, stopped: () => boolean): Promise<void> {
-    // What an earlier run has left.
+    // Values left by an earlier run.
     await refreshAll(run, stopped)
     if (run.stats.total === 0) return
     await ask(run, { action: 'start_update' })

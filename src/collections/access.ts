@@ -16,11 +16,11 @@ import {
 } from '../rights/service.ts'
 import type { Ancestor, Collection } from './model.ts'
 
-/** Rights on what is in a list: to put an object into it, to take one out. */
+/** Rights on the entries of a list: to add an object, and to remove one. */
 export type ListRight = 'link' | 'unlink'
 const listRights: readonly ListRight[] = ['link', 'unlink']
 
-/** What one caller may do with one collection. */
+/** The rights of one caller on one collection. */
 export interface Access {
   may(right: ContainerRight): boolean
   /** Whether the caller can know that there is such a collection. */
@@ -35,19 +35,19 @@ export interface Access {
   mayList(right: ListRight, object: Guarded | null): boolean
   /** Whether there is any object at all with which the list may be changed so. */
   mayListSome(right: ListRight): boolean
-  /** Whether the caller is told where files are uploaded that become objects of a type, in a mask. */
+  /** Whether the caller may know the upload settings, for files that become objects of this type and mask. */
   mayUpload(into: UploadTarget): boolean
   /** As `_generated_rights` shows them. */
   readonly rights: GeneratedRights
 }
 
-/** What uploads make; null: settings that name nothing. */
+/** The objects that uploads make; null: the settings name no object type. */
 export type UploadTarget = { readonly objecttypeId: number; readonly maskId: number; readonly standard: boolean } | null
 
 /** Ancestors, and the collection itself, by id. */
 export type Chains = ReadonlyMap<number, Ancestor>
 
-/** The grants of a collection and those that it inherits. A private collection inherits sticky ones only. */
+/** The grants of a collection, with inherited ones. A private collection inherits sticky grants only. */
 export function grantsOn({ path }: Pick<Collection, 'path'>, chains: Chains): StoredGrant[] {
   const found: StoredGrant[] = []
   let cut = false
@@ -66,8 +66,8 @@ interface Held {
 }
 
 /**
- * Grants on a collection and above it, as far as PINs let them count. Without the PIN of a collection all of them give
- * `bag_read` alone, there and below; but whoever has `bag_acl` from above could set another one, and is not asked.
+ * Grants on a collection and above it, as far as PINs let them count. Without the PIN of a collection, all of them give
+ * only `bag_read`, there and below. A caller with `bag_acl` from above could set another PIN, and does not need it.
  */
 function heldOf({ path }: Pick<Collection, 'path'>, chains: Chains, counts: (grant: StoredGrant) => boolean): Held {
   let held: { readonly grant: StoredGrant; readonly whole: boolean }[] = []
@@ -83,12 +83,12 @@ function heldOf({ path }: Pick<Collection, 'path'>, chains: Chains, counts: (gra
   return { grants, pinOk, open: held.some(({ grant, whole }) => whole && grant.rights.bag_read) }
 }
 
-/** What is left of a grant without the PIN. */
+/** A grant without the PIN: only `bag_read` is left. */
 function seeing({ rights: { bag_read: see }, ...grant }: StoredGrant): StoredGrant {
   return { ...grant, rights: see ? { bag_read: {} } : {} }
 }
 
-/** Rights of a caller on a collection, at a moment (milliseconds). Those who own it have all of them, as root has. */
+/** Rights of a caller on a collection, at a moment (milliseconds). The owner has all rights, as root does. */
 export function accessTo(
   actor: Actor,
   collection: Pick<Collection, 'path' | 'ownerId' | 'unreachable'>,

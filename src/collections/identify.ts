@@ -6,10 +6,10 @@ import { composed } from '../platform/values/text.ts'
 import type { CollectionInput } from './schema.ts'
 import { findByReference, topOfUser } from './store.ts'
 
-/** One collection of a request, with what it names. */
+/** One collection of a request, with the objects and parents that it names. */
 export interface Draft {
   readonly input: CollectionInput
-  /** Where it stands in the request, for errors. */
+  /** Its place in the request, for errors. */
   readonly place: string
   /** The stored collection that it changes; null for a new one. */
   readonly id: number | null
@@ -18,7 +18,7 @@ export interface Draft {
 }
 
 /**
- * What each collection of a request names. Whether it is there for the caller is asked later.
+ * Identifies each collection of a request. Whether the caller may know it is checked later.
  * @throws {AppError} `LookupNotFound`, or naming the place
  */
 export async function identify(

@@ -7,7 +7,7 @@ import type { CollectionName } from './schema.ts'
 import type { KeptShares } from './sharing/snapshot.ts'
 import { seenBy } from './store.ts'
 
-/** Collections that are told of one object. */
+/** The most collections that are answered for one object. */
 const mostTold = 1000
 
 /** The collections that each of the objects is in, as far as the caller may see them. */

@@ -8,10 +8,10 @@ import type { StoredGrant } from '../rights/service.ts'
 
 export type Localized = Readonly<Record<string, string>>
 
-/** What uploads into a collection make of files; wire form, checked by create-object.ts. */
+/** Settings for objects made of uploads into a collection; wire form, checked by create-object.ts. */
 export type CreateObject = Readonly<Record<string, unknown>>
 
-/** The settings that somebody who changes a collection gives it. */
+/** The settings of a collection that users can change. */
 export interface CollectionFields {
   readonly reference: string | null
   readonly shortname: string | null
@@ -37,10 +37,10 @@ export interface Collection extends CollectionFields {
   /** Ids from the root down to and including this one. */
   readonly path: readonly number[]
   readonly isSystem: boolean
-  /** Whose top collection it is. */
+  /** The user whose top collection it is. */
   readonly userId: number | null
   readonly ownerId: number
-  /** The owner is archived: nobody but root reaches it. */
+  /** The owner is archived: only root can reach it. */
   readonly unreachable: boolean
   readonly objectCount: number
   /** A grant says more of some object than the owner may pass on. */
@@ -53,7 +53,7 @@ export interface Collection extends CollectionFields {
   readonly updatedAt: Date
 }
 
-/** What a collection hands down, to one caller. */
+/** The members of a collection that its children inherit, for one caller. */
 export interface Ancestor extends Heritage {
   /** It has a PIN that the caller has not entered. */
   readonly locked: boolean

@@ -7,13 +7,13 @@ import type { Ancestor, Collection, CreateObject } from './model.ts'
 import type { CollectionName, CollectionOutput } from './schema.ts'
 import type { Figures } from './store.ts'
 
-/** What is found out for all collections of an answer together. */
+/** Data loaded for all collections of an answer together. */
 export interface Parts {
   readonly names: WhoNames
   readonly chains: Chains
   readonly figures: ReadonlyMap<number, Figures>
   readonly accessTo: (collection: Collection) => Access
-  /** Those of the ancestors that the caller may see. */
+  /** The ancestors that the caller may see. */
   readonly seen: ReadonlySet<number>
   /** In the order of the collections. */
   readonly acls: readonly (readonly RightApi[])[]

@@ -84,7 +84,7 @@ export const Entry = Type.Object(
 )
 const Entries = Type.Array(Type.Unknown({ 'x-names': () => Entry, 'x-shown-as': Entry }), { maxItems: mostObjects })
 
-/** A collection as sent: what is absent stays as it is, `null` clears it. */
+/** A collection as sent: absent members stay unchanged, `null` clears a member. */
 export const CollectionInput = Type.Object(
   {
     _basetype: Type.Optional(Type.Literal('collection')),
@@ -159,7 +159,7 @@ export const CollectionName = Type.Object(
 )
 export type CollectionName = Static<typeof CollectionName>
 
-/** A collection as shown. `_acl` is there for callers who may see it (`bag_acl`); the list is read apart. */
+/** A collection as answered. `_acl` is only for callers who may see it (`bag_acl`); the list has its own route. */
 export const CollectionOutput = Type.Object(
   {
     _basetype: Type.Literal('collection'),

@@ -78,13 +78,13 @@ export interface CollectionUploads {
   readonly settings: CreateObject | null
 }
 
-/** What a request sets and wants that is prepared before its transaction. */
+/** Parts of a request that are prepared before its transaction. */
 interface Asked {
   readonly pinHashes: readonly (string | null)[]
   readonly wanted: readonly WantedShare[]
 }
 
-/** An empty collection that nobody shares. */
+/** For an empty collection that is not shared. */
 const unasked: ShareOptions = { allow: false, background: false }
 
 export type CollectionService = ReturnType<typeof createCollectionService>
@@ -182,7 +182,7 @@ export function createCollectionService(deps: CollectionDeps) {
     )
     await replaceLists(tx, actor, saved, entries, options)
     await renewUploads(tx, actor, saved, inputs)
-    // Who sets a PIN knows it.
+    // The user who sets a PIN knows it.
     await deps.pins.remember(
       tx,
       actor,
@@ -325,7 +325,7 @@ export function createCollectionService(deps: CollectionDeps) {
       return render(db, actor, await store.listSeen(db, actor, page))
     },
 
-    /** Those right below a collection; null: those without parent. @throws {AppError} `ObjectNotFound`, `RightRequired` */
+    /** Collections directly below one; null: those without parent. @throws {AppError} `ObjectNotFound`, `RightRequired` */
     async listBelow(actor: Actor, parentId: number | null, page: store.Page): Promise<CollectionOutput[]> {
       if (parentId !== null) await visible(db, actor, parentId)
       return render(db, actor, await store.listSeen(db, actor, page, parentId))
@@ -337,7 +337,7 @@ export function createCollectionService(deps: CollectionDeps) {
       return wire as CollectionOutput
     },
 
-    /** Those of the collections that a caller may see, for any number of callers. */
+    /** The collections that a caller may see, for any number of callers. */
     async readable(ids: readonly number[]): Promise<(actor: Actor) => ReadonlySet<number>> {
       const collections = await store.findCollections(db, ids)
       const chains = await store.findChains(db, ids, null)
@@ -358,7 +358,7 @@ export function createCollectionService(deps: CollectionDeps) {
     },
 
     /**
-     * What uploads into a collection make of files, for callers who may put objects into it.
+     * Settings for objects made of uploads into a collection, for callers who may add objects to it.
      * @throws {AppError} `ObjectNotFound`, `RightRequired`
      */
     async uploads(actor: Actor, id: number): Promise<CollectionUploads> {
@@ -413,7 +413,7 @@ export function createCollectionService(deps: CollectionDeps) {
         )
         const accesses = below.map((one) => accessTo(actor, one, chains, now()))
         if (!accesses[0]?.known) throw notFound(id)
-        // Of what is below it the answer tells nothing but that it is in the way.
+        // The answer says only that there are collections below it, nothing more about them.
         for (const access of accesses) requireCollection(access, 'bag_delete', id)
         if (below.some(({ isSystem }) => isSystem))
           throw badRequest('A system collection cannot be deleted.', { collection: id })
@@ -435,7 +435,10 @@ export function createCollectionService(deps: CollectionDeps) {
   }
 }
 
-/** What uploads by these settings make (decision 41: who may make objects there and add them is told where). */
+/**
+ * The object type and mask for uploads by these settings (decision 41: only callers who may make such objects and add
+ * them get the address).
+ */
 function uploadTarget({ objecttype, mask_id }: CreateObject, model: Model): UploadTarget {
   const table = typeof objecttype === 'string' ? model.objecttypes.get(objecttype) : undefined
   if (!table) return null

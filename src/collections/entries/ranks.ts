@@ -37,7 +37,7 @@ export function spread({ after, before }: Gap, count: number): Spread | null {
   return step >= 1 ? { first: after + step, step } : null
 }
 
-/** Entries on both sides of a gap, and the ranks of those beyond them; null: there are none. */
+/** Entries on both sides of a gap, and the ranks of the next entries beyond them; null: there are none. */
 export interface Window extends Gap {
   readonly entries: number
 }

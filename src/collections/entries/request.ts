@@ -3,7 +3,7 @@ import { AppError, badRequest } from '../../platform/errors.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
 import { assertStorable } from '../../platform/values/text.ts'
 
-/** What one entry of a request names. */
+/** The object named by one entry of a request. */
 export interface SentEntry {
   readonly path: string
   readonly named: NamedObject | { readonly by: 'remote'; readonly globalId: string }
@@ -11,7 +11,7 @@ export interface SentEntry {
   readonly props: object | null | undefined
 }
 
-/** Reads what is under `lookup:_global_object_id`; null: it names nothing. */
+/** Reads the value of `lookup:_global_object_id`; null: it names no object. */
 export type ReadLookup = (lookup: Readonly<Record<string, unknown>>, path: string) => NamedObject | null
 
 /**

@@ -25,7 +25,7 @@ export function requireLink(
   }
 }
 
-/** Objects that leave a list: the list's own grants say who takes out what. */
+/** Checks the removal of objects from a list: the list's own grants decide it. */
 export function requireUnlink(access: Access, collectionId: number, objects: readonly (FoundObject | null)[]): void {
   for (const object of objects) {
     if (!access.mayList('unlink', object?.guard ?? null)) throw missing('unlink', collectionId, object)

@@ -84,8 +84,8 @@ export async function windowsAround(
 }
 
 /**
- * Gives the entries of a window new ranks, and leaves a gap of `count` of them in front of those that have had a higher rank
- * than `behind`. Returns how many are in front of the gap.
+ * Gives the entries of a window new ranks, and leaves a gap of `count` of them before the entries with a higher rank than
+ * `behind`. Returns how many are before the gap.
  */
 export async function spreadWindow(
   tx: Tx,
@@ -108,13 +108,13 @@ export async function spreadWindow(
   return rows[0]?.front ?? 0
 }
 
-/** Entries as they are written: `props` undefined leaves what is stored, null clears it. */
+/** Entries to be stored: `props` undefined keeps the stored value, null clears it. */
 export interface NewEntry {
   readonly objectId: number
   readonly props: object | null | undefined
 }
 
-/** Puts entries into lists; those that are there already get the new place. */
+/** Adds entries to lists; entries that are already there move to the new place. */
 export async function putEntries(
   tx: Tx,
   lists: readonly { readonly collectionId: number; readonly spread: Spread; readonly entries: readonly NewEntry[] }[],
@@ -141,7 +141,7 @@ export async function putEntries(
   )
 }
 
-/** Takes the entries of a range of ranks out, but for those that stay. */
+/** Removes the entries of a range of ranks, except for those to be kept. */
 export async function removeRange(
   tx: Tx,
   collectionId: number,
@@ -220,7 +220,7 @@ export async function remoteIds(
   return new Map(rows.map(({ id, globalId }) => [globalId, id]))
 }
 
-/** Counts what was put in and taken out. */
+/** Updates the counts after entries were added and removed. */
 export async function count(
   tx: Tx,
   changes: readonly { readonly collectionId: number; readonly objects: number; readonly remote: number }[],

@@ -1,4 +1,4 @@
-/** PINs of collections: what only those see who know them (decision 84; docs/collections.md, *PINs*). */
+/** PINs of collections: only users who know the PIN see the content (decision 84; docs/collections.md, *PINs*). */
 import type { CollectionPinCode, PinHooks } from '../../people/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError, badRequest } from '../../platform/errors.ts'
@@ -31,12 +31,12 @@ export interface PinDeps {
   readonly db: Db
   readonly hashes: PinHashes
   readonly clock: () => Date
-  /** What collections share depends on who has entered a PIN. */
+  /** The shares of collections depend on which users have entered a PIN. */
   readonly sharing: Pick<KeptShares, 'changed'>
 }
 
 export function createPins({ db, hashes, clock, sharing }: PinDeps) {
-  /** The PINs that the caller tries: of collections that it can know, and whose PIN it has not entered yet. */
+  /** The PINs to be checked: of collections that the caller may know, and whose PIN it has not entered yet. */
   async function tried(actor: Actor, codes: ReadonlyMap<number, string>) {
     const pins = await store.pinsOf(db, [...codes.keys()])
     if (pins.length === 0) return []
@@ -58,8 +58,8 @@ export function createPins({ db, hashes, clock, sharing }: PinDeps) {
   }
 
   /**
-   * Looks at PINs that somebody enters; what it gives is to run in the transaction that remembers the right ones. A wrong
-   * one is no error: `pin_ok` of the collection says so.
+   * Checks entered PINs. The returned function must run in the transaction that stores the right ones. A wrong PIN is no
+   * error: `pin_ok` of the collection reports it.
    * @throws {AppError} `TooManyAttempts`
    */
   async function enter(

@@ -13,7 +13,7 @@ export const lockedSql = (user: string, visitor: string): string => `(c.pin_id i
     select from collection_pin p join "user" u on u.id = p.user_id
     where p.collection_id = c.id and p.user_id = ${user} and p.pin_id = c.pin_id and p.visitor = ${visitorSql(visitor)}))`
 
-/** PINs of those of the collections that have one. */
+/** PINs of those collections that have one. */
 export async function pinsOf(
   q: Queryable,
   ids: readonly number[],

@@ -4,7 +4,7 @@ import type { StoredGrant } from '../../rights/service.ts'
 import type { CollectionInput } from '../schema.ts'
 import { namedUser } from './wanted.ts'
 
-/** A new grant whose receivers are to be told. */
+/** A new grant whose receivers are to be notified. */
 export interface Notice {
   readonly grant: StoredGrant
   readonly text: string
@@ -19,7 +19,7 @@ function noticeOf(entry: unknown): unknown {
   return (entry as Members | null)?.send_email_notification ?? null
 }
 
-/** @throws {AppError} for a mail that nobody can get, or whose text is none */
+/** @throws {AppError} for a mail without possible recipients, or with an invalid text */
 export function assertNotices(inputs: readonly CollectionInput[], placeOf: (index: number) => string): void {
   for (const [index, { _acl }] of inputs.entries()) {
     for (const [entry, grant] of (_acl ?? []).entries()) {

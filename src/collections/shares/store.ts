@@ -52,7 +52,7 @@ export async function deleteUnnamed(tx: Tx, collectionIds: readonly number[]): P
   )
 }
 
-/** Whose link has this secret, and the UUID of its collection. */
+/** The user of the link with this secret, and the UUID of its collection. */
 export async function findBySecret(
   q: Queryable,
   secret: string,
@@ -66,7 +66,7 @@ export async function findBySecret(
   return rows[0] ?? null
 }
 
-/** Addresses of users of type `email`: what they sign in with. */
+/** Mail addresses of users of type `email`, with which they sign in. */
 export async function addressesOf(q: Queryable, userIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (userIds.length === 0) return new Map()
   const { rows } = await q.query<{ id: number; email: string }>(

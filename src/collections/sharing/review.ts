@@ -1,4 +1,4 @@
-/** Objects that are about to change, in collections whose grants would say too much of them then (`collection_policy`). */
+/** Objects that are about to change, in collections whose grants would then give too much on them (`collection_policy`). */
 import type { EventLog } from '../../events/service.ts'
 import type { Actor } from '../../platform/actor.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -19,7 +19,7 @@ export interface Changing {
   readonly after: Guarded
 }
 
-/** A collection, and those of the changes, by index, of which its grants will say too much. */
+/** A collection, and the indexes of the changes after which its grants give too much. */
 export interface TooWide {
   readonly collectionId: number
   readonly changes: readonly number[]
@@ -64,7 +64,10 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
       )
     },
 
-    /** What becomes of it; whoever takes objects out needs the right to. @throws {AppError} `CollectionObjectInsufficientRights` */
+    /**
+     * Applies the policy; a caller needs the right to remove the objects. @throws {AppError}
+     * `CollectionObjectInsufficientRights`
+     */
     async settle(
       tx: Tx,
       actor: Actor,

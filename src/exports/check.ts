@@ -12,9 +12,9 @@ import { type ExportBlock, type ExportBody, type ExportVersion, exportMembers } 
 
 export interface CheckDeps {
   readonly datamodel: { current(): Model }
-  /** @throws {AppError} what the search is refused with */
+  /** @throws {AppError} the error of the search */
   readonly checkSearch: (actor: Actor, request: SearchRequest) => Promise<void>
-  /** What the data files need: mapping, style sheet, plugin. @throws {AppError} */
+  /** Checks the settings for data files: mapping, style sheet, plugin. @throws {AppError} */
   readonly checkFormats: (actor: Actor, body: ExportBody) => Promise<void>
   /** A template for the names of files of these object types. @throws {AppError} */
   readonly checkTemplate: (template: string, path: string, tables: readonly Table[]) => void
@@ -40,7 +40,7 @@ export interface Checked {
   readonly mappings: readonly NamedMapping[]
 }
 
-/** @throws {AppError} that names the place of what is wrong */
+/** @throws {AppError} naming the place of the error */
 export async function checkExport(deps: CheckDeps, actor: Actor, sent: Sent): Promise<Checked> {
   const { _id, _version, name, type, ...rest } = sent
   const unknown = Object.keys(sent).find((key) => !exportMembers.includes(key))

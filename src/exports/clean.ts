@@ -1,4 +1,4 @@
-/** Takes away what runs have made that no export has any more, and downloads that are too old. */
+/** Removes results of runs that no export refers to any more, and old downloads. */
 import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'

@@ -11,8 +11,8 @@ const systemFields: ReadonlySet<string> = new Set(
 
 /**
  * Whether there is a field of that name: `artwork.title`, `artwork._nested:artwork__keyword.keyword`, of linked objects
- * `artwork.artist.person.name`, of others that link here `artwork._reverse_nested:work:artwork`, a system field `_tags` or
- * `artwork._tags`. What stands behind a link needs that linked objects are exported as deep.
+ * `artwork.artist.person.name`, of others that link here `artwork._reverse_nested:work:artwork`, a system field `_tags`
+ * or `artwork._tags`. A field behind a link requires that linked objects are exported to that depth.
  * @throws {AppError} `ServerGeneric`
  */
 export function readField(model: Model, name: string, depth: number): void {

@@ -1,4 +1,4 @@
-/** Files of runs as they are stored. Files that a plugin hides are told to plugins alone. */
+/** Files of runs, as stored. Files hidden by a plugin are only shown to plugins. */
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import { type ExportFile, pathOf } from './model.ts'
 
@@ -8,7 +8,7 @@ const fileColumns = `f.id, f.run_id as "runId", f.folder, f.name, f.kind, f.cont
   f.mime_type as "mimeType", f.size, f.created_at as "createdAt", f.system_object_id as "systemObjectId", f.source, f.hidden,
   f.action`
 
-/** How a path is told from others. */
+/** The form in which paths are compared. */
 export const keyOfPath = (path: string): string => path.normalize('NFC').toLowerCase()
 
 export async function addFiles(tx: Tx, runId: number, files: readonly NewExportFile[]): Promise<void> {
@@ -24,7 +24,7 @@ export async function addFiles(tx: Tx, runId: number, files: readonly NewExportF
   )
 }
 
-/** Those of the paths that the run has already. */
+/** Those of the paths that the run already has. */
 export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await tx.query<{ key: string }>(
     'select path_key as key from export_file where run_id = $1 and path_key = any($2::text[])',
@@ -55,7 +55,10 @@ export async function findFile(from: Queryable, runId: number, path: string): Pr
   return file && pathOf(file) === path.normalize('NFC') ? file : null
 }
 
-/** Files of a run behind an id, in the order in which they were made; of a folder and those below it, where one is named. */
+/**
+ * Files of a run with higher ids than the given one, in the order in which they were made; only those in a folder and
+ * below it, where one is named.
+ */
 export async function filesAfter(
   from: Queryable,
   runId: number,
@@ -111,7 +114,7 @@ export async function filesOfRuns(from: Queryable, runIds: readonly number[], mo
   return rows
 }
 
-/** What lies in a folder: folders in it, then files, by name. */
+/** The entries of a folder: its folders, then its files, by name. */
 export async function folderEntries(from: Queryable, runId: number, folder: string, most: number) {
   const depth = folder === '' ? 1 : folder.split('/').length + 1
   const [folders, files] = await Promise.all([

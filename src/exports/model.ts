@@ -41,15 +41,15 @@ export interface StoredExport {
   readonly runId: number | null
 }
 
-/** Up to where an incremental export knows what there is. */
+/** The state up to which an incremental export knows the objects. */
 export interface Followed {
-  /** What its user saw: with another one everything is new. */
+  /** Identifies what its user could see: if it changes, everything counts as new. */
   readonly basis: string
   /** Moment of the index. */
   readonly until: number
 }
 
-/** A version of a file of an object, and what is made of it when it is fetched. */
+/** A version of a file of an object, and the changes to be made to it for a download. */
 export interface AssetSource {
   readonly fileId: number
   readonly hash: string
@@ -77,9 +77,9 @@ export interface ExportFile {
   readonly createdAt: Date
   readonly systemObjectId: number | null
   readonly source: AssetSource | null
-  /** Only plugins are told of it. */
+  /** Only plugins see the file. */
   readonly hidden: boolean
-  /** What its plugin is asked for, which makes it when it is fetched. */
+  /** The action of its plugin that makes the file for a download. */
   readonly action: string | null
 }
 

@@ -5,7 +5,7 @@ import type { Run } from './runs.ts'
 import type { ExportOutput } from './schema.ts'
 import { type Options, packageOf, packerOf, shownOptions } from './transports/options.ts'
 
-/** What is answered of an export beside what it says itself. */
+/** Data for the answer besides the stored export itself. */
 export interface Around {
   readonly run: Run | null
   readonly files: readonly ExportFile[]
@@ -80,7 +80,7 @@ export function archiveName({ name, id }: Pick<StoredExport, 'name' | 'id'>): st
   return plain === '' ? `export-${id}` : plain
 }
 
-/** Where whoever has this address gets the result. */
+/** The address of the result; it needs no token. */
 export function transportUrl(
   externalUrl: string,
   id: number,

@@ -16,11 +16,11 @@ export interface Run {
   readonly holder: string | null
 }
 
-/** What the steps of a run tell each other. */
+/** Data that the steps of a run pass to each other. */
 export interface RunFacts {
-  /** Objects that were rendered; fewer than listed where some are gone meanwhile. */
+  /** Number of rendered objects; lower than listed where some were deleted meanwhile. */
   readonly rendered?: number
-  /** Incremental: what the next run begins from. */
+  /** Incremental: the starting point for the next run. */
   readonly followed?: { readonly basis: string; readonly until: number }
   /** Incremental: objects that are not found any more. */
   readonly gone?: number
@@ -40,7 +40,7 @@ export async function findRuns(from: Queryable, ids: readonly number[]): Promise
   return rows
 }
 
-/** New runs of exports, in place of those before, which are given up; their ids. */
+/** Makes new runs of exports, and gives up the former ones. Answers the ids of the new runs. */
 export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `with former as (
@@ -55,7 +55,7 @@ export async function beginRuns(tx: Tx, exportIds: readonly number[]): Promise<n
   return rows.map(({ id }) => id)
 }
 
-/** Whether its export has this run, in that state; nobody else changes it until the end of the transaction. */
+/** Locks the run until the end of the transaction, if its export still has this run and is in that state; null otherwise. */
 export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<Run | null> {
   const { rows } = await tx.query<Run>(
     `select ${columns} from export e join export_run r on r.id = e.run_id where r.id = $1 and e.state = $2 for update`,
@@ -65,7 +65,7 @@ export async function lockRun(tx: Tx, id: number, state: ExportState): Promise<R
   return rows[0] ?? null
 }
 
-/** Gives a locked run to an attempt; what another one still does for it is refused. */
+/** Gives a locked run to an attempt; writes of another attempt are refused from now on. */
 export async function holdRun(tx: Tx, id: number, holder: string): Promise<void> {
   await tx.query('update export_run set holder = $2 where id = $1', [id, holder], 'export-run-hold')
 }
@@ -82,7 +82,7 @@ export interface ExportOfRun {
   readonly state: ExportState
 }
 
-/** The export whose latest run it is. */
+/** The export with this latest run. */
 export async function exportOfRun(from: Queryable, runId: number): Promise<ExportOfRun | null> {
   const { rows } = await from.query<ExportOfRun>(
     'select id, version, user_id as "userId", state from export where run_id = $1',
@@ -123,7 +123,7 @@ export async function abandonedRuns(from: Queryable, jobKey: string): Promise<nu
   return rows.map(({ id }) => id)
 }
 
-/** A run begins, and what the plugins of the last one have said is forgotten; answers the moment. */
+/** Starts a run, and clears the log of the last run's plugins; answers the time. */
 export async function setProcessing(tx: Tx, id: number): Promise<Date> {
   const { rows } = await tx.query<{ at: Date }>(
     `update export set state = 'processing', last_run_at = now(), plugin_log = '{}' where id = $1 returning last_run_at as at`,
@@ -251,7 +251,7 @@ export async function listedObjects(
   return rows
 }
 
-/** Runs that no export has any more, or whose export has run again since. */
+/** Runs without an export: the export was deleted, or has run again since. */
 export async function givenUp(from: Queryable, most: number): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
     'select id from export_run where export_id is null order by id limit $1',
@@ -261,7 +261,7 @@ export async function givenUp(from: Queryable, most: number): Promise<number[]> 
   return rows.map(({ id }) => id)
 }
 
-/** Takes away a part of what a run has; false when nothing is left of it. */
+/** Removes a part of a run's data; false when nothing is left. */
 export async function removePart(tx: Tx, runId: number, most: number): Promise<boolean> {
   const { rows } = await tx.query<{ n: number }>(
     `with files as (

@@ -1,4 +1,4 @@
-/** Runs that begin by themselves: those whose moment has come, once among all processes. */
+/** Starts scheduled runs when they are due, once among all processes. */
 import type { Logger } from 'pino'
 import type { EventLog } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -26,7 +26,7 @@ const every = 10_000
 /** Exports that begin together. */
 const batch = 100
 
-/** What was missed while nothing ran begins once. */
+/** Runs missed while the service was down start once. */
 export function createSchedules({ db, jobs, events, log, actorsOf, paused, clock }: ScheduleDeps): Periodic {
   async function beginDue(now: Date): Promise<number> {
     return db.transaction(async (tx) => {

@@ -1,7 +1,7 @@
 /**
- * Exports: what a search finds, as data and files, put together in the background. An *export* says what; a *run* makes it,
- * of the objects and versions that there were when it began, with the rights of the user who saved the export last;
- * a *transport* brings the result somewhere.
+ * Exports: the results of a search, as data and files, made in the background. An *export* holds the settings; a *run*
+ * makes the result, from the objects and versions that existed when it began, with the rights of the user who saved the
+ * export last; a *transport* sends the result to a target.
  */
 import type { EventLog, NewEvent } from '../events/service.ts'
 import type { Jobs } from '../jobs/service.ts'
@@ -140,7 +140,7 @@ export function createExportService(deps: ExportServiceDeps) {
     assertVersion(sent._version, version, deps.conventionOf(actor), { path: 'export._version' })
   }
 
-  /** What is to be stored, as far as it can be known beside the transaction. @throws {AppError} */
+  /** The record to be stored, checked as far as possible before the transaction. @throws {AppError} */
   async function drafted(actor: Actor, input: ExportInput, stored: StoredExport | null) {
     assertStorable(input.export, 'export')
     const { name, type, body, mappings } = await checkExport(deps, actor, input.export)
@@ -172,8 +172,9 @@ export function createExportService(deps: ExportServiceDeps) {
     read: (actor: Actor, id: number, log: LogFormat): Promise<ExportOutput> => one(actor, id, log),
 
     /**
-     * Creates an export for the caller, or changes one of theirs; it is theirs then, whoever's it was.
-     * @throws {AppError} naming what is wrong; `VersionMismatch`, `ExportDuplicateName`, `QuotaExceeded`, `InsufficientRights`
+     * Creates an export for the caller, or changes one; the caller is then its user.
+     * @throws {AppError} naming the error; `VersionMismatch`, `ExportDuplicateName`, `QuotaExceeded`,
+     * `InsufficientRights`
      */
     async save(actor: Actor, input: ExportInput, named: number | null): Promise<ExportOutput> {
       if (isShared(actor)) throw new AppError('InsufficientRights', {}, { message: 'Guests have no exports.' })
@@ -225,7 +226,7 @@ export function createExportService(deps: ExportServiceDeps) {
   }
 }
 
-/** Those of the exports that a caller may know of; for any number of callers. */
+/** The exports that a caller may see; for any number of callers. */
 export async function readableExports(
   from: Queryable,
   ids: readonly number[],

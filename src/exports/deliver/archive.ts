@@ -1,4 +1,4 @@
-/** Archives as they are streamed: nothing is kept but what the end of a ZIP has to say of its entries. */
+/** Archives as streams: only the directory at the end of a ZIP is kept in memory. */
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -34,7 +34,7 @@ export function archiveOf(kind: ArchiveKind, entries: AsyncIterable<ArchiveEntry
   return kind === 'zip' ? zipOf(entries) : tarOf(entries)
 }
 
-/** A file that cannot be opened is told in an entry beside it. */
+/** A file that cannot be opened is reported in an entry beside it. */
 function zipOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   const zip = new ZipFile()
   const output = zip.outputStream as Readable
@@ -58,7 +58,10 @@ function zipOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   return output
 }
 
-/** Sizes stand before contents here, so that nothing can be told instead: what cannot be had ends it. */
+/**
+ * Here the size comes before the content, so an error cannot be reported in its place: a file that cannot be read ends
+ * the archive.
+ */
 function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   const tar = pack()
   const output = createGzip({ level: 5 })
@@ -82,7 +85,7 @@ function tarOf(entries: AsyncIterable<ArchiveEntry>): Readable {
   return output
 }
 
-/** When a content has been taken whole. @throws where it fails, or nobody takes the archive any more */
+/** Resolves when a content has been read completely. @throws where it fails, or the archive is no longer read */
 function ended(content: Readable, output: Readable): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const gone = () => {

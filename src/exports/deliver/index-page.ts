@@ -8,7 +8,7 @@ export interface FolderEntries {
   readonly isWhole: boolean
 }
 
-/** A page for people: what lies in a folder of an export. */
+/** A page for people: the entries of a folder of an export. */
 export function indexPage(name: string, folder: string, { folders, files, isWhole }: FolderEntries): Html {
   const title = folder === '' ? name : `${name}: ${folder}`
   const up = folder === '' ? [] : [html`<li><a href="../">..</a></li>`]

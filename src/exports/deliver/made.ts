@@ -21,8 +21,9 @@ const mostBytes = 1_000_000_000
 const headBytes = 8192
 
 /**
- * Has the plugin make a file, whole, before any of it is delivered: so that it is known how long it is, and a failure is told.
- * `end` is to be called behind it. @throws {AppError} what the plugin refuses with, `FileVersionNotAvailable` where it fails
+ * Has the plugin make a file, completely, before any of it is delivered: so its length is known, and a failure gets an
+ * error status. The caller must call `end` afterwards. @throws {AppError} the refusal of the plugin,
+ * `FileVersionNotAvailable` where it fails
  */
 export async function makeFile(
   deps: MakingDeps,

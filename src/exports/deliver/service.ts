@@ -1,4 +1,4 @@
-/** What a run has made, as it is fetched: with the rights of the user of the export as of then (decision 70). */
+/** Downloads of results of runs, with the rights that the user of the export has at that time (decision 70). */
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Delivery, FileService, MetadataInObject } from '../../files/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -59,7 +59,7 @@ export function createDeliveries(deps: DeliverDeps) {
     return run?.step === 'plugin' || run?.step === 'transport'
   }
 
-  /** Whoever has the uuid of a transport is as good as the user of the export. @throws {AppError} */
+  /** The uuid of a transport gives the same access as the token of the export's user. @throws {AppError} */
   async function byUuid(id: number, uuid: string): Promise<Fetched> {
     const [stored] = await findExports(db, [id])
     if (!stored?.transports.some((transport) => transport.uuid === uuid)) {
@@ -147,7 +147,7 @@ export function createDeliveries(deps: DeliverDeps) {
   const addressOf = ({ stored }: Fetched, what: string): string =>
     `${deps.externalUrl}/api/v1/export/${stored.id}/${what}`
 
-  /** That somebody has taken something of it, and which objects were in that. */
+  /** Logs a download, and which objects it contained. */
   function logDownload(
     from: Fetched,
     {
@@ -218,7 +218,7 @@ export function createDeliveries(deps: DeliverDeps) {
     logDownload,
     logFailure,
 
-    /** What lies at a path: a file, or what is in a folder. @throws {AppError} `FileNotFound` */
+    /** The file at a path, or the entries of a folder. @throws {AppError} `FileNotFound` */
     async at(
       from: Fetched,
       path: string,
@@ -236,7 +236,7 @@ export function createDeliveries(deps: DeliverDeps) {
         return { kind: 'folder', ...entries, isWhole }
       }
       const file = await findFile(db, from.runId, path)
-      // What is hidden is for its user, who lets plugins fetch it.
+      // Hidden files are for the export's user, whose token plugins use to fetch them.
       if (!file || (file.hidden && !from.caller)) throw new AppError('FileNotFound', { path: path.slice(0, 1000) })
       const opened = await open(from, file, signal)
       const delivered = (bytes: number): void => {

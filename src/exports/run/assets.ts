@@ -14,7 +14,7 @@ export interface PlannedAsset {
   readonly wanted: ExportVersion
 }
 
-/** What is exported of an object, and what of it cannot be. */
+/** The files of an object to be exported, and the missing ones. */
 export interface AssetPlan {
   readonly assets: readonly PlannedAsset[]
   readonly missing: readonly string[]

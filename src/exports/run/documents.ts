@@ -16,7 +16,7 @@ const atATime = 200
 /** Objects with a document of their own that are written together. */
 const documentsAtATime = 50
 
-/** One document of all objects. What is interrupted is made anew: nothing of it was stored. */
+/** Writes one document of all objects. An interrupted document is made again: nothing of it was stored. */
 export async function writeData(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
@@ -125,8 +125,8 @@ function optionsOf({ stored: { body } }: Running, name: string, told: ToldFiles)
 type ToldFiles = ReturnType<typeof toldFiles>
 
 /**
- * What documents say of files: where those that are exported lie beside it, and the addresses of the versions that the export asks
- * for. The files of the objects that are just being written are known.
+ * File references in documents: the paths of exported files relative to the document, and the addresses of the versions
+ * that the export asks for. Files of the objects being written are loaded in advance.
  */
 function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: string) {
   /** The list that is being written, and the one before: a writer may still have some of that. */

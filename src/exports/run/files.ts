@@ -24,7 +24,7 @@ export async function planFiles(deps: RunDeps, running: Running): Promise<Done |
   const planned: { readonly object: Wire; readonly asset: PlannedAsset }[] = []
   const warnings: string[] = []
   const model = deps.datamodel.current()
-  // Names may be made of what is linked.
+  // Names may contain values of linked objects.
   for await (const object of deps.read.versions(actor, there, { format: 'long', differing: { linked: 'short' } })) {
     const table = model.objecttypes.get(`${object._objecttype}`)
     if (!table) continue
@@ -85,7 +85,7 @@ function folderOf({ stored: { body }, run }: Running, position: number): string 
   return `files/${`${Math.ceil(position / size)}`.padStart(digits, '0')}`
 }
 
-/** What tells the versions of one file apart; nothing of what was uploaded. */
+/** A suffix that distinguishes the versions of one file; none for the original. */
 function labelOf({ wanted, version }: PlannedAsset): string {
   if (wanted.type === 'custom') return `-${wanted.custom_version_preset ?? 'custom'}`
   return wanted.type === 'version' ? `-${version._id}` : ''

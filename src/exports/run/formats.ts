@@ -58,7 +58,8 @@ function checkSheet(formats: Pick<FormatService, 'sheetOf'>, body: ExportBody): 
 }
 
 /**
- * Whether the documents of an export can be made: mapping, plugin, and what goes together. @throws {AppError} `ServerGeneric`
+ * Checks whether the documents of an export can be made: mapping, plugin, and combinations of settings.
+ * @throws {AppError} `ServerGeneric`
  */
 export function checkDataFormats(
   formats: Pick<FormatService, 'find' | 'sheetOf'>,
@@ -67,7 +68,7 @@ export function checkDataFormats(
 ): void {
   const { mapping, produce_options: { plugin } = {} } = body
   if (mapping !== undefined && mapping !== '' && !nativeMappings.includes(`${mapping}`)) {
-    // A mapping with an id is looked for with those of the files.
+    // A mapping with an id is checked together with those of the files.
     const name = typeof mapping === 'number' ? `xmlmapping/${mapping}` : mapping
     const known = typeof mapping === 'string' && mapping.startsWith('xmlmapping/') ? null : formats.find(name)
     if (!known || known.single || internal.some((name) => formatNames[name] === mapping))
@@ -79,13 +80,13 @@ export function checkDataFormats(
   for (const { name, format } of dataFormats(body)) if (!formats.find(format)) throw wrong(name, 'cannot be made here')
 }
 
-/** What the writers are asked for. */
+/** The options for the writers. */
 export function formatOptions(body: ExportBody, name: string): FormatOptions {
   const mode = body.merge_linked_objects
   const merged = mode !== undefined && mode !== 'none' && (mergeModes as readonly string[]).includes(mode)
   const table = body[name as 'csv' | 'xlsx']
   const named = Object.entries(body.fields ?? {})
-  // What is asked for beside the fields is there although none of them is it.
+  // The changelog is added to the fields, because it is not one of them.
   const changes = typeof table === 'object' && table !== null && table.include_changelog
   const fields = named.length > 0 && changes ? [...named, ['_changelog', {}] as const] : named
   return {

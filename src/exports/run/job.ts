@@ -62,7 +62,10 @@ export function createRunJobs(deps: RunJobDeps) {
     }
   }
 
-  /** Lets a waiting run begin, where its user has no other ones, and takes up one that goes on. @returns who holds it; null: nobody */
+  /**
+   * Starts a waiting run if fewer than `mostOfUser` runs of its user are in progress; takes over a run in progress.
+   * @returns the holder of the run; null: it may not run
+   */
   async function begin(runId: number): Promise<string | null> {
     const holder = randomUUID()
     return db.transaction(async (tx) => {
@@ -109,7 +112,7 @@ export function createRunJobs(deps: RunJobDeps) {
     return deps.transports.next(running, signal)
   }
 
-  /** Writes what a part has done, and how far the run is then. @returns whether that was its end */
+  /** Writes the results of a part, and the new position of the run. @returns whether the run is finished */
   async function finishPart({ stored, run, actor }: Running, done: Done | null): Promise<boolean> {
     if (done === null) return false
     let over = false

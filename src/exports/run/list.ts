@@ -20,8 +20,8 @@ export async function listObjects(deps: RunDeps, running: Running): Promise<Done
 }
 
 /**
- * In another order than that of the ids an object whose place changes meanwhile may come twice or not at all: what comes again is
- * passed over, and a second walk by id adds at the end what is missing.
+ * In any order other than by id, an object that changes its place meanwhile may come twice or not at all. Repeated
+ * objects are skipped, and a second walk by id adds missing ones at the end.
  */
 async function listAll(deps: RunDeps, { stored, run, actor }: Running): Promise<number> {
   const { sort = [], ...request } = stored.body.search ?? {}
@@ -37,8 +37,8 @@ async function listAll(deps: RunDeps, { stored, run, actor }: Running): Promise<
 }
 
 /**
- * What changed since the last run, and what its user does not find any more. Where other rights give another view of everything, or
- * it is not known any more what went, all of it is new.
+ * Objects changed since the last run, and objects that its user no longer finds. Where other rights change the whole
+ * view, or deletions are no longer known, all objects are new.
  */
 async function listChanges(deps: RunDeps, running: Running): Promise<{ total: number; facts: RunFacts }> {
   const { stored } = running
@@ -60,7 +60,7 @@ async function changesOf(deps: RunDeps, { stored, run, actor }: Running, since: 
   let until: number | null = null
   let basis = since?.basis ?? null
   for (;;) {
-    // Each batch of the index has a moment of its own, and that one was told.
+    // Each batch of the index has its own moment; the batch of that moment was exported already.
     const window = { since: since ? since.until + 1 : null, until, after, limit: batch }
     const page = await deps.search.changes(actor, stored.body.search ?? {}, window)
     if (basis !== null && page.basis !== basis) return null

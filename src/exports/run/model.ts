@@ -41,7 +41,7 @@ export interface RunDeps {
   readonly databaseName: string
 }
 
-/** A run that goes on, and the user whose rights it has. */
+/** A run in progress, and the user whose rights it has. */
 export interface Running {
   readonly stored: StoredExport
   readonly run: Run
@@ -51,7 +51,7 @@ export interface Running {
 /** Does the next part of a step. @returns null: it goes on; else where the run is then */
 export type RunStep = (deps: RunDeps, running: Running) => Promise<Done | null>
 
-/** What a part has done, to be written together with how far the run is; nothing of it counts where the run is over meanwhile. */
+/** The results of a part, written together with the position of the run; they are discarded if the run is over meanwhile. */
 export interface Done {
   readonly step: string
   readonly position: number

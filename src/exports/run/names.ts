@@ -1,6 +1,9 @@
 import { keyOfPath } from '../files.ts'
 
-/** What is to get a name in a folder: the name without its extension, and what tells it from others of the same name. */
+/**
+ * A file that needs a name in a folder: the name without its extension, and a mark that distinguishes it from others of
+ * the same name.
+ */
 export interface Named {
   readonly folder: string
   readonly name: string
@@ -8,8 +11,8 @@ export interface Named {
 }
 
 /**
- * Names that no two share, not even for file systems that do not tell letters apart. The first one keeps its name; to others what
- * tells them apart is added, then a number.
+ * Makes names unique, also for file systems that ignore case. The first file keeps its name; others get their mark, then
+ * a number.
  * @param taken those of the keys that are in use already
  */
 export async function uniqueNames<T extends Named>(

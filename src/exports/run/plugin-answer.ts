@@ -1,4 +1,4 @@
-/** What plugins answer about an export. */
+/** Answers of plugins about an export. */
 import { linesOf } from '../../plugins/service.ts'
 import type { StoredExport } from '../model.ts'
 
@@ -28,7 +28,7 @@ type Problem = (text: string) => Error
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** @throws what `problem` makes of a text that goes on from the name of the plugin */
+/** @throws the result of `problem`, for a text that continues after the name of the plugin */
 export function readState(body: unknown, problem: Problem): AnsweredState {
   if (!isObject(body)) throw problem('answered no object')
   const state = states.find((one) => one === body._state)

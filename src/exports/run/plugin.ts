@@ -1,4 +1,4 @@
-/** Lets a plugin rework what a run has made: its files, its log, and how the run ends. */
+/** Lets a plugin change the result of a run: its files, its log, and its final state. */
 import { CallbackFailed } from '../../objects/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Tx } from '../../platform/postgres/db.ts'
@@ -50,7 +50,7 @@ export async function askPlugin(deps: RunDeps, running: Running, signal: AbortSi
   }
 }
 
-/** @throws {CannotRun} what the program fails with @throws {RunOver} */
+/** @throws {CannotRun} the failure of the program @throws {RunOver} */
 async function answerOf(
   deps: RunDeps,
   { stored, run, actor }: Running,
@@ -76,7 +76,7 @@ interface Changes {
   readonly made: readonly MadeFile[]
 }
 
-/** What is to be written so that the files are as the plugin wants them. @throws what `fail` makes */
+/** The changes to be written to the files, by the answer of the plugin. @throws the result of `fail` */
 async function changesOf(
   deps: RunDeps,
   runId: number,

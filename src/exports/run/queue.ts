@@ -17,8 +17,8 @@ export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds
 }
 
 /**
- * Lets the next runs of a user begin that wait for the end of others. Whoever looks just now whether it may begin is waited for: it
- * would find this one still going on, and nobody would wake it.
+ * Starts the next waiting runs of a user. Waits for a process that is just checking whether a run may start: it would
+ * still see this run in progress, and no other process would start the waiting one.
  */
 export async function wakeNext(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, userId: number, most: number): Promise<void> {
   await lockRunsOf(tx, userId)

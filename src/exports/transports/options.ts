@@ -1,4 +1,4 @@
-/** What transports can be told: their kinds, with the options of each. */
+/** Options of transports, by kind. */
 import { badRequest } from '../../platform/errors.ts'
 import { masked } from '../../platform/secrets/secrets.ts'
 import { type PackageKind, packageKinds } from '../deliver/packages/model.ts'
@@ -102,14 +102,17 @@ export function option(options: Options, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** As they are shown: what is secret is masked. */
+/** Options for answers: secrets are masked. */
 export function shownOptions(options: Options): Options {
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [name, isSecret(name) && value !== '' ? masked : value]),
   )
 }
 
-/** As they are to be kept: what was sent masked is what is stored. @throws {AppError} where nothing is, or it was for another place */
+/**
+ * Options to be stored: a masked value is replaced by the stored one. @throws {AppError} where there is none, or it was
+ * for another target
+ */
 export function mergedOptions(sent: Options, stored: Options | null, path: string): Options {
   const kept = Object.entries(sent).filter(([name, value]) => isSecret(name) && value === masked)
   if (kept.length === 0) return sent

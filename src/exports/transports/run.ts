@@ -1,4 +1,4 @@
-/** Brings what a run has made to where its transports say, and tells people of it. */
+/** Sends the result of a run to the targets of its transports, and notifies recipients by mail. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog, NewEvent } from '../../events/service.ts'
 import type { Mail } from '../../mail/service.ts'
@@ -68,7 +68,7 @@ export function createTransports(deps: TransportDeps): TransportRunner {
   async function next(running: Running, signal: AbortSignal): Promise<Done> {
     const { stored, run, actor } = running
     const transport = stored.transports[run.position]
-    // Of a run that found nothing nobody is told.
+    // A run without results sends no notice.
     if (!transport || run.total === 0) return { step: 'over', position: run.position }
     await inRun(deps, run, async (tx) => {
       await events.append(tx, [{ ...about(actor, stored), type: 'EXPORT_TRANSPORT', info: { state: stored.state } }])
@@ -99,7 +99,7 @@ export function createTransports(deps: TransportDeps): TransportRunner {
     }
   }
 
-  /** Tries again what fails, until it was tried often enough; a plugin is asked once. */
+  /** Tries again after a failure, up to a number of times; a plugin is called once. */
   async function attempt(
     running: Running,
     transport: StoredTransport,
@@ -214,7 +214,7 @@ export function createTransports(deps: TransportDeps): TransportRunner {
 
 const failed = (log: readonly string[], error: string): TransportOutcome => ({ log, state: 'failed', error })
 
-/** The log does not say what opens the result. */
+/** The uuid opens the result, so the log has only its beginning. */
 const masked = (uuid: string): string => `${uuid.slice(0, 8)}…`
 
 function secretsOf(options: Options): string[] {

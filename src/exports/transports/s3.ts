@@ -73,7 +73,7 @@ async function upload(
   }
 }
 
-/** They are installed where somebody uses them. */
+/** These packages are only installed where S3 is used. */
 async function clients() {
   const [{ S3Client }, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
   return { S3Client, Upload }

@@ -183,8 +183,8 @@ export function createRecords({
     },
 
     /**
-     * The rights of the caller, or of the user for callers without a token, on a file, if there is one. @throws
-     * {AppError} `InsufficientRights`.
+     * The rights of the caller, or of the user for callers without a token, on a file, if there is one.
+     * @throws {AppError} `InsufficientRights`.
      */
     async accessFor(actor: Actor | null, id: number, file: StoredFile | undefined): Promise<FileAccess> {
       const caller = await rights.forActor(await callerOf(actor))

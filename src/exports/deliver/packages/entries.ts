@@ -4,7 +4,7 @@ import { AppError } from '../../../platform/errors.ts'
 import type { Spool } from '../../../platform/memory/spool.ts'
 import type { ArchiveEntry, OpenedEntry } from '../archive.ts'
 
-/** A file of a package, with what is known of it when it has been taken. */
+/** A file of a package; its digest and size are known after it has been read. */
 export interface HashedEntry {
   readonly entry: ArchiveEntry
   /** @throws {Error} where its content was not taken to the end */
@@ -12,8 +12,8 @@ export interface HashedEntry {
 }
 
 /**
- * The files, opened one after the other. What cannot be opened stands as a text that says why, beside its place, so that what is
- * listed is there.
+ * The files, opened one after the other. A file that cannot be opened is replaced by a text with the reason, beside its
+ * place, so that all listed files exist.
  */
 export async function* hashedEntries(
   files: AsyncIterable<ArchiveEntry>,
@@ -60,7 +60,7 @@ function hashed(file: ArchiveEntry, source: OpenedEntry, algorithm: string): Has
     entry: {
       ...file,
       async open() {
-        // It ends as its source does; whoever takes it is told.
+        // This stream ends when its source does; the reader of the stream gets the error.
         pipeline(source.content, counting, () => {})
         return { size: source.size, content: counting, end() {} }
       },

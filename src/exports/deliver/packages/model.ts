@@ -4,7 +4,7 @@ import type { ArchiveEntry } from '../archive.ts'
 export const packageKinds = ['bagit', 'ocfl', 'ro_crate'] as const
 export type PackageKind = (typeof packageKinds)[number]
 
-/** What a package says of itself. */
+/** The metadata of a package. */
 export interface PackageAbout {
   /** An address that names this result and no other. */
   readonly id: string
@@ -12,7 +12,7 @@ export interface PackageAbout {
   readonly created: Date
   /** Name and version of the service. */
   readonly agent: string
-  /** Who has had it made: a name, and an address that stands for the user. */
+  /** The user for whom it was made: a name, and an address that identifies the user. */
   readonly user: string
   readonly userAddress: string
 }

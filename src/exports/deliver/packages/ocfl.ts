@@ -43,7 +43,7 @@ class Twins {
     else this.#further.set(digest, [path])
   }
 
-  /** The paths of a content whose first file this is; null: it is not the first one. */
+  /** The paths of a content, given its first file; null: this is not the first one. */
   pathsOf(digest: string, path: string, told: Set<string>): readonly string[] | null {
     const further = this.#further.get(digest)
     if (!further) return [path]

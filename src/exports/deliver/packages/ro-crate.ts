@@ -5,7 +5,7 @@ import type { Package, PackageAbout } from './model.ts'
 
 const context = ['https://w3id.org/ro/crate/1.1/context', { sha256: 'https://schema.org/sha256' }]
 
-/** A crate whose files are described in one document. @see https://www.researchobject.org/ro-crate/specification/1.1/ */
+/** A crate: one document describes all its files. @see https://www.researchobject.org/ro-crate/specification/1.1/ */
 export const roCrate: Package = async function* (about, files) {
   const { created } = about
   await using parts = new Spool()

@@ -15,8 +15,8 @@ const tables = new Set('dc xmp xmpRights xmpMM photoshop pdf tiff exif iptcCore 
 
 /**
  * Writes tags: old values are removed, new values keep their order. The values are passed in a file of arguments, which
- * no other user of the machine can read, and escaped as HTML, so that none is taken for another argument. @throws
- * {CannotMake}
+ * no other user of the machine can read, and escaped as HTML, so that none is taken for another argument.
+ * @throws {CannotMake}
  */
 export async function writeTags({ source, folder, metadata }: WriteTask, limits: Limits): Promise<null> {
   const { emptied, values } = metadata

@@ -1,6 +1,6 @@
 /**
- * Objects in formats that others read. A *writer* makes bytes of objects, a *format* is what a writer is called by in addresses
- * (`json`, `xml_native`, `xslt/<name>`). All of them take the same options, and what the reader may read, no more.
+ * Objects in exchange formats. A *writer* makes bytes of objects, a *format* is the name of a writer in addresses
+ * (`json`, `xml_native`, `xslt/<name>`). All writers take the same options, and write only what the reader may read.
  */
 
 import { lido, mods } from '../mappings/service.ts'
@@ -47,7 +47,7 @@ export const prescribed = [
 ] as const
 
 export interface FormatInfo {
-  /** As it stands in addresses: `xml_native`, `xslt/lido`. */
+  /** The name in addresses: `xml_native`, `xslt/lido`. */
   readonly name: string
   /** With its character set. */
   readonly contentType: string
@@ -57,7 +57,7 @@ export interface FormatInfo {
   readonly single: boolean
   /** It reads linked objects with their fields. */
   readonly linked: boolean
-  /** What the base configuration says of the style sheet. */
+  /** The entry of the style sheet in the base configuration. */
   readonly sheet?: Sheet
 }
 
@@ -79,7 +79,7 @@ export type FormatService = ReturnType<typeof createFormatService>
 export interface FormatDeps extends SourceDeps, MappedDeps {
   readonly db: Queryable
   readonly files: SourceDeps['files'] & Pick<SheetFiles, 'contentOfSetting'> & { readonly openVersions: OpenPictures }
-  /** What objects say in Dublin Core. */
+  /** The Dublin Core values of objects. */
   readonly dublinCore: () => Promise<DublinCore>
   /** Style sheets of the base configuration. */
   readonly sheets: () => readonly Sheet[]
@@ -137,7 +137,7 @@ export function createFormatService(deps: FormatDeps) {
   }
 
   return {
-    /** What is told of a format; null: there is none of this name. */
+    /** The description of a format; null: there is none of this name. */
     find(name: string): FormatInfo | null {
       const format = formatOf(name)
       if (!format) return null
@@ -156,9 +156,9 @@ export function createFormatService(deps: FormatDeps) {
     },
 
     /**
-     * One document of all the objects, in their order, as pieces. Objects that the actor may not read, or that are gone, are left
-     * out. Nothing is read before the first piece is taken.
-     * @throws {AppError} while it is taken: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
+     * One document of all the objects, in their order, as pieces. Objects that the actor may not read, or that are
+     * deleted, are left out. Nothing is read before the first piece is requested.
+     * @throws {AppError} while pieces are read: `MaskNotFound`, `ObjectInsufficientRights`, `ServerGeneric`
      */
     async *write(actor: Actor, request: WriteRequest): AsyncGenerator<Buffer> {
       const format = await begun(request.format)

@@ -1,4 +1,4 @@
-/** Objects on their way into a writer: read in batches as somebody reads them, nothing held in between. */
+/** Objects for a writer: read in batches as the writer needs them, without a buffer in between. */
 import type { Model } from '../datamodel/model.ts'
 import { type FileMetadata, tagGroups } from '../files/service.ts'
 import type { HitOptions, ObjectVersion } from '../objects/service.ts'
@@ -22,7 +22,7 @@ export interface SourceDeps {
       deadline?: Deadline,
     ): AsyncIterable<Wire>
   }
-  /** What files say of themselves, as the actor may know it. */
+  /** The metadata of files that the actor may know. */
   readonly files: {
     metadata(actor: Actor, ids: readonly number[]): Promise<ReadonlyMap<number, Pick<FileMetadata, 'tags'>>>
   }
@@ -41,7 +41,7 @@ export interface SourceObject extends WrittenObject {
   readonly tree: ObjectTree
 }
 
-/** Objects for which is asked together what they do not say themselves. */
+/** Objects whose additional data is loaded together. */
 const atATime = 50
 
 export async function* objectsOf(deps: SourceDeps, asked: Asked): AsyncGenerator<SourceObject> {
@@ -102,7 +102,7 @@ async function parentsOf(deps: SourceDeps, asked: Asked, wires: readonly Wire[])
   return above
 }
 
-/** Files anywhere in values: what has an id and versions. */
+/** Files at any depth of values: records with an id and versions. */
 function fileIdsIn(values: readonly unknown[], found = new Set<number>()): Set<number> {
   for (const value of values) {
     if (typeof value !== 'object' || value === null) continue

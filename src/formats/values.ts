@@ -1,7 +1,7 @@
 import type { Column } from '../datamodel/model.ts'
 import { isRecord } from './tree.ts'
 
-/** A value without languages as text that a program reads: numbers with a point, dates as they are stored, what has a shape as JSON. */
+/** A value without languages as text for programs: numbers with a point, dates as they are stored, structured values as JSON. */
 export function plainText(column: Column, value: unknown): string {
   switch (column.type) {
     case 'boolean':

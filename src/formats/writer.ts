@@ -4,7 +4,7 @@ import type { Deadline } from '../platform/limits/deadline.ts'
 import type { FormatOptions } from './options.ts'
 import type { SourceObject } from './source.ts'
 
-/** For whom a document is made, and how. */
+/** The reader of a document, and the options for it. */
 export interface WriteContext {
   readonly actor: Actor
   readonly options: FormatOptions
@@ -12,7 +12,7 @@ export interface WriteContext {
   readonly model: Model
 }
 
-/** What makes documents of objects. */
+/** Makes documents of objects. */
 export interface Format {
   readonly name: string
   readonly contentType: string
@@ -21,7 +21,7 @@ export interface Format {
   readonly single: boolean
   /** It shows fields of linked objects: they are read with them, whatever the options say. */
   readonly linked?: boolean
-  /** The format with what it needs to know, which is read once for all objects of a request. */
+  /** The format with its data, which is loaded once for all objects of a request. */
   begin?(): Promise<Format>
   /** A document of all, as pieces. @throws {AppError} before the first piece for options that it cannot do */
   write(objects: AsyncIterable<SourceObject>, context: WriteContext): AsyncIterable<Buffer>

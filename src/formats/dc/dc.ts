@@ -1,13 +1,14 @@
 /**
- * `dc`: simple Dublin Core, as the mapping says that holds for the object. The document of one object is what harvesters get as
- * `oai_dc`; several stand in an element of our own. @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
+ * `dc`: simple Dublin Core, by the mapping for the object. The document of one object is that of the harvesting format
+ * `oai_dc`; several documents are in an element of the service.
+ * @see http://www.openarchives.org/OAI/2.0/oai_dc.xsd
  */
 import type { SourceObject } from '../source.ts'
 import type { ObjectTree } from '../tree.ts'
 import { type Format, inPieces } from '../writer.ts'
 import { attributesText, element, textElement } from '../xml/markup.ts'
 
-/** What is said of an object, in order; a text with languages is said in each of them. */
+/** A value of an object, in order; a text in several languages is written once for each of them. */
 export interface DcValue {
   readonly element: string
   readonly text: string | Readonly<Record<string, string>>

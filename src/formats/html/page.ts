@@ -1,4 +1,4 @@
-/** `html`: the page of one object, for people. It needs nothing else: style and policy stand in it. */
+/** `html`: the page of one object, for people. It loads no other file: style and policy are part of it. */
 import { badRequest } from '../../platform/errors.ts'
 import { type Html, html, nothing } from '../../platform/values/html.ts'
 import { Html as Trusted } from '../../platform/values/trusted-html.ts'

@@ -1,4 +1,4 @@
-/** A document of one object in a format of XML, put together of what fields say and where that is written. */
+/** A document of one object in an XML format, built from the values of fields and their paths in the document. */
 
 import {
   type FixedElement,
@@ -57,7 +57,7 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
 
   return {
     /**
-     * Adds what a field says; at a path that has something already behind that.
+     * Adds the values of a field; at a path that already has values, behind these.
      * @throws {AppError} `ServerGeneric` for a record that would be too long
      */
     add({ path, texts, list, l10n }: XmlField): void {
@@ -86,7 +86,7 @@ export function createDocument(structure: XmlStructure, languages: readonly stri
 
     has: (path: string): boolean => filled.has(path),
 
-    /** @param attributes of the root, beside those of the format */
+    /** @param attributes attributes of the root, in addition to those of the format */
     toXml: (attributes: Attributes): string => nodeXml(root, { structure, languages }, attributes),
   }
 }
@@ -134,7 +134,7 @@ interface Writing {
   readonly languages: readonly string[]
 }
 
-/** Empty where there is nothing to be said, or what is needed is missing. */
+/** Empty where there is no value, or a required child is missing. */
 function nodeXml(node: Node, writing: Writing, attributes: Attributes = {}, before = ''): string {
   const { element, texts, children } = node
   const name = `${writing.structure.prefix}${element.name}`

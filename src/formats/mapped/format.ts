@@ -12,9 +12,9 @@ export interface MappedDeps {
   readonly languages: () => readonly string[]
   /** Where an object has a page for people; null: nowhere. */
   readonly pageOf: (uuid: string) => string | null
-  /** What a source `deep_link_url` of a mapping says. */
+  /** The value of a source `deep_link_url` of a mapping. */
   readonly linkOf: (uuid: string) => string
-  /** Who publishes the records. */
+  /** The publisher of the records. */
   readonly publisher: () => string
 }
 

@@ -1,4 +1,4 @@
-/** What the documents of an object say of it without a mapping: who it is, its type and title, its files, the record itself. */
+/** The parts of a document that need no mapping: the object's identity, its type and title, its files, the record itself. */
 import type { Text } from '../../mappings/service.ts'
 import { standardTexts } from '../table/cell.ts'
 import { type FileTree, fileLists, type ObjectTree } from '../tree.ts'
@@ -7,7 +7,7 @@ import type { XmlDocument } from './document.ts'
 export interface RecordContext {
   /** Where an object has a page for people; null: nowhere. */
   readonly page: string | null
-  /** Who publishes the record. */
+  /** The publisher of the record. */
   readonly source: string
 }
 

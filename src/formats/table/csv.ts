@@ -6,7 +6,7 @@ import { type Format, inPieces } from '../writer.ts'
 import type { CellValue } from './cell.ts'
 import { type Table, tableOf } from './rows.ts'
 
-/** So many stand above each other in no program that shows tables. */
+/** No spreadsheet program shows so many columns. */
 const mostColumns = 100_000
 
 export const csvFormat: Format = {

@@ -10,10 +10,10 @@ import { Columns } from './columns.ts'
 import { headingsOf } from './headings.ts'
 
 export interface Table {
-  /** What stands above each column. */
+  /** The heading of each column. */
   readonly headings: readonly string[]
   readonly count: number
-  /** Of the rows as they are put aside: what is made of them is some times as large. */
+  /** Bytes of the buffered rows; the written rows are several times as large. */
   readonly bytes: number
   /** Rows with the cells that they have, by the places of their columns. */
   rows(): AsyncGenerator<Row>
@@ -21,13 +21,13 @@ export interface Table {
 
 export interface Row {
   readonly cells: readonly (CellValue | undefined)[]
-  /** What was kept of the object beside its cells. */
+  /** The value of `extraOf` for the object. */
   readonly extra: unknown
 }
 
 export interface TableShape {
   readonly mostColumns: number
-  /** What is kept of an object beside its cells. */
+  /** Data kept for each object, in addition to its cells. */
   readonly extraOf?: (object: SourceObject) => unknown
 }
 

@@ -1,4 +1,4 @@
-/** What an object is besides its fields, as cells. */
+/** Members of an object that are not fields, as cells. */
 import type { ObjectTree, Wire } from '../tree.ts'
 import { isRecord, records } from '../tree.ts'
 import { inLanguage } from '../writer.ts'

@@ -103,7 +103,7 @@ function said(name: string, value: unknown): string {
     : ''
 }
 
-/** Numbers and texts; what is more than that is for the record of the file. */
+/** Numbers and texts; structured values are only in the record of the file. */
 function technical(metadata: Wire): string {
   return Object.entries(metadata)
     .map(([name, value]) => (isName(name) ? said(name, value) : ''))

@@ -10,10 +10,10 @@ const special: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 }
 
-/** What a document of XML 1.0 cannot have, not even as a reference. */
+/** Characters that XML 1.0 forbids, even as references. */
 const forbidden = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
 
-/** A text between tags; what XML cannot say is left out. A parser gives back the rest as it is. */
+/** A text between tags, without characters that XML forbids. A parser gives back the rest unchanged. */
 export const xmlText = (text: string): string =>
   text.replace(forbidden, '').replace(/[&<>\r]/g, (character) => special[character] as string)
 

@@ -1,12 +1,12 @@
 /**
- * The schema (XSD 1.0) of `xml_native` for a datamodel: what all documents share is `schema-types.xsd`, what the datamodel
- * says is written here. An element of a field is optional wherever it may stand, since masks and rights leave fields out.
+ * The schema (XSD 1.0) of `xml_native` for a datamodel: types shared by all documents are in `schema-types.xsd`, those of
+ * the datamodel are written here. The element of a field is optional everywhere, since masks and rights leave fields out.
  */
 import { readFileSync } from 'node:fs'
 import type { Column, Model, Table } from '../../datamodel/model.ts'
 import { attributesText, element, nameOf } from './markup.ts'
 
-/** Types of what does not depend on the datamodel; it ends where those of the datamodel follow. */
+/** Types that do not depend on the datamodel; the types of the datamodel are appended to them. */
 const types = readFileSync(new URL('./schema-types.xsd', import.meta.url), 'utf8')
 
 export function schemaOf(model: Model): string {
@@ -27,7 +27,7 @@ const declared = (name: string, type: string, more: Record<string, string> = {})
 const optional = { minOccurs: '0' }
 const any = { minOccurs: '0', maxOccurs: 'unbounded' }
 
-/** What a list may have: objects, or with `flat` the values of objects. */
+/** The elements of a list: objects, or with `flat` the values of objects. */
 function listElement(tables: readonly Table[]): string {
   const members = [...tables.map(({ name }) => declared(name, `object-${name}`)), declared('_object', 'FlatObject')]
   const choice = element('xs:choice', members.join(''), any)

@@ -24,7 +24,8 @@ interface SheetConfig {
 }
 
 /**
- * The style sheets of the base configuration: files that whoever names them may download, and that compile.
+ * Checks the style sheets of the base configuration: the caller must have the right to download the files, and they must
+ * compile.
  * @throws {AppError} `ServerGeneric` with the path of the row
  */
 export async function checkSheets(
@@ -40,7 +41,7 @@ export async function checkSheets(
     known: known.has(id),
   }))
   await files.holdForSection(tx, actor, 'export', sheets)
-  // What was looked at before has not changed since: contents do not.
+  // A file that was checked before is not checked again: contents never change.
   const fresh = new Map(sheets.filter((sheet) => !sheet.known).map(({ id, path }) => [id, path]))
   for (const [id, path] of fresh) {
     const problem = await problemOf(files, tx, id)

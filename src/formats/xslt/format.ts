@@ -1,4 +1,4 @@
-/** `xslt/<name>`: what a style sheet of the base configuration makes of `xml_native`. */
+/** `xslt/<name>`: the output of a style sheet of the base configuration for `xml_native`. */
 import { extension as extensionOf } from 'mime-types'
 import { badRequest } from '../../platform/errors.ts'
 import type { SourceObject } from '../source.ts'

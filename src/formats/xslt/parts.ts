@@ -35,7 +35,7 @@ function prefixesOf(sheet: string): string {
   return [...found].map(([prefix, value]) => ` xmlns:${prefix}=${value}`).join('')
 }
 
-/** The parts of what the splitting sheet has made. Nothing else has its marker. */
+/** The parts of the splitting sheet's output. Nothing else has its marker. */
 export function partsOf(text: string, { marker }: Splitting): readonly string[] {
   const [begin, end, empty] = [`<${marker}`, `</${marker}>`, `<${marker}/>`]
   const parts: string[] = []

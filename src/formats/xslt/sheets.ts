@@ -8,7 +8,7 @@ export interface SheetTask {
   readonly sheet: string
   /** Null: only whether it is one. */
   readonly xml: string | null
-  /** A sheet that is applied to what the first one has made. */
+  /** A sheet that is applied to the output of the first one. */
   readonly next?: string | undefined
   /** Bytes. */
   readonly memory: number
@@ -29,12 +29,12 @@ const usual: SheetLimits = { time: 30_000, memory: 512 * 1024 * 1024 }
 export const largestSheet = 2_000_000
 export const largestDocument = 64_000_000
 
-/** What a failing sheet says, at most. */
+/** Characters of a failing sheet's message that are kept. */
 const longestMessage = 500
 
 const limiter = createRequestLimiter({ concurrency: 2, patience: 120_000 })
 
-/** What the sheet makes of the document. @throws {AppError} `ServerGeneric` when it fails, or takes too much time or memory */
+/** Applies the sheet to the document. @throws {AppError} `ServerGeneric` when it fails, or takes too much time or memory */
 export function transform(
   { name, sheet, xml, next }: { readonly name: string; readonly xml: string } & Pick<SheetTask, 'sheet' | 'next'>,
   deadline: Deadline,
@@ -50,7 +50,7 @@ export function transform(
 /** Milliseconds: to compile is quick, or something else is wrong. */
 const checkTime = 5000
 
-/** What is wrong with the text as a style sheet, or when it is applied to a small document; null: nothing. */
+/** The error of the text as a style sheet, or of its application to a small document; null: there is none. */
 export async function sheetProblem(sheet: string, xml: string | null = null): Promise<string | null> {
   if (sheet.length > largestSheet) return `a style sheet has ${largestSheet} characters at most`
   const version = versionOf(sheet)

@@ -24,13 +24,13 @@ export interface Thumbnail {
 
 /** Pixels of the place for it. */
 const [widest, highest] = [120, 90]
-/** What programs for tables show. */
+/** Picture formats that spreadsheet programs show. */
 const shown: readonly unknown[] = ['jpg', 'jpeg', 'png', 'gif']
 /** Bytes. */
 const largest = 300_000
 const mostPictures = 10_000
 
-/** The smallest version of the picture that stands for the object; null: it has none. */
+/** The smallest version of the object's preview picture; null: it has none. */
 export function thumbnailOf({ wire }: SourceObject): Omit<Thumbnail, 'row' | 'name'> | null {
   const { _standard: standard } = wire
   const eas = isRecord(standard) && isRecord(standard.eas) ? standard.eas : {}

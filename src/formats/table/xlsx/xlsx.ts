@@ -49,7 +49,7 @@ async function* workbookOf(
   const seen: Thumbnail[] = []
   const rows = table.rows()
   const large = table.bytes > mostPlain
-  // The first entry says what all is: programs look there.
+  // The first entry lists the types of all others: programs look there.
   addText(zip, '[Content_Types].xml', contentTypes(parts))
   addText(zip, '_rels/.rels', rootRelations())
   addText(zip, 'xl/workbook.xml', workbook(parts))
@@ -117,7 +117,7 @@ function addText(zip: ZipFile, path: string, text: string): void {
 function addStream(zip: ZipFile, path: string, open: () => Readable, large: boolean): void {
   zip.addReadStreamLazy(path, { ...always, forceZip64Format: large }, (done) => {
     const stream = open()
-    // yazl hears of no failure of what it reads from.
+    // yazl does not notice errors of its sources.
     stream.once('error', (error) => zip.emit('error', error))
     done(null, stream)
   })

@@ -131,7 +131,7 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
     custom: !known,
     ...(field.text === undefined ? {} : { text: field.text }),
     ...strategyOf(field.strategy_import, place),
-    // What says the same as the profile follows it.
+    // A list equal to that of the profile is not stored, so that it follows the profile.
     ...(sameTags(imports, known?.imports) ? {} : { imports: imports ?? [] }),
     ...(sameTags(exports, known?.exports) ? {} : { exports: exports ?? [] }),
     ...directionOf(field.type),
@@ -196,7 +196,7 @@ function assertFits({ table, type }: FieldContext, path: FieldPath, place: strin
   }
 }
 
-/** Fixed texts stand before or behind what the fields say. */
+/** Fixed texts must be before or behind the values of fields. */
 function assertFixedOutside(sources: readonly Source[], place: string): void {
   const first = sources.findIndex(({ kind }) => kind === 'field')
   const last = sources.findLastIndex(({ kind }) => kind === 'field')
@@ -215,7 +215,7 @@ function assertDistinct(fields: readonly MappingField[]): void {
   }
 }
 
-/** The tags of a field of a mapping: its own ones, else those of the profile. */
+/** The tags of a field: those of the mapping, else those of the profile. */
 export function tagsOf(
   field: Pick<MappingField, 'imports' | 'exports'>,
   known: ProfileField | undefined,
@@ -249,7 +249,7 @@ function renderField(model: Model, field: MappingField, known: ProfileField | un
   return {
     ...renderTags(field.name, field.text ?? known?.text ?? {}, { imports, exports }),
     ...(strategy ? { strategy_import: strategy } : {}),
-    // A column that is gone is named no more.
+    // A deleted column is left out.
     native: field.sources.flatMap((source) => renderSource(model, source)),
     ...(field.custom ? { custom: true } : {}),
     ...field.place,

@@ -21,7 +21,7 @@ export const dcElements = [
 ] as const
 export type DcElement = (typeof dcElements)[number]
 
-/** What a field of a profile for Dublin Core is written to: `dc:title`. @throws {AppError} `ServerGeneric` */
+/** The element for a field of a profile for Dublin Core: `dc:title`. @throws {AppError} `ServerGeneric` */
 export function readDcElement({ path }: ExportTag, place: string): ExportTag {
   if (elementOf(path) !== null) return { path }
   throw badRequest(`${place}: ${path.slice(0, 100)} is no element of Dublin Core such as dc:title`, {

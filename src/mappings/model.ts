@@ -1,14 +1,15 @@
 /**
- * A *profile* is a file that says which tags of files there are for what (`caption`: XMP, IPTC and EXIF), a *mapping* binds
- * fields of a profile to columns of object types. A *tag* is named by group and name, as ExifTool does: `XMP-dc:Title`.
+ * A *profile* is a file that lists the tags for each piece of information (`caption`: XMP, IPTC and EXIF). A *mapping*
+ * binds fields of a profile to columns of object types. A *tag* is named by group and name, as in ExifTool:
+ * `XMP-dc:Title`.
  */
 import type { Localized } from '../datamodel/model.ts'
 
-/** What happens to the values of a field when an earlier field of the mapping has given its column values. */
+/** How the values of a field are combined with those that an earlier field of the mapping has given to its column. */
 export const strategies = ['replace', 'append', 'merge', 'skip_if_present'] as const
 export type Strategy = (typeof strategies)[number]
 
-/** What a mapping can be used for. */
+/** The purposes of a mapping. */
 export const uses = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export'] as const
 export type Use = (typeof uses)[number]
 
@@ -25,7 +26,7 @@ export interface ImportTag {
   readonly search: string
 }
 
-/** A field of a profile: what one piece of information is called in files. */
+/** A field of a profile: one piece of information, and its names in files. */
 export interface ProfileField {
   readonly name: string
   readonly text: Localized

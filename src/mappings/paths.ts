@@ -43,7 +43,7 @@ export function toStored({ root, nested, link, column }: FieldPath): StoredPath 
   return { table: root.id, nested: nested.map(({ id }) => id), columns }
 }
 
-/** Null where something on the way is gone, or is another kind of thing by now. */
+/** Null where a step of the path is deleted, or has another kind now. */
 export function fromStored(model: Model, stored: StoredPath): FieldPath | null {
   const root = model.tablesById.get(stored.table)
   if (!root) return null
@@ -69,7 +69,7 @@ export function nameOf({ root, nested, link, column }: FieldPath): string {
   return [...steps, column?.name ?? '_uuid'].join('.')
 }
 
-/** The columns that the mapping of the service itself fills: those of an object type that are called so. */
+/** The columns for the mapping of the service itself: those of an object type with one of these names. */
 export function pathByName(root: Table, names: readonly string[]): FieldPath | null {
   for (const name of names) {
     const own = root.columnByName.get(name)

@@ -35,7 +35,7 @@ export const manageMappings: NeededRight = { name: 'system.profile' }
 
 /** A place where mappings are named; asked before one is deleted. */
 export interface MappingUse {
-  /** What is told of it: `collections`. */
+  /** The member of the answer for it: `collections`. */
   readonly name: string
   /** How many name the mapping. */
   count(tx: Tx, id: number): Promise<number>
@@ -106,7 +106,7 @@ export async function createMappingService({ db, events, datamodel, paths }: Map
     profile: (name: string): Profile | undefined => profiles.get(name),
     tags,
     forDublinCore: store.findForDublinCore,
-    /** What objects say in formats of XML. */
+    /** The values of objects in XML formats. */
     xml: createXmlMappings({
       db,
       datamodel,

@@ -34,7 +34,7 @@ export interface DcValue {
 export interface DublinCore {
   /** One of them names values of linked objects. */
   readonly readsLinked: boolean
-  /** What is said of an object as somebody reads it: in the order of the elements, each value once. */
+  /** The values of an object for its reader: in the order of the elements, each value once. */
   valuesOf(tree: ObjectTree): readonly DcValue[]
 }
 
@@ -100,7 +100,7 @@ export function createDublinCore(deps: DublinCoreDeps) {
     )
   }
 
-  /** A record has a title, and says what it is a record of. */
+  /** A record has a title, and the identifier of its object. */
   function complete(object: Wire, said: ReadonlyMap<DcElement, readonly Text[]>, add: Add): void {
     if (said.get('title')?.length === 0) add('title', titleOf(object))
     const { _uuid: uuid } = object

@@ -20,11 +20,11 @@ export interface ExportDeps extends SettingsDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly externalUrl: string
-  /** Objects as the actor may see them, in the order of the ids, with what they link to. */
+  /** Objects that the actor may see, in the order of the ids, with their links. */
   readonly read: (actor: Actor, ids: readonly number[]) => AsyncIterable<Wire>
 }
 
-/** What a download asks to be written into the copy. */
+/** The metadata that a download asks for in the copy. */
 export interface WantedMetadata {
   readonly fileId: number
   /** Of the original. */
@@ -41,8 +41,8 @@ const mostText = 1_000_000
 const mostObjects = 20
 
 /**
- * What is written into a copy of a file for the actor: fields as it reads them, in the best of its masks; what that hides is not
- * written. Null: the standard says that nothing is.
+ * The metadata for a copy of a file: the fields that the actor may read, in the best of the actor's masks; hidden fields
+ * are not written. Null: by the standard mapping, nothing is written.
  * @throws {AppError} `ServerGeneric`, `UrlParameterNotSupported`
  */
 export function createMetadataExport(deps: ExportDeps) {

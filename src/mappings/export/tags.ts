@@ -6,9 +6,9 @@ import { type Text, tagDate } from './values.ts'
 const joinedBy = '; '
 
 /**
- * What is written under a tag, in its shape: one text, a list, a text for each language, or a list of such. None: the tag is
+ * The values of a tag, in its shape: one text, a list, a text for each language, or a list of such. None: the tag is
  * emptied.
- * @param known what ExifTool knows of it; undefined: it is one of one's own
+ * @param known the tag in ExifTool's list; undefined: it is a custom tag
  */
 export function tagValues(
   { path, list = false, l10n = false }: ExportTag,

@@ -1,4 +1,4 @@
-/** What objects say in a format of XML, by the mappings of its profile. */
+/** The values of objects in an XML format, by the mappings of its profile. */
 import type { Model } from '../../datamodel/model.ts'
 import type { ObjectTree } from '../../objects/service.ts'
 import { badRequest } from '../../platform/errors.ts'
@@ -11,7 +11,7 @@ import { structureOf } from '../xml/structures.ts'
 import { fieldTexts } from './field-texts.ts'
 import type { Text } from './values.ts'
 
-/** What a field says, and where it is written. */
+/** The values of a field, and their path. */
 export interface XmlField {
   readonly path: XmlPath
   readonly texts: readonly Text[]
@@ -23,7 +23,7 @@ export interface XmlField {
 
 export interface XmlMapping {
   readonly structure: XmlStructure
-  /** @param address what `deep_link_url` stands for; languages: best first */
+  /** @param address the value of `deep_link_url`; languages: best first */
   fieldsOf(tree: ObjectTree, told: { readonly languages: readonly string[]; readonly address: string }): XmlField[]
 }
 

@@ -24,7 +24,7 @@ export interface Assembled {
   /** The block of the object. */
   readonly block: Record<string, unknown>
   readonly links: readonly WantedLink[]
-  /** Rows of nested tables, of which those that stay empty are taken out when the links are there: `prune`. */
+  /** Removes empty rows of nested tables, after the links are resolved. */
   readonly prune: () => void
 }
 
@@ -37,7 +37,7 @@ interface Collected {
   values: readonly Value[]
 }
 
-/** What a file says, as an object of the type that all paths begin with. */
+/** The metadata of a file as an object, whose type is the first step of all paths. */
 export function assemble(targets: readonly Target[], read: TagReader, languages: readonly string[]): Assembled {
   const collected = new Map<string, Collected>()
   for (const { searches, paths, strategy } of targets) {
@@ -132,7 +132,7 @@ function build(collected: readonly Collected[]): Assembled {
   }
 }
 
-/** Values of nested tables stand in rows one below the other; a table in a nested table in the first row of that. */
+/** Values of nested tables are in rows, one value each; a table within a nested table is in the first row of that. */
 function rowAt(
   block: Record<string, unknown>,
   nested: readonly Table[],

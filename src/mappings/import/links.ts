@@ -15,9 +15,9 @@ export interface LinkDeps {
 type Texts = Readonly<Record<string, string>>
 
 /**
- * Finds the objects that a file names, and makes those that there are not: the first column is the key. What is found stays
- * as it is, whatever else the file says of it. Of several with the same key, the other columns tell which one is meant. Files
- * that are mapped together share what is new.
+ * Finds the objects named by a file, and makes missing ones: the first column is the key. Found objects are not changed,
+ * whatever the file has in the other columns. If several have the same key, the other columns decide. Files that are
+ * mapped together share new objects.
  */
 export async function resolveLinks(links: readonly WantedLink[], deps: LinkDeps): Promise<void> {
   const named = links.filter(({ values }) => values[0] !== undefined)
@@ -69,7 +69,7 @@ function chosen(link: WantedLink, byText: ReadonlyMap<string, FoundByValue[]>): 
   return fitting.find(same) ?? fitting[0]
 }
 
-/** Texts in several languages are compared in those that both have: exports fill missing ones with others. */
+/** Texts in several languages are compared in the languages that both have: exports fill missing ones with others. */
 function agrees(value: Value, stored: unknown, isKey: boolean): boolean {
   if (value === undefined || (stored === undefined && !isKey)) return true
   if (!isTexts(value) || !isTexts(stored)) return isTexts(value) === isTexts(stored) && isDeepStrictEqual(value, stored)

@@ -1,6 +1,6 @@
 import type { Tag } from '../../files/service.ts'
 
-/** What a file says under a tag. */
+/** The content of a tag of a file. */
 export interface Reading {
   /** Without a language: one text, or the entries of a list. */
   readonly plain: readonly string[]

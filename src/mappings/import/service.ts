@@ -23,14 +23,14 @@ export interface ImportDeps extends SettingsDeps {
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
   readonly rights: Pick<RightsService, 'forActor'>
-  /** What files say of themselves, as far as the caller may know. */
+  /** The metadata of files that the caller may know. */
   readonly metadata: (actor: Actor | null, ids: readonly number[]) => Promise<ReadonlyMap<number, FileMetadata>>
   readonly find: (actor: Actor, wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
   /** The mask that is preferred for objects of the type in the pool. */
   readonly maskOf: (table: Table, pool: number | null) => Mask
 }
 
-/** What of a request for records of files asks for objects. */
+/** The parameters of a request for records of files that ask for objects. */
 export interface MappingQuery {
   readonly mapping?: string | undefined
   readonly objecttype?: string | undefined
@@ -45,7 +45,7 @@ interface UploadQuery extends MappingQuery {
   readonly linked_pool_id?: number
 }
 
-/** `_mapped_metadata` of files; of those without metadata, or that the mapping is not for, there is none. */
+/** `_mapped_metadata` of files; files without metadata, and files of other types than the mapping's, are missing. */
 export type MapMetadata = (
   actor: Actor | null,
   ids: readonly number[],
@@ -99,7 +99,7 @@ export function createMetadataImport(deps: ImportDeps): MetadataImport {
   }
 }
 
-/** @throws {AppError} for what says nothing without something else. */
+/** @throws {AppError} for a parameter that needs another one. */
 function assertSensible(query: MappingQuery): void {
   const { mapping, objecttype, mask, pool_id, mapping_recipe_configs: recipes } = query
   const further = { objecttype, mask, pool_id, mapping_recipe_configs: recipes }
@@ -177,7 +177,7 @@ function maskOf(deps: ImportDeps, table: Table, name: string | undefined, pool: 
   return mask
 }
 
-/** What of the mapping concerns objects of the type, as far as they can be written in the mask. */
+/** The parts of the mapping for objects of the type, as far as the mask allows to write them. */
 function targetsOf({ datamodel, mappings }: ImportDeps, mapping: Mapping, table: Table, mask: Mask): readonly Target[] {
   const model = datamodel.current()
   const profile = mappings.profile(mapping.profile)

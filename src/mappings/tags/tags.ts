@@ -6,7 +6,7 @@ import { gunzip } from 'node:zlib'
 import { badRequest } from '../../platform/errors.ts'
 import type { ExportTag } from '../model.ts'
 
-/** What is known of a tag that may be written. */
+/** A tag that may be written. */
 export interface WritableTag {
   /** As ExifTool spells it. */
   readonly path: string
@@ -17,7 +17,7 @@ export interface WritableTag {
   readonly wholeDay: boolean
 }
 
-/** The tags of ExifTool: those that may be written, and the list of all as it is answered. */
+/** The tags of ExifTool: those that may be written, and the list of all for answers. */
 export interface Tags {
   /** In whatever letters it is spelled. */
   writable(path: string): WritableTag | undefined
@@ -105,8 +105,9 @@ function tagOf(line: string, group: string): object {
 const tagPattern = /^([A-Za-z][\w-]{0,60}):([A-Za-z][\w-]{0,120})$/
 
 /**
- * The tag that an import reads: `XMP-dc:Title`, or a path whose last step is one, as profiles for XML write it
- * (`/rdf:RDF/rdf:Description/XMP-dc:Title`). @throws {AppError} `ServerGeneric`
+ * The tag that an import reads: `XMP-dc:Title`, or a path that ends with one, as in profiles for XML
+ * (`/rdf:RDF/rdf:Description/XMP-dc:Title`).
+ * @throws {AppError} `ServerGeneric`
  */
 export function readSearch(search: string, path: string): string {
   const tag = search.slice(search.lastIndexOf('/') + 1)

@@ -42,7 +42,7 @@ const kindOf = (term: string, id?: string): { readonly event: readonly FixedElem
   ],
 })
 
-/** Kinds of events, by what stands in brackets. */
+/** Kinds of events, by the name in brackets. */
 const events = {
   production: kindOf('Production', 'http://terminology.lido-schema.org/lido00007'),
   creation: kindOf('Creation'),

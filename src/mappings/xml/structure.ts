@@ -1,6 +1,6 @@
 /**
- * Which elements a format of XML has, as far as mappings fill them: their order, and where values that belong together stand. A
- * document that is built by it is valid against the schema of the format, whatever a mapping says.
+ * The elements of an XML format, as far as mappings fill them: their order, and the elements that group related values. A
+ * document built with it is valid against the schema of the format, whatever the mapping.
  */
 import { badRequest } from '../../platform/errors.ts'
 
@@ -25,11 +25,14 @@ export interface XmlElement {
   /** In the order of the schema. None: it has a text. */
   readonly children: readonly XmlElement[]
   /**
-   * Each value of a list has one of its own. What fields of the same group (`[group]`) say at the same place of their lists
-   * stands in the same one.
+   * Each value of a list has a separate element. Fields of the same group (`[group]`) share the element for values at the
+   * same place of their lists.
    */
   readonly unit: boolean
-  /** The groups that there are, each with what stands first in which child. Absent: a unit takes groups of any name. */
+  /**
+   * The allowed groups, each with the fixed elements at the beginning of its children. Absent: a unit takes groups of any
+   * name.
+   */
   readonly groups?: Readonly<Record<string, Readonly<Record<string, readonly FixedElement[]>>>>
   /** The attribute that says the group. */
   readonly groupAttribute?: string
@@ -38,10 +41,10 @@ export interface XmlElement {
   readonly attributes: Readonly<Record<string, string>>
   /** It says the first language of the document. */
   readonly saysLanguage: boolean
-  /** A child without which it may not stand. */
+  /** A required child: without it, the element is not written. */
   readonly needs: string | null
   readonly kind: LeafKind | null
-  /** It stands once at most: of several texts the first. */
+  /** It may occur only once: of several texts, the first is written. */
   readonly single: boolean
 }
 
@@ -89,7 +92,7 @@ export const text = (name: string, told: Told = {}): XmlElement => holder(name, 
 /** Text without a language. */
 export const plain = (name: string, told: Told = {}): XmlElement => holder(name, [], told)
 
-/** Elements one in another, the last of them with what is given. */
+/** Elements one in another; the innermost has the given children. */
 export const nested = (path: string, inner: readonly XmlElement[]): XmlElement => {
   const [name = '', ...rest] = path.split('/')
   return holder(name, rest.length === 0 ? inner : [nested(rest.join('/'), inner)])

@@ -11,7 +11,7 @@ interface Condition {
 export interface IfHeader {
   /** All tokens that the client shows. */
   readonly tokens: readonly string[]
-  /** Lists of the resource that is asked for, of which one must hold; those of other addresses are not looked at. */
+  /** Lists for the requested resource, of which one must hold; lists for other addresses are ignored. */
   readonly lists: readonly (readonly Condition[])[]
 }
 
@@ -83,7 +83,7 @@ function readList(
   }
 }
 
-/** Whether one of the lists holds, by the locks and the tag of what is there; without lists all is well. */
+/** Whether one of the lists holds, by the locks and the tag of the resource; without lists, the answer is yes. */
 export function holdsIf(
   { lists }: IfHeader,
   there: { readonly tokens: readonly string[]; readonly etag: string | null },

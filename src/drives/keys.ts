@@ -1,6 +1,7 @@
 /**
- * Addresses of drives (decision 41). A key is a UUID that names a collection and the generation of its address, encrypted as
- * one block with a key of the instance: it is told to those who may upload, is stored nowhere, and cannot be guessed.
+ * Addresses of drives (decision 41). A key is a UUID that names a collection and the generation of its address, encrypted
+ * as one block with a key of the instance. It is answered to callers who may upload, is stored nowhere, and cannot be
+ * guessed.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Seal } from '../platform/secrets/seal.ts'

@@ -5,7 +5,7 @@ import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
 import { numbersText } from '../platform/postgres/db.ts'
 import { nameKey } from './names.ts'
 
-/** What a lock is on: a name in a folder, or (null) the folder itself. */
+/** The target of a lock: a name in a folder, or (null) the folder itself. */
 export interface Lockable {
   readonly collectionId: number
   readonly name: string | null
@@ -33,7 +33,7 @@ export const longestLock = 3600
 
 const columns = `token::text, deep, owner, greatest(0, extract(epoch from expires_at - now()))::int as seconds`
 
-/** Of what holds at a place: the lock of the name, and deep ones above it. */
+/** Locks that apply to a place: the lock of the name, and deep ones above it. */
 const covers = `expires_at > now() and ((collection_id = $1 and name_key is not distinct from $2)
   or (name_key is null and deep and collection_id = any($3::bigint[]))
   or ($2 is not null and name_key is null and collection_id = $1))`
@@ -73,7 +73,7 @@ export function createLocks(db: Db) {
   return {
     at: (place: Lockable) => at(db, place),
 
-    /** @throws {AppError} `ResourceLocked` where somebody has one, or too many are there */
+    /** @throws {AppError} `ResourceLocked` where another lock exists, or there are too many */
     async take(place: Lockable, { deep, owner, seconds }: WantedLock): Promise<Lock> {
       return db.transaction(async (tx) => {
         await tx.query('select pg_advisory_xact_lock(hashtext($1))', ['drive_lock'], 'drives-lock-turn')

@@ -1,7 +1,7 @@
 /**
  * Vocabulary of drives. A *drive* is a collection with all below it, as a client mounts it by its key. A *folder* is a
- * collection. A *file* is a file of an object in the collection. A *placeholder* is a name whose content comes later.
- * Everything is done as the owner of the collection.
+ * collection. A *file* is a file of an object in the collection. A *placeholder* is a name whose content comes later. All
+ * actions run with the rights of the collection's owner.
  */
 export interface DriveFolder {
   readonly kind: 'folder'

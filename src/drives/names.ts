@@ -4,7 +4,7 @@ import { composed } from '../platform/values/text.ts'
 
 const longest = 200
 
-/** What Windows, macOS or a path cannot have in a name. */
+/** Characters that Windows, macOS or a path cannot have in a name. */
 const unsafe = /[/\\:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 /** Devices of Windows, with whatever extension. */
 const devices = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i
@@ -22,7 +22,7 @@ export function safeName(given: string): string {
 /** How names are compared: most clients make no difference between capital and small letters. */
 export const nameKey = (name: string): string => composed(name).toLowerCase()
 
-/** The same things with names that differ: those that come later get a number, `view (2).jpg`. */
+/** Makes names distinct: later ones get a number, `view (2).jpg`. */
 export function distinctNames<T>(things: readonly T[], nameOf: (thing: T) => string, taken = new Set<string>()) {
   const next = new Map<string, number>()
   return things.map((thing) => {

@@ -1,4 +1,4 @@
-/** What requests of WebDAV say, whatever share they are for. */
+/** Reads headers and bodies of WebDAV requests, for all kinds of shares. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { streamedBody } from '../platform/http/body/streamed.ts'

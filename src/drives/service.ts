@@ -1,6 +1,6 @@
 /**
- * Drives: collections as folders of files, for clients that speak WebDAV. Whoever has the address may do there what the owner of
- * the collection may. See docs/drives.md.
+ * Drives: collections as folders of files, for WebDAV clients. Every caller with the address has the rights of the
+ * collection's owner there. See docs/drives.md.
  */
 import type { CollectionService } from '../collections/service.ts'
 import type { FileService } from '../files/service.ts'
@@ -29,7 +29,7 @@ export interface DriveDeps extends RootDeps {
   readonly languages: () => readonly string[]
 }
 
-/** A drive that a client has mounted, and as whom it works. */
+/** A drive that a client has mounted, and the user whose rights it has. */
 export interface Drive {
   readonly actor: Actor
   readonly root: DriveFolder
@@ -40,7 +40,7 @@ export interface Upload {
   readonly actor: Actor
   readonly parent: DriveFolder
   readonly name: string
-  /** What has the name; never a folder. */
+  /** The entry with this name; never a folder. */
   readonly entry: DriveEntry | null
   readonly target: Target
   readonly permission: Awaited<ReturnType<FileService['permission']>>
@@ -67,7 +67,7 @@ export function createDriveService(deps: DriveDeps) {
     return { kind: 'folder', id, name, path, createdAt, modifiedAt: updatedAt }
   }
 
-  /** What somebody calls a collection, in the first language that it has a name in. */
+  /** The title of a collection, in the first language for which it has one. */
   function titleOf({ id, displayname }: store.DriveRoot): string {
     const language = languages().find((one) => displayname[one]) ?? Object.keys(displayname)[0]
     return (language === undefined ? undefined : displayname[language]) ?? String(id)
@@ -78,7 +78,10 @@ export function createDriveService(deps: DriveDeps) {
     return named.map(({ thing, name }) => folderOf(thing, name))
   }
 
-  /** All names in a folder: collections keep theirs, files come behind them. They do not depend on what the owner sees. */
+  /**
+   * All names in a folder: collections keep theirs, files with the same names get numbers. The names do not depend on the
+   * rights of the owner.
+   */
   async function namesIn(actor: Actor, folder: DriveFolder): Promise<DriveEntry[]> {
     const folders = await subfolders(folder)
     const taken = new Set(folders.map(({ name }) => nameKey(name)))
@@ -146,7 +149,7 @@ export function createDriveService(deps: DriveDeps) {
     return { collectionId: folder.id, name, path: folder.path }
   }
 
-  /** @throws {AppError} `ResourceLocked` where a lock holds whose token is not shown */
+  /** @throws {AppError} `ResourceLocked` where there is a lock whose token is not sent */
   async function assertFree(place: Place, tokens: readonly string[]): Promise<void> {
     const held = await locks.at(lockable(place))
     const parent = place.entry?.kind === 'folder' && place.parent ? place.parent : null
@@ -172,8 +175,9 @@ export function createDriveService(deps: DriveDeps) {
       ),
 
     /**
-     * Before the content is read: what an upload to a name comes to.
-     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`, `RightRequired`
+     * The settings for an upload to a name, before the content is read.
+     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`,
+     * `RightRequired`
      */
     async upload({ actor }: Drive, place: Place | null): Promise<Upload> {
       if (!place?.parent) throw new AppError('PathConflict')
@@ -185,7 +189,7 @@ export function createDriveService(deps: DriveDeps) {
       return { actor, parent, name, entry, target, permission }
     },
 
-    /** A name whose content comes later; a file that is there stays as it is. @throws {AppError} */
+    /** Adds a name whose content comes later; an existing file is not changed. @throws {AppError} */
     async announce({ parent, name, entry }: Pick<Upload, 'parent' | 'name' | 'entry'>): Promise<void> {
       if (entry !== null) return
       const added = await db.transaction((tx) => store.addPlaceholder(tx, parent.id, name, mostPlaceholders))

@@ -16,7 +16,7 @@ export interface DriveRoot {
 const rootColumns = `c.id, c.owner_user as "ownerId", c.uuid, c.path, c.upload_generation as generation, c.displayname,
   c.created_at as "createdAt", c.updated_at as "updatedAt"`
 
-/** A collection by its id or its uuid, whose owner may act. */
+/** A collection by its id or its uuid, whose owner has an active account. */
 export async function findRoot(q: Queryable, by: { id: number } | { uuid: string }): Promise<DriveRoot | null> {
   const { rows } = await q.query<DriveRoot>(
     `select ${rootColumns} from collection c join "user" o on o.id = c.owner_user
@@ -27,7 +27,7 @@ export async function findRoot(q: Queryable, by: { id: number } | { uuid: string
   return rows[0] ?? null
 }
 
-/** Whether anybody but the owner has a grant on the collection or above it: grantees are shown its uuid. */
+/** Whether any user other than the owner has a grant on the collection or above it: grantees can see its uuid. */
 export async function isShared(q: Queryable, { path, ownerId }: Pick<DriveRoot, 'path' | 'ownerId'>): Promise<boolean> {
   const { rows } = await q.query<{ shared: boolean }>(
     `select exists (select from collection c cross join lateral jsonb_array_elements(c.acl) as g (value)
@@ -48,7 +48,7 @@ export async function foldersIn(q: Queryable, id: number): Promise<DriveRoot[]> 
   return rows
 }
 
-/** Files of the objects in a collection, in the order of the list: those of the columns, or of all. */
+/** Files of the objects in a collection, in the order of the list: only those of the columns, or all. */
 export async function filesIn(
   q: Queryable,
   collectionId: number,
@@ -68,7 +68,7 @@ export async function filesIn(
   return rows.map((row) => ({ ...row, kind: 'file' }))
 }
 
-/** Minutes until a name is free again whose content has not come. */
+/** Minutes until a name is free again if its content has not come. */
 const placeholderMinutes = 60
 
 export async function placeholdersIn(q: Queryable, collectionId: number): Promise<{ name: string; createdAt: Date }[]> {

@@ -110,14 +110,14 @@ export function assertBare(request: FastifyRequest): void {
   if (bodyBytes(request) > 0) throw new AppError('UnsupportedMediaType')
 }
 
-/** What a PROPFIND asks for: of the entry, and with `Depth: 1` of what a folder has. */
+/** The answer to a PROPFIND: the entry, and with `Depth: 1` the entries of a folder. */
 export async function answerPropfind(
   { request, reply, steps }: Asked<unknown>,
   path: string,
   found: () => Promise<{
     readonly entry: ShownEntry
     readonly locks: readonly Lock[]
-    /** What a folder has. */
+    /** The entries of the folder. */
     readonly below: () => Promise<readonly ShownEntry[]>
   }>,
 ): Promise<FastifyReply> {
@@ -148,7 +148,7 @@ export async function answerRefresh(
   return sendLock(reply, refreshed, href)
 }
 
-/** Who a new lock is for. @throws {AppError} `ResourceLocked` for a shared one */
+/** The owner of a new lock. @throws {AppError} `ResourceLocked` for a shared one */
 export function ownerIn(body: string): string {
   const { shared, owner } = readLockInfo(body)
   if (shared) throw new AppError('ResourceLocked', {}, { message: 'There are exclusive locks only.' })

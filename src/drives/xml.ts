@@ -1,4 +1,4 @@
-/** XML of WebDAV (RFC 4918, 14): what clients ask for, and answers. */
+/** XML of WebDAV (RFC 4918, 14): requests of clients, and answers. */
 import { badRequest } from '../platform/errors.ts'
 import { escapeMarkup } from '../platform/values/markup.ts'
 import { createXmlReader, XmlError } from '../platform/xml/reader.ts'
@@ -129,7 +129,7 @@ function resolved(name: string, scope: ReadonlyMap<string, string>): PropertyNam
   return { namespace: namespace ?? '', name: name.slice(colon + 1) }
 }
 
-/** Text as it stands in XML. What XML cannot have is left out. */
+/** Text for XML, without characters that XML forbids. */
 export function xmlText(text: string): string {
   const known = text.toWellFormed().replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '')
   return escapeMarkup(known)

@@ -1,6 +1,6 @@
 /**
- * Imports what is dropped into the hotfolder. One process does it at a time, under a lock of the database; drop folders take turns,
- * some files at a time, so that one with many keeps no other waiting for long.
+ * Imports files from the hotfolder. One process does it at a time, under a lock of the database. Drop folders take turns,
+ * some files at a time, so that a folder with many files does not delay others for long.
  */
 import { constants } from 'node:fs'
 import { mkdir, open, opendir } from 'node:fs/promises'
@@ -29,7 +29,7 @@ const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /** Advisory lock under which files are imported; `strg` and a number of our own. */
 const lock = 0x73747267_0012n
-/** Files and bytes of one import: what is more waits for its turn. A larger file comes alone. */
+/** Files and bytes of one import: further files wait. A larger file is imported alone. */
 const batch = { files: 250, bytes: 256 * 1024 * 1024 }
 /** Drop folders that are imported from at the same time. */
 const atATime = 3
@@ -40,7 +40,7 @@ const tick = 1000
 /** Imports that failed for another reason than their files: then files come one by one, and in the end fail. */
 const [triesAlone, mostTries] = [3, 6]
 
-/** What a drop folder waits for. */
+/** The time at which a drop folder is tried again. */
 interface Pause {
   readonly until: number
   readonly tries: number

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** A folder that is open: what is in it is named by `at`. */
+/** An open folder: `at` gives the paths of its entries. */
 export interface Folder extends AsyncDisposable {
   at(name: string): string
   /** The folder itself. */
@@ -88,11 +88,11 @@ export async function openFile(folder: Folder, name: string): Promise<FileHandle
   return null
 }
 
-/** What stands under a name, if it is a file with no other name or a folder. */
+/** The entry with a name, if it is a folder, or a file without other hard links. */
 export async function lookAt(folder: Folder, name: string) {
   const info = await lstat(folder.at(name)).catch(nothing)
   if (!info) return null
   if (info.isDirectory()) return info
-  // A second name may be somewhere where whoever made this one may not read.
+  // A second hard link may lead to a folder that its creator cannot read.
   return info.isFile() && info.nlink === 1 ? info : null
 }

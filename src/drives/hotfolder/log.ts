@@ -44,7 +44,7 @@ function asCell(value: string | number): string {
     .slice(0, 2000)
 }
 
-/** What such a log begins with, so that it is never taken for a file to import. */
+/** The first line of such a log, so that it is never taken for a file to import. */
 const failureLogBegins = 'This file could not be imported.'
 
 /** The log beside a failed file. */

@@ -10,7 +10,7 @@ import type { Actor } from '../../platform/actor.ts'
 export interface DroppedFile {
   /** Folders below the drop folder. */
   readonly folders: readonly string[]
-  /** As it was dropped: without what the import puts before it. */
+  /** The name as dropped: without the prefix of the import. */
   readonly name: string
   /** As it is called on disk now. */
   readonly storedName: string
@@ -19,14 +19,14 @@ export interface DroppedFile {
   readonly modified: number
 }
 
-/** A collection that files are dropped for, and as whom they are imported. */
+/** A collection for dropped files, and the user for the import. */
 export interface DropTarget {
   readonly collectionId: number
   readonly uuid: string
   readonly actor: Actor
 }
 
-/** What became of a file. */
+/** The result for a file. */
 export interface ImportResult {
   readonly file: DroppedFile
   readonly systemObjectIds: readonly number[]

@@ -2,12 +2,12 @@
 import { comparable, withoutExtension } from '../../ingest/service.ts'
 
 export const logName = 'hotfolder.log'
-/** What the log is called when it has become long. */
+/** The name of the log after it has become long. */
 export const oldLogName = 'hotfolder.old.log'
 export const importing = 'IMPORTING-'
 export const failed = 'ERROR-'
 
-/** Bytes of a name, so that what is put before it and behind it still fits into what file systems take. */
+/** Bytes of a name, so that it fits into the limit of file systems even with a prefix and a suffix. */
 const longestBytes = 240
 
 export const failureLogOf = (name: string): string => `${name}.log`
@@ -26,7 +26,7 @@ export function isDropped(name: string, siblings: ReadonlySet<string>): boolean 
   return !isFailureLog(name, siblings)
 }
 
-/** The log that lies beside a failed file. */
+/** The log beside a failed file. */
 function isFailureLog(name: string, siblings: ReadonlySet<string>): boolean {
   return name.endsWith('.log') && siblings.has(`${failed}${name.slice(0, -4)}`)
 }
@@ -35,7 +35,7 @@ const jpeg = /\.(jpe?g|jpe|jfif)$/i
 
 export const isJpeg = (name: string): boolean => jpeg.test(name)
 
-/** What a photograph and its raw file have in common. */
+/** The common part of the names of a photograph and its raw file. */
 export const stemOf = (name: string): string => comparable(withoutExtension(name))
 
 interface Sorted {

@@ -25,7 +25,7 @@ import { type DropFolder, type HotfolderService, hotfolderPath, type Spot } from
 
 type Asked = AskedOf<DropFolder>
 
-/** The share into which files are dropped; reading shows what waits to be imported, never what the collection has. */
+/** The share into which files are dropped. It shows files that wait to be imported, never the content of the collection. */
 export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolder: HotfolderService }): void {
   const answers = { get, put, remove, propfind, proppatch, mkcol, move, lock, unlock }
   registerVerbs<DropFolder>(http, hotfolderPath, hotfolder.open, answers)
@@ -109,7 +109,10 @@ export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolde
     return reply.status(201).send()
   }
 
-  /** Of files alone: what is locked is not imported. A folder could not be locked with all that comes into it. */
+  /**
+   * Only files can be locked: a locked file is not imported. A folder could not be locked together with all files that
+   * come into it.
+   */
   async function lock(asked: Asked): Promise<FastifyReply> {
     const { request, reply, share: drop, steps } = asked
     const body = await textOf(request)

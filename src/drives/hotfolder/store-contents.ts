@@ -11,7 +11,7 @@ export interface StoreContentsDeps {
   readonly files: Pick<FileService, 'permission' | 'put'>
 }
 
-/** A file is another one than it was when it was taken: somebody still writes to it, or has taken it away. */
+/** A file has changed since it was taken: a program still writes to it, or has removed it. */
 class Changed extends Error {
   readonly file: DroppedFile
   constructor(file: DroppedFile) {
@@ -23,7 +23,7 @@ class Changed extends Error {
 export interface StoredContents {
   readonly stored: ReadonlyMap<DroppedFile, IngestedFile>
   readonly refused: ReadonlyMap<DroppedFile, AppError>
-  /** Those that are not settled after all. */
+  /** Files that were still being written. */
   readonly changed: readonly DroppedFile[]
 }
 

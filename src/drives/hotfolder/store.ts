@@ -9,7 +9,7 @@ export interface DropOwner {
 /** Most drop folders that are looked at. */
 const mostDropFolders = 100_000
 
-/** Collections with these uuids whose owners may act. */
+/** Collections with these uuids whose owners have active accounts. */
 export async function dropOwners(q: Queryable, uuids: readonly string[]): Promise<DropOwner[]> {
   const { rows } = await q.query<DropOwner>(
     `select c.id as "collectionId", c.uuid, c.owner_user as "ownerId" from collection c
@@ -31,7 +31,7 @@ export async function uploadCollections(q: Queryable): Promise<string[]> {
   return rows.map(({ uuid }) => uuid)
 }
 
-/** How locks tell names in drop folders from those of drives, which have no slash. */
+/** The prefix distinguishes names in drop folders from those in drives, which have no slash. */
 export const lockPrefix = 'hotfolder/'
 
 /** Paths in drop folders that are locked, in small letters, by collection. */

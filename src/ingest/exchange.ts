@@ -25,7 +25,8 @@ export interface Exchange {
 }
 
 /**
- * What the object is sent as, with `by` in place of the file, or (null) without it. A row that had nothing but the file goes.
+ * The object to be saved, with `by` in place of the file, or (null) without it. A row that contained only the file is
+ * removed.
  * @throws {AppError} `ResourceNotFound` where the object does not have the file, as far as the actor sees it
  */
 export async function exchangeFile(

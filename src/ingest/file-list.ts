@@ -14,7 +14,7 @@ export function filesIn(value: unknown): readonly FileInColumn[] {
   return Array.isArray(value) ? (value as FileInColumn[]) : []
 }
 
-/** What a save takes of files: the rest is theirs, not of the object. */
+/** The members of files that a save accepts: the others belong to the file, not to the object. */
 export function sendable(list: readonly FileInColumn[]): Wire[] {
   return list.map(({ _id, preferred = false, name, frontend_prefs: prefs }) => ({
     _id,

@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts'
 import type { IngestedFile, Target } from './model.ts'
 import { nameKeys } from './names.ts'
 
-/** What is known of objects that files could belong to. */
+/** Existing objects to which files could belong. */
 export interface KnownObjects {
   /** By name, for `update_search_field`. */
   readonly matching: ReadonlyMap<IngestedFile, readonly number[]>
@@ -24,7 +24,7 @@ export interface Grouped {
   readonly refused: ReadonlyMap<IngestedFile, AppError>
 }
 
-/** By which earlier uploads are recognized; null: the file stands alone. */
+/** The key by which earlier uploads are recognized; null: the file becomes a separate object. */
 export function groupKey(
   file: IngestedFile,
   { recognizeSeries, recognizeVersion }: Pick<Target, 'recognizeSeries' | 'recognizeVersion'>,
@@ -34,7 +34,7 @@ export function groupKey(
   return recognizeVersion ? `v:${stem}` : null
 }
 
-/** Files in the order in which they came; those of one series or of one stem become one object. */
+/** Groups files in the order in which they came; files of one series or of one stem become one object. */
 export function groupFiles(target: Target, files: readonly IngestedFile[], known: KnownObjects): Grouped {
   const groups: Group[] = []
   const byKey = new Map<string, Group>()

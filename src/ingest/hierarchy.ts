@@ -20,7 +20,7 @@ export interface HierarchyDeps {
   readonly objects: Pick<ObjectService, 'save'>
 }
 
-/** As a client saves who has nobody to ask. */
+/** Options of a save without a person who could confirm. */
 type SaveOptions = Omit<Parameters<ObjectService['save']>[3], 'format' | 'awaitIndex'>
 
 const localized: ReadonlySet<Column['type']> = new Set(['text_l10n', 'text_l10n_oneline'])
@@ -37,8 +37,8 @@ const stepsOf = (path: string): string[] =>
     .filter((step) => step !== '')
 
 /**
- * The object of each path: the first one of its name below that of the folder above it. Those that are missing are made, a save
- * for each level of the hierarchy.
+ * The object of each path: the first one with its name below the object of the folder above it. Missing objects are made,
+ * with one save for each level of the hierarchy.
  * @throws {AppError}
  */
 export async function folderObjects(
@@ -144,8 +144,9 @@ interface Settings {
 }
 
 /**
- * What `hierarchy_linked_object.field` names: a text of a hierarchical object type, behind a link of the object type or of a nested
- * table of it. @throws {AppError}
+ * The field named by `hierarchy_linked_object.field`: a text of a hierarchical object type, behind a link of the object
+ * type or of one of its nested tables.
+ * @throws {AppError}
  */
 export function resolveHierarchy(table: Table, settings: Settings): HierarchyLink | null {
   const field = settings.hierarchy_linked_object?.field

@@ -4,7 +4,7 @@ import { composed } from '../platform/values/text.ts'
 export interface NameKeys {
   /** The name without its extension, comparable: files that differ in nothing else are versions of one another. */
   readonly stem: string
-  /** What a running number at the end of the stem is behind; null: there is none. */
+  /** The part of the stem before a running number at its end; null: there is no number. */
   readonly series: string | null
 }
 

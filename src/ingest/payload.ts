@@ -7,7 +7,7 @@ import { nameKeys } from './names.ts'
 
 const comment = 'Upload into a collection'
 
-/** Objects that stand for the folders that files came in, by path. */
+/** Objects for the folders of files, by path. */
 export type FolderObjects = ReadonlyMap<string, number>
 
 /** A new object with its files; `mapped` is the block that the metadata of the first one make. */
@@ -24,7 +24,7 @@ export function createPayload(target: Target, { files }: Group, mapped: Wire, fo
   }
 }
 
-/** What a new object links to for the folders of its files, where that does not stand in the rows of the files. */
+/** Links of a new object to the folders of its files, unless the rows of the files have these links. */
 function folderLinks(
   { hierarchy, rows }: Target,
   block: Wire,

@@ -55,7 +55,7 @@ export function createIngestService(deps: IngestDeps) {
   const limiter = createRequestLimiter({ concurrency: atATime })
 
   /**
-   * What an upload of the actor into a collection comes to.
+   * The settings for an upload of the actor into a collection.
    * @throws {AppError} `ObjectNotFound`, `RightRequired`, `CollectionUploadNoObjectFound` without upload settings
    */
   async function target(actor: Actor, collectionId: number): Promise<Target> {
@@ -64,7 +64,7 @@ export function createIngestService(deps: IngestDeps) {
     return found
   }
 
-  /** Uploads that look for what others have made take turns in a collection. */
+  /** Uploads that search for objects of other uploads take turns in a collection. */
   async function alone<T>(
     { collectionId, match, hierarchy }: Target,
     keyed: boolean,
@@ -72,7 +72,7 @@ export function createIngestService(deps: IngestDeps) {
     work: () => Promise<T>,
   ) {
     if (!keyed && !match && !hierarchy) return work()
-    // What stands for a folder is made once, whichever collection it is made for.
+    // The object for a folder is made once, for all collections.
     const locks = [
       ['collection_upload', collectionId],
       ...(hierarchy ? [['hierarchy_upload', hierarchy.target.id]] : []),

@@ -30,9 +30,9 @@ const withoutEffect: readonly (readonly [name: string, asks: (value: unknown) =>
 ]
 
 /**
- * What uploads into the collection make of files.
- * @throws {AppError} `CollectionUploadNoObjectFound` without settings; `UnknownObjecttype`, `MaskNotFound`, `UnknownField` where
- * the datamodel has changed since.
+ * The settings for objects made of uploads into the collection.
+ * @throws {AppError} `CollectionUploadNoObjectFound` without settings; `UnknownObjecttype`, `MaskNotFound`,
+ * `UnknownField` where the datamodel has changed since.
  */
 export function resolveTarget({ collection, settings }: CollectionUploads, model: Model): Target {
   const given = settings as Settings | null

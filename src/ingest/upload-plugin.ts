@@ -1,4 +1,4 @@
-/** Plugins that change what uploads make of files (`create_object.plugin`). */
+/** Plugins that change the objects made of uploads (`create_object.plugin`). */
 import type { NewEvent } from '../events/service.ts'
 import {
   CallbackFailed,
@@ -13,7 +13,7 @@ import { filesIn } from './file-list.ts'
 import type { Group } from './group.ts'
 import type { IngestedFile, Target, UploadPlugin, Wire } from './model.ts'
 
-/** What the program of a plugin answers. */
+/** The answer of a plugin's program. */
 export interface UploadAnswer {
   readonly replacements: readonly Replacement[]
   readonly body: unknown
@@ -31,7 +31,7 @@ export interface UploadPluginDeps {
   readonly fileRecords: (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, object>>
 }
 
-/** What a plugin has said of an upload. */
+/** A plugin's message about an upload. */
 export interface LogEntry {
   readonly group: Group
   readonly file: string
@@ -48,8 +48,8 @@ const atATime = 4
 const [mostEntries, longestText] = [100, 2000]
 
 /**
- * A callback of one save that asks the plugin of the target about each object, with the file that it is made of. What the plugin has
- * said stands in `log` afterwards.
+ * A callback of one save that sends each object to the plugin of the target, with the file that it is made of. The
+ * messages of the plugin are then in `log`.
  */
 export function uploadCallback(
   deps: UploadPluginDeps,

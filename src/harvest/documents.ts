@@ -18,7 +18,7 @@ const atATime = 200
 /** Records with their metadata; null: the object cannot be read any more. */
 export type Documented = readonly { readonly record: HarvestRecord; readonly metadata: string | null }[]
 
-/** Documents of the records that are there, some at a time; those of a style sheet all at once. */
+/** Documents of the existing records, some at a time; those of a style sheet all at once. */
 export async function* documentsOf(
   deps: DocumentDeps,
   actor: Actor,

@@ -1,7 +1,7 @@
 /**
- * Keeps what harvesters are told in step with what the user `oai_pmh` may see: by the changes of the index, by the lists of
- * collections, and where its rights or the sets are others by looking at everything anew. Each step is a transaction that looks
- * at objects as they are then, so whatever happens behind it is told of later, with a later datestamp.
+ * Keeps the records for harvesters in step with the objects that the user `oai_pmh` may see: by the changes of the index,
+ * by the lists of collections, and by checking all objects again after a change of its rights or of the sets. Each step
+ * is a transaction that reads the present state of objects, so a later change gives the record a later datestamp.
  */
 import { hash } from 'node:crypto'
 import type { Logger } from 'pino'
@@ -21,7 +21,7 @@ export interface FollowDeps {
   readonly search: Pick<SearchService, 'changes'>
   readonly read: Pick<ReadService, 'readableSql'>
   readonly enabled: () => boolean
-  /** Whose rights count; null: it may do nothing. */
+  /** The user whose rights count; null: the user has no rights. */
   readonly harvester: () => Promise<Actor | null>
 }
 
@@ -135,11 +135,11 @@ interface Step {
   /** Everything is looked at for the first time: records have the datestamps of their objects. */
   readonly isFirst: boolean
   readonly moment: string
-  /** Objects that have become something else, whatever was told of them. */
+  /** Objects that have changed, whatever their record was. */
   readonly touched: ReadonlySet<number>
 }
 
-/** Writes what is to be told anew. */
+/** Writes the records that have changed. */
 async function tell(
   tx: Parameters<typeof store.write>[0],
   looked: readonly store.Looked[],

@@ -13,7 +13,7 @@ const root = attributesText({
   'xsi:schemaLocation': `${namespace} http://www.openarchives.org/OAI/2.0/OAI-PMH.xsd`,
 })
 
-/** What stands in every answer; arguments are repeated unless the request is not understood. */
+/** Members of every answer; arguments are repeated unless the request is not understood. */
 export interface Head {
   /** `2026-05-17T10:00:00Z` */
   readonly at: string

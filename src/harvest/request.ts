@@ -34,7 +34,7 @@ export interface HarvestRequest {
   readonly limit: number | null
   /** Records that are left out at the beginning. */
   readonly offset: number
-  /** What the events of the records say besides. */
+  /** Further members of the events of the records. */
   readonly info: Readonly<Record<string, unknown>>
 }
 
@@ -43,7 +43,7 @@ export type Sent = Readonly<Record<string, unknown>>
 
 /** Records of an answer. */
 export const mostRecords = 10_000
-/** Records that may be left out at the beginning: those before them are gone through. */
+/** Records that may be skipped at the beginning: skipped records have to be read. */
 const mostLeftOut = 10_000_000
 const longest = 10_000
 /** It is written with each record. */
@@ -107,7 +107,7 @@ function infoOf(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // What is no JSON is no object either.
+    // Text that is not JSON is not an object, either.
   }
   throw badArgument('event.info must be a JSON object.')
 }

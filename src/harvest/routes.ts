@@ -52,7 +52,7 @@ const config = {
   errors: ['OAIpmhNotEnabled', 'ServiceUnavailable', 'TooManyHeavyRequests'],
 } as const
 
-/** Answers show what objects say, and do nothing in a browser. */
+/** Answers contain values of objects, and run no code in a browser. */
 const headers = {
   'Content-Type': xmlType,
   'Cache-Control': 'no-store',
@@ -95,7 +95,7 @@ export async function registerHarvestRoutes(app: HttpApp, { harvest, externalUrl
         config: { ...config, body: 'none', bodyOptional: true },
       },
       (request, reply) => {
-        // Those in the address are none of the protocol.
+        // Arguments in the address do not belong to the protocol.
         const elsewhere = Object.entries(request.query as Sent).map(([name, value]) => [`?${name}`, value])
         return answer(request, reply, { ...request.body, ...Object.fromEntries(elsewhere) })
       },

@@ -1,7 +1,7 @@
 /**
- * OAI-PMH 2.0: harvesters get what the user `oai_pmh` may see, and hear of what it sees no more. `follow.ts` keeps what is told of
- * each object, in the order in which it came to be so; a list goes through it from one record to the next, without an end that is
- * fixed beforehand: what changes meanwhile comes once more behind everything else. See docs/harvesting.md.
+ * OAI-PMH 2.0: harvesters get the objects that the user `oai_pmh` may see, and deletions of those that it no longer sees.
+ * `follow.ts` keeps the records, in the order of their changes. A list reads them from one record to the next, without a
+ * fixed end: a record that changes meanwhile comes once more after all others. See docs/harvesting.md.
  */
 import type { BaseConfig } from '../config/service.ts'
 import type { EventLog, NewEvent } from '../events/service.ts'
@@ -35,9 +35,9 @@ export interface HarvestDeps extends DocumentDeps {
   readonly events: Pick<EventLog, 'append'>
   readonly externalUrl: string
   readonly settings: () => Pick<BaseConfig, 'oai_pmh' | 'file_url_expire' | 'email'>
-  /** What the repository is called where nothing else is said. */
+  /** The default name of the repository. */
   readonly instanceName: () => string
-  /** Whose rights count, with the address of the harvester; null: it may do nothing. */
+  /** The user whose rights count, with the address of the harvester; null: the user has no rights. */
   readonly harvester: (address: string) => Promise<Actor | null>
   readonly read: Pick<ReadService, 'readable'>
   readonly follower: Pick<Follower, 'current'>
@@ -56,7 +56,7 @@ export interface Asked {
   readonly deadline: Deadline
 }
 
-/** A document in pieces. Those of an answer that is no error are not made before they are taken. */
+/** A document in pieces. Pieces of a successful answer are made as they are read. */
 export interface HarvestAnswer {
   readonly status: number
   readonly pieces: AsyncIterable<string> | readonly string[]
@@ -266,7 +266,7 @@ export function createHarvestService(deps: HarvestDeps) {
     }
   }
 
-  /** Records as they are told. That an object is gone is written down before somebody hears of it. */
+  /** Records for an answer. A deletion found here is stored before it is answered. */
   async function told(documents: Documented, { request, asked, actor }: Context): Promise<string> {
     const missing = documents.filter(({ record, metadata }) => !record.deleted && metadata === null)
     await outsideDeadlines(() =>
@@ -342,7 +342,7 @@ export function createHarvestService(deps: HarvestDeps) {
 /** @throws whatever the protocol cannot tell */
 function protocolError(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error
-  // What a style sheet cannot do is told with its reason: who asks may ask for fewer records.
+  // An error of a style sheet is answered with its reason: the harvester may ask for fewer records.
   if (error instanceof AppError && error.parameters.xslt !== undefined) {
     return new ProtocolError(error.parameters.most === undefined ? 'internalServerError' : 'badArgument', error.message)
   }
@@ -369,7 +369,7 @@ function formatElement({ prefix, schema, namespace }: Prefix): string {
   return element('metadataFormat', parts.join(''))
 }
 
-/** The same, of which the first piece is made: what fails by then can be told as an error. */
+/** The same, with the first piece already made: an error up to there can be answered as an error. */
 async function begun(pieces: AsyncGenerator<string>): Promise<AsyncGenerator<string>> {
   const first = await pieces.next()
   return (async function* () {

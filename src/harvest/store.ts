@@ -1,4 +1,4 @@
-/** Records that harvesters have been told of. Whoever writes them excludes whoever reads a page, so that a page is of one moment. */
+/** Records for harvesters. Writing them excludes reading a page, so that a page shows one moment. */
 
 import type { ReadableSql } from '../objects/service.ts'
 import { type Db, numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
@@ -13,7 +13,7 @@ export interface State {
   readonly followed: { readonly at: number; readonly id: number } | null
 }
 
-/** What a step leaves behind. */
+/** The state after a step. */
 export type NextState = Omit<State, 'version' | 'active'>
 
 const lock = `hashtextextended('harvest records', 0)`
@@ -33,7 +33,7 @@ export async function readState(q: Queryable): Promise<State | null> {
   return { ...state, followed: at === null || id === null ? null : { at, id } }
 }
 
-/** From now on lists of collections are followed; what happened to them meanwhile is to be looked for. */
+/** Starts to follow the lists of collections; earlier changes have to be looked for. */
 export async function activate(db: Db): Promise<void> {
   await db.query(
     `insert into harvest_state (active) values (true)
@@ -99,7 +99,7 @@ export async function queued(
   return rows
 }
 
-/** An object as it is now beside what was told of it. */
+/** The present state of an object, and its record. */
 export interface Looked {
   readonly id: number
   /** Null: it was purged. */
@@ -111,7 +111,7 @@ export interface Looked {
   readonly modified: string
   /** It may be read, and is not in the trash. */
   readonly there: boolean
-  /** What was told; null: nothing yet. */
+  /** The record; null: there is none yet. */
   readonly told: {
     readonly uuid: string
     readonly gone: boolean
@@ -183,7 +183,7 @@ export async function write(tx: Queryable, records: readonly Told[]): Promise<vo
   )
 }
 
-/** Somebody was told that these are gone: so they are, until they are looked at anew. */
+/** Notes that a harvester got these as deleted: they stay so until they are checked again. */
 export async function lose(db: Db, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   const text = numbersText(ids)
@@ -226,7 +226,7 @@ interface Row {
 const seconds = (moment: string): string => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 const columns = `r.id, r.uuid, r.moment::text as moment, ${seconds('r.moment')} as datestamp, r.sets`
 
-/** Records of a set that are looked up and put in order for each page; in a larger one, records are gone through in their order. */
+/** Most records of a set that are looked up and sorted for each page; for a larger set, records are read in their order. */
 const mostSorted = 10_000
 
 export interface PageRequest {
@@ -335,7 +335,7 @@ export async function livingSpecs(q: Queryable, beginning: string): Promise<read
   return rows.map(({ spec }) => spec)
 }
 
-/** Collections by their ids, with where they are and what they are called. */
+/** Collections by their ids, with their paths and names. */
 export async function collectionsNamed(
   q: Queryable,
   ids: readonly number[] | null,

@@ -3,7 +3,7 @@ import type { Column, Mask, MaskField } from '../datamodel/model.ts'
 import { fileLists, type ObjectTree, type Wire } from '../objects/service.ts'
 import type { DeepLink, FileSelector } from './path.ts'
 
-/** A file as it stands in an object; of one that the caller may not see there is no more than that. */
+/** A file as a value of an object; if the caller may not see the file, it has only these members. */
 export interface FileWire extends Wire {
   readonly _id: number
   readonly preferred?: boolean
@@ -12,12 +12,12 @@ export interface FileWire extends Wire {
 
 /** The files of a column, of all rows where it is in a nested table. */
 export interface FileColumn {
-  /** What the column may be called in a link. */
+  /** Names for the column in a link. */
   readonly names: readonly string[]
   readonly files: readonly FileWire[]
 }
 
-/** Columns for files in the order of the mask, with what is in them. */
+/** Columns for files in the order of the mask, with their files. */
 export function fileColumns(mask: Mask, { fields }: ObjectTree): FileColumn[] {
   const lists = Map.groupBy(fileLists(fields), ({ column }) => column.id)
   return columnsIn(mask.fields).map((column) => {
@@ -37,7 +37,7 @@ function columnsIn(fields: readonly MaskField[]): Column[] {
   })
 }
 
-/** The files that stand for the object, by their levels. */
+/** The preview files of the object, by their levels. */
 export function standardFiles(object: Wire): FileWire[] {
   const { eas = {} } = (object._standard ?? {}) as { readonly eas?: Readonly<Record<string, readonly FileWire[]>> }
   const files = Object.entries(eas)

@@ -1,4 +1,4 @@
-/** Objects by the value of a field: a search, so a caller finds them by what it sees of them, and by nothing else. */
+/** Objects by the value of a field. It uses a search, so a caller finds objects only by values that it can see. */
 import type { Model } from '../datamodel/model.ts'
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
@@ -17,7 +17,7 @@ export interface FindByColumnDeps {
 }
 
 export function createFindByColumn({ datamodel, search }: FindByColumnDeps) {
-  /** @throws {AppError} `ApiObjectPath` for what is no column, or no value of it */
+  /** @throws {AppError} `ApiObjectPath` for an unknown column, or an invalid value of it */
   return async (
     actor: Actor,
     { objecttype, column, value }: Extract<ObjectSelector, { by: 'column' }>,

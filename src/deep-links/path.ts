@@ -1,8 +1,8 @@
 /**
- * The grammar of deep links: a sequence of selectors, each of which stands once at most, in any order.
+ * The grammar of deep links: a sequence of selectors in any order, each at most once.
  *
  *     id/<n>[/latest|/version/<n>]  uuid/<uuid>[/latest|/version/<n>]  column/<objecttype>/<column>/<value>
- *     mask/<name>  file/standard/<n>  file/all/<n>  file/id/<n>  file/column/<column>[/<n>]
+ *     mask/<name>  file/standard/<n>  file/all/<n>  file/id/<n>  file/id/eas:<reference>  file/column/<column>[/<n>]
  *     file_browser/preferred  file_browser/<n>  file_version/name/<name>  file_version/group/<group>
  *     format/<format>  disposition/inline  disposition/attachment
  */
@@ -31,7 +31,7 @@ export interface DeepLink {
   readonly file: FileSelector | null
   readonly browser: 'preferred' | number | null
   readonly fileVersion: { readonly name: string } | { readonly group: string } | null
-  /** As it stands in the path: `json`, `xslt/<sheet>`, `iiif/v3/manifest.json`. */
+  /** As written in the path: `json`, `xslt/<sheet>`, `iiif/v3/manifest.json`. */
   readonly format: string | null
   readonly disposition: Disposition | null
 }

@@ -40,7 +40,7 @@ const Query = Type.Object({
   ),
 })
 
-/** Pages of any origin may read what is behind deep links: viewers load manifests from everywhere. */
+/** Pages of any origin may read the targets of deep links: viewers load manifests from anywhere. */
 export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDeps): Promise<void> {
   await onSurface(app, { ...app.surface, name: 'deep-links', origins: 'any' }, (http) => {
     http.route({

@@ -1,7 +1,7 @@
 /**
- * Deep links: an address says which object is meant, in which version and by which mask, and what of it is wanted: a document
- * in some format, or one of its files. Callers without a token are the system user `deep_link`. What a caller may not read is
- * answered alike whatever is there (decision 60). See docs/deep-links.md.
+ * Deep links: an address names an object, its version and a mask, and the wanted part: a document in some format, or one
+ * of its files. Callers without a token are the system user `deep_link`. If a caller may not read the target, the answer
+ * is the same whether or not it exists (decision 60). See docs/deep-links.md.
  */
 import type { BaseConfig } from '../config/service.ts'
 import type { Model } from '../datamodel/model.ts'
@@ -34,11 +34,11 @@ export interface DeepLinkDeps {
   readonly settings: () => Pick<BaseConfig, 'deep_link_access' | 'file_url_expire'>
   /** Languages of data, best first. */
   readonly languages: () => readonly string[]
-  /** Words that stand for `native` in names of formats, beside it. */
+  /** Alternatives to the word `native` in names of formats. */
   readonly words: readonly string[]
   /** The user that callers without a token are; null: there is none. */
   readonly stranger: () => Promise<Actor | null>
-  /** Counts a request of somebody without an account of their own. @throws {AppError} `QuotaExceeded` */
+  /** Counts a request of a caller without an account. @throws {AppError} `QuotaExceeded` */
   readonly admit: (actor: Actor | null, address: string) => Promise<void>
   /** Ids of objects, two at most, that have the value in the column, as far as the actor sees that. */
   readonly findByColumn: (
@@ -99,7 +99,10 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
   const manifests = createManifests(deps)
   const iiifCollections = createIiifCollections(deps)
 
-  /** For whom a link is opened. @throws {AppError} `DeepLinkAccessDisabled`, `QuotaExceeded`, `ObjectInsufficientRights` */
+  /**
+   * The caller for whom a link is opened.
+   * @throws {AppError} `DeepLinkAccessDisabled`, `QuotaExceeded`, `ObjectInsufficientRights`
+   */
   async function callerOf({ actor, address }: Pick<DeepLinkRequest, 'actor' | 'address'>): Promise<Actor> {
     if (!settings().deep_link_access.enabled) throw new AppError('DeepLinkAccessDisabled')
     await deps.admit(actor, address)
@@ -110,10 +113,10 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
 
   return {
     /**
-     * What stands behind a deep link, for its caller.
+     * Opens the target of a deep link, for its caller.
      * @throws {AppError} `DeepLinkAccessDisabled`, `DeepLinkAccessByIdDisabled`, `DeepLinkAccessByColumnDisabled`,
-     * `ApiObjectPath`, `ObjectInsufficientRights`, `ObjectInsufficientAssetDownloadRight`, `ObjectGone`, `ResourceNotFound`,
-     * `FileVersionNotAvailable`, `FileGroupNotAvailable`
+     * `ApiObjectPath`, `ObjectInsufficientRights`, `ObjectInsufficientAssetDownloadRight`, `ObjectGone`,
+     * `ResourceNotFound`, `FileVersionNotAvailable`, `FileGroupNotAvailable`
      */
     async open(request: DeepLinkRequest): Promise<DeepLinkAnswer> {
       const actor = await callerOf(request)
@@ -245,7 +248,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     throw pathError('there is no such version')
   }
 
-  /** Who has no account has the languages of the browser. */
+  /** A caller without an account gets the languages of the browser. */
   function visitorOf({ actor, isStranger, acceptLanguage }: Asked): Actor {
     return isStranger ? { ...actor, languages: languagesFor(acceptLanguage, deps.languages()) } : actor
   }

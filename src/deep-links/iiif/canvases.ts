@@ -19,7 +19,10 @@ export interface CanvasContext {
   readonly externalUrl: string
   /** Address below which canvases have theirs. */
   readonly base: string
-  /** Addresses hold for whoever asks: of strangers, who are let in without a signature. Others get signed ones. */
+  /**
+   * Strangers get addresses without a signature, since they have access without one; these addresses are the same for all
+   * callers. Others get signed addresses.
+   */
   readonly isStranger: boolean
   /** Where the file is downloaded as it was uploaded. */
   readonly originalOf: (file: FileWire) => string
@@ -220,7 +223,7 @@ function pictureResource(
   return imageAt(address, size)
 }
 
-/** A picture whose parts are had at an address. */
+/** A picture with an image service at an address. */
 function imageAt(address: string, size: { readonly width: number; readonly height: number }): Wire {
   return {
     id: `${address}/full/max/0/default.jpg`,

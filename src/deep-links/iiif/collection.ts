@@ -43,9 +43,9 @@ export interface IiifCollectionRequest {
   readonly deadline: Deadline
 }
 
-/** Entries of a part, and those of a list that needs none. */
+/** Entries of a part, and most entries of a list without parts. */
 const partSize = 500
-/** Collections below that are told. */
+/** The most collections below that are listed. */
 const mostBelow = 1000
 
 export function createIiifCollections(deps: IiifCollectionDeps) {

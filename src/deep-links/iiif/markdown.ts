@@ -1,4 +1,4 @@
-/** Markdown as the HTML that IIIF lets stand in a manifest: few elements, and nothing that acts. */
+/** Markdown as the HTML that IIIF allows in a manifest: few elements, and no scripts. */
 import { Marked, type Tokens } from 'marked'
 import { escapeMarkup } from '../../platform/values/markup.ts'
 
@@ -66,7 +66,7 @@ reader.use({
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens))
     },
-    // Pictures of other servers would tell these who looks at the object.
+    // Pictures of other servers would reveal to these servers who views the object.
     image: ({ href, text }) => link(href, escapeMarkup(text)),
     table({ header, rows }) {
       const row = (cells: Tokens.TableCell[]): string =>

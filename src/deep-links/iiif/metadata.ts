@@ -52,7 +52,7 @@ function textOf(field: FieldTree, languages: readonly string[]): Text | undefine
   }
 }
 
-/** What an object is called; of those that the reader may not see there is nothing. */
+/** The title of an object; undefined if the reader may not see it. */
 export function titleOf(object: Wire, slot = '1'): Text | undefined {
   const standard = (object._standard ?? {}) as Readonly<Record<string, { readonly text?: Text } | undefined>>
   return standard[slot]?.text

@@ -1,4 +1,4 @@
-/** What is sent of a publication, as it is to be stored. */
+/** Checks a sent publication; answers it in stored form. */
 import { AppError } from '../platform/errors.ts'
 import type { PublishInput } from './schema.ts'
 import type { PublicationRow } from './store.ts'
@@ -16,7 +16,7 @@ export interface CheckContext {
   /** Records that the caller may know of, with the objects that they are about now. */
   readonly stored: ReadonlyMap<number, number>
   readonly collectors: ReadonlySet<string>
-  /** Words that may stand in the place of `svc` in `svc_uri`. */
+  /** Words allowed in place of `svc` in `svc_uri`. */
   readonly words: readonly string[]
   /** The deep link of an object. */
   readonly linkOf: (uuid: string) => string

@@ -1,7 +1,7 @@
 /**
- * Publish records: objects that have been published at other places. The service records a publication, it neither makes nor
- * hosts it. A *collector* is a target of publications, as the base configuration names it. A caller hears of records of those
- * objects alone that it may read. See docs/publish.md.
+ * Publish records: objects that have been published at other places. The service records a publication; it neither makes
+ * nor hosts it. A *collector* is a target of publications, named in the base configuration. A caller sees records only of
+ * objects that it may read. See docs/publish.md.
  */
 import type { BaseConfigService } from '../config/service.ts'
 import type { ReadService } from '../objects/service.ts'
@@ -25,7 +25,7 @@ export interface PublishDeps {
   readonly db: Db
   readonly baseConfig: Pick<BaseConfigService, 'get'>
   readonly read: Pick<ReadService, 'readableSql' | 'latestVersions'>
-  /** Words that stand for `svc` in names, beside it. */
+  /** Alternatives to the word `svc` in names. */
   readonly words: readonly string[]
   /** The deep link of an object. */
   readonly linkOf: (uuid: string) => string

@@ -14,12 +14,12 @@ const seconds = 3
 const connections = 10
 const rounds = 3
 
-/** Signing in, and what a known caller costs, on a service of its own: sessions, tokens, pages, rights. */
+/** Signing in, and the cost of a known caller, on a separate service: sessions, tokens, pages, rights. */
 export async function measureAuth(say: (line: string) => void): Promise<Row[]> {
   const context = await openContext('', say)
   try {
     return [
-      // What is measured behind it has all of them there, too.
+      // Later measurements also run with all these users.
       ...(await measureCrowd(context, say)),
       ...(await measureCallers(context)),
       ...(await measureRefresh(context)),

@@ -24,7 +24,7 @@ const staying = `
     console.log(JSON.stringify({ objects }))
   })`
 
-/** What callbacks of plugins cost a save, and what the service holds while many pass three of them. */
+/** The cost of plugin callbacks for a save, and the memory of the service while many saves pass three of them. */
 export async function measureCallbacks(say: (line: string) => void): Promise<Row[]> {
   const folder = await temporaryFolder()
   try {

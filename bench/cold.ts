@@ -22,9 +22,9 @@ interface Scene {
 }
 
 /**
- * Each path drawn from the whole collection, by a caller who is not root, beside a bare server that does the least work
- * for the same answer. Both programs have run before. Cold: each thing is asked for once, and what was asked before is of no
- * use. Warm: a hundred things again and again.
+ * Each path with targets drawn from the whole collection, by a caller who is not root, beside a bare server with the
+ * least work for the same answer. Both programs have run before. Cold: each target is requested once, so that no cache
+ * helps. Warm: a hundred targets again and again.
  */
 export async function measureCold(context: Context): Promise<Row[]> {
   const headers = await signInReader(context)
@@ -37,7 +37,7 @@ export async function measureCold(context: Context): Promise<Row[]> {
   }
 }
 
-/** What the caller may read, by the database: the service has not been asked for any of it. */
+/** The objects that the caller may read, from the database: the service has not been asked for any of them. */
 async function readableIds({ dsn, client }: Context, headers: Record<string, string>): Promise<number[]> {
   const { count } = await client.post<SearchAnswer>('/search', { objecttypes: ['artwork'], limit: 0 })
   const db = new pg.Client({ connectionString: dsn })
@@ -80,7 +80,7 @@ async function beside(
     load({ origin: context.service.url, connections, seconds: duration, request: ofService })
   const other = (duration: number) => load({ origin: bare.url, connections, seconds: duration, request: ofBare })
   await other(2)
-  // The program has run as long as the bare server's; cold, nothing of what it was asked for now is asked for again.
+  // The program has run as long as the bare server's; in the cold case, no target is requested again.
   await service(2)
   // Warm: until everything that will be asked for has been.
   for (let asked = 0; warmUp && asked < drawn; ) asked += (await service(2)).perSecond * 2

@@ -5,10 +5,10 @@ import { createServiceClient, type ServiceClient } from '../src/import/client.ts
 import { startEmbeddedPostgres } from '../src/platform/postgres/embedded.ts'
 import { type Process, startProcess } from './process.ts'
 
-/** What every path of the bench works with: one service in a process of its own, one PostgreSQL beside it. */
+/** The setup for every path of the bench: one service in a separate process, one PostgreSQL beside it. */
 export interface Context {
   readonly service: Process
-  /** Connection string of the service's database, for what is measured beside the service. */
+  /** Connection string of the service's database, for measurements beside the service. */
   readonly dsn: string
   readonly client: ServiceClient
   /** Headers of a signed-in JSON request, for raw load. */

@@ -25,12 +25,12 @@ async function statOf(pid: number | string): Promise<Stat | null> {
   return { parent, own: (user + system) * tick, ended: (endedUser + endedSystem) * tick }
 }
 
-/** Processor time in milliseconds so far: on a busy machine it says more than the clock. `NaN` where it is not told. */
+/** Processor time in milliseconds so far: on a busy machine it is more reliable than the clock. `NaN` where it is unknown. */
 export async function processTime(pid: number): Promise<number> {
   return (await statOf(pid))?.own ?? Number.NaN
 }
 
-/** The same of the processes that it has started, also of those that have ended. */
+/** The same for its child processes, including ended ones. */
 export async function childrenTime(pid: number): Promise<number> {
   const all = await allProcesses()
   const own = await statOf(pid)

@@ -131,7 +131,7 @@ async function look(db: pg.Client): Promise<void> {
   await db.query('analyze file_likeness')
 }
 
-/** The authorization of somebody who may download what objects of the pool have. */
+/** The authorization of a user who may download files of the pool's objects. */
 async function visitorOf(url: string, client: ReturnType<typeof createServiceClient>, pool: number): Promise<string> {
   const password = 'bench-visitor-password'
   const [{ user }] = await client.post<[{ user: { _id: number } }]>('/user', [

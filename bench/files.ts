@@ -18,7 +18,7 @@ const places = 2
 const files = 24
 const rounds = 2
 
-/** Whose processor time is told. */
+/** The processes whose processor time is reported. */
 const processes = {
   service: 'the service itself',
   postgres: 'PostgreSQL',
@@ -70,7 +70,7 @@ export async function measureFiles(say: (line: string) => void): Promise<Row[]> 
   }
 }
 
-/** Until all renditions of the uploads are made: what is measured next has the machine for itself. */
+/** Waits until all renditions of the uploads are made: the next measurement has the machine for itself. */
 async function untilRest(dsn: string): Promise<void> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()

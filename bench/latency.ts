@@ -15,7 +15,7 @@ interface Work {
   readonly body?: (round: number) => unknown
 }
 
-/** What holds an event loop if anything does: long lists, large answers, facets of many values, long conditions. */
+/** Requests most likely to block an event loop: long lists, large answers, facets of many values, long conditions. */
 const heavyWork: readonly Work[] = [
   { name: 'a list of 2,000 in full', method: 'GET', path: '/db/artwork/_all_fields/list?format=full&limit=2000' },
   {
@@ -77,8 +77,8 @@ const heavyWork: readonly Work[] = [
 ]
 
 /**
- * How long anybody waits for the event loop beside heavy work: the longest wait of a probe that asks for an address that
- * does not exist, which neither database nor sign-in have a part in.
+ * The longest wait for the event loop beside heavy work: the longest answer time of a probe with an address that does not
+ * exist, which involves neither the database nor the sign-in.
  */
 export async function measureLatency(context: Context): Promise<Row[]> {
   const pool = new Pool(context.service.url, { connections: 1, headersTimeout: 600_000, bodyTimeout: 600_000 })

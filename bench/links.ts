@@ -9,8 +9,9 @@ const rounds = 15
 const names = 100
 
 /**
- * Fields of linked objects beside plain ones that say the same, without statistics: works link to one of some makers, and all of
- * them to the same patron. What is compared finds the same objects. Each search has a condition that no other one has.
+ * Fields of linked objects beside plain ones with the same values, without statistics: works link to one of some makers,
+ * and all of them to the same patron. Compared searches find the same objects. Each search has a condition that no other
+ * one has.
  */
 export async function measureLinks(source: string, works: number, say: (line: string) => void): Promise<Row[]> {
   const context = await openContext(source, say)

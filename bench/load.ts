@@ -11,7 +11,7 @@ export interface Load {
 
 export interface Request {
   method?: 'GET' | 'POST' | 'PATCH'
-  /** What kind of work it is, in a load of several. */
+  /** The kind of work, in a load of several kinds. */
   kind?: string
   path: string
   body?: string
@@ -25,7 +25,7 @@ export interface LoadOptions {
   request: () => Request
   /** Whether another one is to be sent; absent: as long as there is time. */
   more?: () => boolean
-  /** Looks at each answer's body; throws when it is not what was asked for. */
+  /** Checks the body of each answer; throws when it is not the expected one. */
   check?: (body: Buffer) => void
 }
 

@@ -1,4 +1,4 @@
-/** The thread of `longestWait`: what the bench itself is doing must not count as a wait for the service. */
+/** The thread of `longestWait`: the work of the bench itself must not count as a wait for the service. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Pool } from 'undici'
 

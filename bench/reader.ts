@@ -10,8 +10,8 @@ interface Named {
 }
 
 /**
- * A caller as institutions have them: artworks lie in 20 pools, which it reads by grants with a mask, in half of the pools
- * those with a tag alone. Returns the headers of its requests.
+ * A caller as institutions have them: artworks are in 20 pools, which it reads by grants with a mask; in half of the
+ * pools only artworks with a tag. Returns the headers of its requests.
  */
 export async function signInReader(context: Context): Promise<Record<string, string>> {
   const { client, service } = context

@@ -1,4 +1,4 @@
-/** One line of the table: what was measured beside what it may be. */
+/** One line of the table: a measured value beside its limit. */
 export interface Row {
   path: string
   limit: string

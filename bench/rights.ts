@@ -13,7 +13,7 @@ const rounds = 5
 const searches = 60
 const password = 'bench-reader-password'
 
-/** What there is much of; the rest is as in a small house. */
+/** The numbers that are large; the others are those of a small institution. */
 interface World {
   readonly name: string
   readonly types: number
@@ -23,7 +23,7 @@ interface World {
   readonly owners: number
   readonly tags: number
   readonly uploaders: number
-  /** Grants limit masks: then it depends on where an object is what is shown of it. */
+  /** Grants limit masks: the visible fields of an object depend on its pool. */
   readonly masks: boolean
 }
 
@@ -49,7 +49,10 @@ const worlds: readonly World[] = [
   { ...small, name: '200 types, 3,000 pools', types: 200, pools: 3000 },
 ]
 
-/** What a search costs somebody with rights by grants, beside the same by root: processor time, as others use the machine, too. */
+/**
+ * The cost of a search for a user with rights by grants, beside the same search by root, as processor time, since others
+ * use the machine, too.
+ */
 export async function measureWorlds(say: (line: string) => void): Promise<Row[]> {
   const rows: Row[] = []
   for (const world of worlds) {
@@ -208,7 +211,7 @@ const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 
 const first = 100_000
 
-/** Groups, the reader in every third of them, and others who own and upload. Gives the id of the reader. */
+/** Adds groups, the reader in every third of them, and other users who own and upload. Answers the id of the reader. */
 async function addPeople(client: ServiceClient, db: pg.Client, { groups, owners, uploaders }: World): Promise<number> {
   const [made] = await client.post<{ user: { _id: number } }[]>('/user', [
     { user: { login: 'bench-reader' }, _password: password },
@@ -231,7 +234,7 @@ async function addPeople(client: ServiceClient, db: pg.Client, { groups, owners,
   return reader
 }
 
-/** Half of the pools are for groups of the reader, half of these for what has a tag. */
+/** Half of the pools have grants for groups of the reader, half of these only for objects with a tag. */
 async function addPools({ client }: Context, world: World): Promise<void> {
   const tags = await addTags(client, world)
   const { masks } = await client.get<{ masks: { name: string; mask_id: number }[] }>('/mask/CURRENT')

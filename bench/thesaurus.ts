@@ -5,7 +5,7 @@ import { atMost, figureOnly, type Row } from './report.ts'
 import { commitTypes, field, value } from './types.ts'
 
 const batch = 1000
-/** Seconds after which what was changed counts as not found. */
+/** Seconds after which a change counts as not found. */
 const longest = 300
 
 interface Stored {
@@ -14,7 +14,7 @@ interface Stored {
 }
 
 /**
- * A thesaurus whose top is renamed and moved right after the import: PostgreSQL has taken no statistics. As many works
+ * The top of a thesaurus is renamed and moved right after the import: PostgreSQL has taken no statistics. As many works
  * link to the top, and each to a term; so the new name concerns all works, the new place all terms and all works.
  */
 export async function measureThesaurus(source: string, terms: number, say: (line: string) => void): Promise<Row[]> {

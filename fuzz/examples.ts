@@ -31,7 +31,7 @@ const refusals: Readonly<Record<string, number>> = {
 }
 
 /**
- * Sends the seed of every operation to a service that holds the world, and keeps what was sent and answered.
+ * Sends the seed of every operation to a service that holds the world, and keeps the requests and answers.
  * @throws {Error} when an operation has no seed, or one that is not carried out.
  */
 export async function recordExamples({ description, stage: setStage }: Origin): Promise<Record<string, Example>> {
@@ -127,11 +127,11 @@ const checked = {
   last: null,
 }
 
-/** Without what differs from run to run: times, tokens, unique ids, the machine. */
+/** Without values that differ from run to run: times, tokens, unique ids, the machine. */
 function stable(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.map((one) => stable(one, key === 'pit_id' ? 'id' : ''))
   if (typeof value === 'object' && value !== null) {
-    // A run through all files is as far as it is; a move of what holds nothing is over before it is looked at, or after.
+    // The progress of a run through all files differs; a move without contents is over before it is read, or after.
     if ('percent_done' in value && ('checked' in value || 'moved' in value)) {
       const counts = Object.fromEntries(
         ['checked', 'queued', 'removed', 'moved'].filter((name) => name in value).map((name) => [name, 0]),
@@ -139,7 +139,7 @@ function stable(value: unknown, key = ''): unknown {
       const begun = { status: 'running', percent_done: 0, ...counts, finished_at: null }
       return { ...value, ...begun, started_at: '2026-11-21T10:00:00.000Z' }
     }
-    // How many there were before depends on what runs beside the requests.
+    // The number of earlier events depends on background work.
     if ('_basetype' in value && value._basetype === 'event' && 'event' in value) {
       const event = stable({ ...(value.event as object), _id: 205 })
       return { ...(stable({ ...value, _basetype: null }) as object), _basetype: 'event', event }
@@ -147,7 +147,7 @@ function stable(value: unknown, key = ''): unknown {
     if ('mimetype' in value && value.mimetype === 'application/zstd') return { ...value, ...archive }
     // The check of the index goes on by itself.
     if ('surplus' in value && 'checked' in value) return { ...value, ...checked }
-    // Bytes of renditions are those of the libraries that make them.
+    // Sizes of renditions depend on the libraries that make them.
     if ('count' in value && 'size' in value && value.size !== told.size)
       return stable({ ...value, size: told.size }, key)
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, stable(member, name)]))
@@ -167,7 +167,7 @@ function stable(value: unknown, key = ''): unknown {
   )
     return told._uuid
   if (typeof value !== 'string') return value
-  // The description is read by everybody: what the marked secrets are is not to be found in it.
+  // The description is public: it must not contain the marked secrets.
   const text = value
     .replaceAll(new RegExp(`${secret}[a-z]*`, 'g'), 'reserved')
     // How long a step has taken.

@@ -11,7 +11,7 @@ export interface Options extends Omit<Limits, 'hidden'> {
   seed: number
   /** Requests until the world is put back to its beginning, and the service started anew. */
   epoch: number
-  /** Requests before each epoch by callers who have one right each, on a world of their own. */
+  /** Requests before each epoch by callers with one right each, on a separate world. */
   holders: number
   /** Most bytes that the service may grow by during an epoch, garbage aside. */
   growth: number
@@ -34,7 +34,7 @@ export interface Finding {
 }
 
 export interface Report {
-  /** What the valid requests are answered, for the description. */
+  /** Answers to the valid requests, for the description. */
   examples: Record<string, Example>
   requests: number
   carriedOut: number
@@ -47,9 +47,9 @@ export interface Report {
   slowest: { milliseconds: number; operationId: string }
 }
 
-/** A search for what others have waited for takes a world for each of the latest requests. */
+/** A search for the cause of a wait needs a world for each of the latest requests. */
 const mostSearches = 3
-/** Bytes from which on a request may well be what others have waited for. */
+/** Bytes from which on a request is a likely cause of a wait. */
 const large = 3000
 
 export async function note(
@@ -70,7 +70,7 @@ export async function note(
   const same = (one: Finding): boolean => one.kind === kind && one.operationId === operationId && one.detail === detail
   if (report.findings.some(same)) return
   const alone = kind !== 'description' && (await happensAlone(origin, operation, by, wire, options, kind))
-  // What the caller may see has changed since the beginning: only on the world as it was is it somebody else's.
+  // The caller's rights have changed since the beginning: only on the original world is it data of another user.
   if (kind === 'leak' && !alone) return
   // Nor does anything count that was slow once.
   if (kind === 'others wait' && !alone) return
@@ -130,7 +130,7 @@ export async function findWaitedFor(
   for (const one of suspects) {
     const { operation, by, wire, number } = one
     const isLarge = (wire.body?.length ?? 0) + wire.target.length > large
-    // What is small costs no world of its own, unless it is seen again.
+    // A small request gets no world of its own, unless the wait occurs again.
     if (!isLarge && !(stage.service.ended() || (await isLongAgain(stage.service, by, wire, options, 1)))) continue
     if (!(await onOwnWorlds(origin, by, wire, (service, again, sent) => isLongAgain(service, again, sent, options, 1))))
       continue

@@ -14,7 +14,7 @@ import { assembled, type Origin, type Stage, seedsOf } from './stage.ts'
 import { pickOperation, shrunk, tally } from './steps.ts'
 import { curlLine, type WireRequest } from './wire.ts'
 
-/** Root works with what is there after so many requests. */
+/** Number of requests between two actions of root on the existing data. */
 const betweenRoot = 25
 
 interface Drawn {
@@ -25,8 +25,8 @@ interface Drawn {
 }
 
 /**
- * Sends requests as callers who have one right each, while root changes nothing but objects: what any of them has more in the
- * end, they were not given. Says how many requests there were.
+ * Sends requests of callers with one right each, while root changes only objects: all rights that a caller has gained in
+ * the end were not given to it. Answers the number of requests.
  */
 export async function runHolders(
   origin: Origin,
@@ -66,7 +66,7 @@ export async function runHolders(
   return Math.max(sent, 1)
 }
 
-/** Looks for what somebody has got since the beginning. */
+/** Looks for rights that a caller has gained since the beginning. */
 async function noteGained(
   { world }: Origin,
   stage: Stage,
@@ -88,8 +88,8 @@ async function noteGained(
 }
 
 /**
- * The claims that each right is about, as they are, in any order: first by those whose right gives nothing more, since the others may
- * take the grants from them.
+ * The claims for each right, unchanged, in any order: first those of callers whose right gives nothing more, since the
+ * others may take the grants from them.
  */
 function plainClaims({ world }: Origin, random: Random) {
   const all = world.holders.flatMap((holder) => {

@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 import type { Kind } from './secrets.ts'
 import { password, type World } from './world.ts'
 
-/** A user with exactly one right: a system right, or a right on one thing that nobody else but root may see. */
+/** A user with exactly one right: a system right, or a right on one thing that only root can see otherwise. */
 export interface Holder {
   readonly login: string
   readonly id: number
@@ -14,8 +14,9 @@ type Context = 'system' | 'pool' | 'objecttype-without-pool' | 'tag' | 'user' | 
 const contexts: readonly Context[] = ['system', 'pool', 'objecttype-without-pool', 'tag', 'user', 'group']
 
 /**
- * What a right legitimately shows; one that is not named shows nothing of what is hidden. Pool rights are those on the closed
- * pool, rights of an object type those on persons, the others those on the hidden user, the hidden group and a tag.
+ * The secrets that a right legitimately shows; a right that is not named shows none of them. Pool rights are those on the
+ * closed pool, rights of an object type those on persons, the others those on the hidden user, the hidden group and a
+ * tag.
  */
 const shows: Readonly<Record<string, readonly Kind[]>> = {
   'pool-bag_read': ['pool'],
@@ -29,14 +30,14 @@ const shows: Readonly<Record<string, readonly Kind[]>> = {
   // Groups that give no more than user managers have are theirs to put people into, and members see their groups.
   'system-system.user': ['user', 'group'],
   'system-system.group': ['group'],
-  // Whoever changes the grants of something may give themselves all that these can give.
+  // A user who may change the grants of something may give themselves all rights that these can give.
   'pool-bag_acl': ['pool', 'record', 'file'],
   'user-acl': ['user'],
   'group-acl': ['group'],
   'system-system.objecttypemanager': ['person'],
 }
 
-/** What a right legitimately lets its holder gain, as `gained.ts` names it. */
+/** The rights that a right legitimately lets its holder gain, as `gained.ts` names them. */
 const gains: Readonly<Record<string, RegExp>> = {
   'pool-bag_acl': /^(closed|vault): /,
   'user-acl': /^hidden user: /,
@@ -84,7 +85,7 @@ interface Held {
   readonly rights: Readonly<Record<string, object>>
 }
 
-/** Every right of the catalogue, each for somebody of its own; those that no part of the service asks for have one together. */
+/** Every right of the catalogue, each for a separate user; rights that no part of the service checks share one user. */
 export const held: readonly Held[] = contexts.flatMap((context): Held[] => {
   const { rights } = rightsCatalogue[context]
   const asked = rights.filter(({ name, asker }) => asker === undefined && name !== 'system.root')
@@ -153,7 +154,7 @@ export async function addHolders(root: Caller, world: World): Promise<Holder[]> 
   return holders
 }
 
-/** Whoever were to make themselves the contact would read what lies there. */
+/** A user who made themselves the contact would read the objects there. */
 const toContact = { who: { _pool_contact: true }, rights: { read: {}, mask: {} } }
 
 async function grantPool(root: Caller, world: World, grants: readonly object[]): Promise<void> {

@@ -16,7 +16,7 @@ export interface Dictionary {
 
 type Mutation = (request: FuzzRequest, random: Random, words: Dictionary) => void
 
-/** Changes the request at one place; what it does depends on the request, the numbers and the words alone. */
+/** Changes the request at one place; the result depends only on the request, the numbers and the words. */
 export function mutate(request: FuzzRequest, random: Random, words: Dictionary): void {
   const kinds: [number, Mutation][] = [
     [request.body === undefined ? 0 : 60, mutateBody],
@@ -168,7 +168,7 @@ function mutateLong(request: FuzzRequest, random: Random): void {
       'content-type',
       'accept',
     ])
-    // Bytes alone can stand in a header.
+    // Only bytes are allowed in a header.
     request.headers = { ...request.headers, [header]: text.replaceAll(/[^\x20-\x7e]/g, '.') }
   }
 }
@@ -211,7 +211,7 @@ function mutatePath(request: FuzzRequest, random: Random, words: Dictionary): vo
   request.path = { ...request.path, [name]: changed }
 }
 
-/** An address whose steps mean something, such as a part of a picture: one of them is another, more, or gone. */
+/** An address whose steps have a meaning, such as a part of a picture: one of them is replaced, added, or removed. */
 function changedSteps(steps: readonly string[], text: string, random: Random, { steps: known }: Dictionary): string {
   const place = random.below(steps.length)
   const step = random.chance(0.75) ? random.pick(known) : text
@@ -265,7 +265,7 @@ const strangeHeaders: [string, string[]][] = [
 function mutateHeaders(request: FuzzRequest, random: Random): void {
   const [name, values] = random.pick(strangeHeaders)
   const value = random.pick(values)
-  // A length that does not fit needs a socket of its own: the client would wait for what never comes.
+  // A wrong length needs a separate socket: the client would wait for data that never comes.
   if (name === 'content-length' || name === 'transfer-encoding' || name === 'expect' || name === 'host') {
     request.late.push((wire) => asBytes(wire, (head) => `${head}\r\n${name}: ${value}`))
   } else request.headers = { ...request.headers, [name]: value }

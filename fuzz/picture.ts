@@ -10,8 +10,8 @@ const chunk = (name: string, data: Buffer): Buffer => {
 }
 
 /**
- * A PNG of black and white squares. Its bytes are the same on every machine, as nothing in it is compressed: examples show its
- * hash. `comment` stands in it as text, so that whoever is answered with the original is seen to be.
+ * A PNG of black and white squares. Its bytes are the same on every machine, as nothing in it is compressed: examples
+ * show its hash. `comment` is in it as text, so that an answer with the original can be recognised.
  */
 export function chessboard(width: number, height: number, comment: string): Buffer {
   const row = (y: number): Buffer => {

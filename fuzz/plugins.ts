@@ -1,13 +1,13 @@
 import { zip } from '../test/files/documents.ts'
 import type { Caller } from './caller.ts'
 
-/** What a seed has of a scene. */
+/** The parts of a scene that these seeds need. */
 interface Scene {
   readonly root: Caller
   fresh(): number
 }
 
-/** Says what it is told. */
+/** Answers its input. */
 const echo = '#!/bin/sh\ncat\n'
 
 function archive(name: string): Buffer {

@@ -11,7 +11,7 @@ export interface SeedRequest {
   query?: Record<string, string | number>
   headers?: Record<string, string>
   body?: unknown
-  /** Who sends it valid; `root` where nothing is said. */
+  /** The caller for whom it is valid; `root` by default. */
   by?: Caller
 }
 
@@ -22,12 +22,12 @@ export interface Scene {
   readonly masked: Caller
   /** A number that was not there before: for names that must be new. */
   fresh(): number
-  /** Signs in as somebody whose session may end. */
+  /** Signs in a user whose session may end. */
   signIn(login: string, password: string): Promise<Caller>
 }
 
 export interface Seed {
-  /** Makes the request; what it needs is made through the front door. */
+  /** Makes the request; data that it needs is made through the API. */
   make(scene: Scene): SeedRequest | Promise<SeedRequest>
 }
 
@@ -113,7 +113,7 @@ const addArchive = async ({ root, fresh }: Scene): Promise<{ fileId: number; has
   return { fileId, hash, version: 'original' }
 }
 
-/** Of a file that is there: what lies on the web is fetched from nowhere. */
+/** A reference of an existing file: nothing is fetched from the web. */
 const known = async ({ root, fresh }: Scene): Promise<{ url: string; reference: string }> => {
   const number = fresh()
   const query = new URLSearchParams({ filenames: `["${number}.json"]`, references: `["known:${number}"]` })
@@ -138,7 +138,7 @@ const addUpload = async (scene: Scene): Promise<string> => {
   return String(answer.headers.location).split('/').at(-1) ?? ''
 }
 
-/** Of the picture of the bridge, for those who may see it. */
+/** The address of the picture of the bridge, for callers who may see it. */
 const picturePlace = ({ world: { pictures } }: Scene, part: string): string =>
   `${pictures.bridge.id}/${pictures.bridge.hash}/${part}`
 
@@ -370,7 +370,7 @@ async function addPublication(scene: Scene): Promise<number> {
 }
 
 /** The path of an object behind deep links, which are on. */
-/** Harvesters get what the user `oai_pmh` may read. */
+/** Harvesters get the objects that the user `oai_pmh` may read. */
 export async function harvested({ root }: Scene): Promise<void> {
   await root.call('POST', '/config/system/config/oai_pmh', { enabled: true, records_limit: 10 })
 }

@@ -9,7 +9,7 @@ import { type Scene, type Seed, type SeedRequest, seeds } from './seeds.ts'
 import { type Beginning, dropBeginning, type FuzzedService, rootPassword, startFuzzedService } from './service.ts'
 import { buildWorld, password, type World } from './world.ts'
 
-/** The callers of an epoch and what seeds need. */
+/** The callers of an epoch, and the data for seeds. */
 export interface Stage extends AsyncDisposable {
   service: FuzzedService
   callers: Record<'root' | 'limited' | 'masked' | 'nobody', Caller>
@@ -42,7 +42,7 @@ export async function startOrigin(settings: Readonly<Record<string, string>> = {
     world = await buildWorld(root)
     document = await root.call('GET', '/system/openapi/spec.json')
   } finally {
-    // Nobody may be connected to what is copied.
+    // A database with connections cannot be copied.
     await service[Symbol.asyncDispose]()
   }
   const description = readDescription(document)

@@ -7,7 +7,7 @@ import type { Holder } from './holders.ts'
 import { chessboard } from './picture.ts'
 import { secretDate, secretNumber, secretOf } from './secrets.ts'
 
-/** What the seeds speak of: ids by name. Made through the front door, once for a run. */
+/** The data for the seeds: ids by name. Made through the API, once for a run. */
 export interface World {
   objecttypes: Record<string, number>
   pools: { root: number; open: number; closed: number; half: number }
@@ -19,9 +19,9 @@ export interface World {
   objects: Record<string, number>
   /** `_id` within the type. */
   ids: Record<string, number>
-  /** With renditions and a pyramid: that of the bridge, and one that nobody but root may see. */
+  /** With renditions and a pyramid: the picture of the bridge, and one that only root can see. */
   pictures: { bridge: Picture; hidden: Picture }
-  /** Those with one right each, and what they may do in the beginning; none before they are added. */
+  /** The callers with one right each, and their rights at the beginning; none before they are added. */
   holders: readonly Holder[]
   rights: RightsByLogin
 }
@@ -33,7 +33,7 @@ export interface Picture {
 
 export const password = 'Fuzz-password-1'
 
-/** All that the caller who is limited by masks sees of a work. */
+/** The only fields of a work that the caller with limited masks can see. */
 export const narrowMask = 'work__title_only'
 
 const en = (text: string) => ({ 'en-US': text })

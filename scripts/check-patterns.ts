@@ -1,7 +1,7 @@
 /**
- * Looks through the regular expressions of `src`, those of literals and those of schemas (`pattern`), for one that takes more
- * time than its text is long: whoever sends the text would take the time of everybody else. Prints each with a text that it
- * is slow on.
+ * Searches the regular expressions of `src`, in literals and schemas (`pattern`), for patterns that take more than linear
+ * time: with such a pattern, the sender of a text could block all other callers. Prints each with a text on which it is
+ * slow.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -26,14 +26,14 @@ const root = join(import.meta.dirname, '..')
 /** Slow ones that may stay, each by its text, with the reason why nothing long comes to it. */
 const allowed: Readonly<Record<string, string>> = {}
 
-/** Made at run time, by file: what their parts are. */
+/** Patterns made at run time, by file: their parts. */
 const made: Readonly<Record<string, string>> = {
   'src/search/document/analyze.ts': 'one class of letters that stand in the file',
 }
 
 /**
- * Milliseconds for one; what cannot be decided in that time counts as slow. A machine that does something else must not decide
- * anything, so the parts of the search are bounded by their steps alone.
+ * Milliseconds for one pattern; one that cannot be decided in that time counts as slow. The load of the machine must not
+ * decide anything, so the parts of the search are only limited by their steps.
  */
 const patience = 300_000
 const bounds = { timeout: patience, attackTimeout: null, incubationTimeout: null, mutationTimeout: null }
@@ -70,7 +70,7 @@ function isShort(source: string): boolean {
   return !/[*+]|\{\d+,\}|\)\{/.test(outline)
 }
 
-/** What is slow about each; null for those that are not. */
+/** The fault of each pattern; null for patterns that are not slow. */
 export async function judged(patterns: readonly Found[]): Promise<Judgement[]> {
   process.env.RECHECK_BACKEND = 'pure'
   const { checkSync } = await import('recheck')

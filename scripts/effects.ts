@@ -55,7 +55,7 @@ interface Run {
   readonly sent: boolean
 }
 
-/** The keys whose effect the file does not show, with why. */
+/** The keys whose effect the file does not show, with the reason. */
 async function findings(file: string, keys: readonly string[]): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const [whole, ...runs] = await run(file, ['', ...keys])
@@ -90,14 +90,14 @@ async function run(file: string, keys: readonly string[]): Promise<readonly Run[
   for await (const chunk of test.stdout.setEncoding('utf8')) {
     output += chunk
     const before = results.length
-    // Suites stand at the beginning of a line, their tests before them behind spaces.
+    // Suites are at the beginning of a line, their tests before them behind spaces.
     for (const [text, tests, result] of output.slice(read).matchAll(/([\s\S]*?)^(ok|not ok) \d+ - .*\n/gm)) {
       results.push({ passed: result === 'ok', failed: tests?.match(/^ +not ok \d+ - (.*)/m)?.[1] })
       read += text.length
     }
     if (results.length === before) continue
     clearTimeout(timer)
-    // What tests that failed have left open would keep the process for ever.
+    // Resources left open by failed tests would keep the process running for ever.
     if (results.length >= keys.length) stop()
     else timer = setTimeout(stop, milliseconds)
   }
@@ -111,7 +111,7 @@ async function run(file: string, keys: readonly string[]): Promise<readonly Run[
 let open = drawn(await wanted(), Number(values.sample ?? Number.MAX_SAFE_INTEGER), Number(values.seed))
 const total = open.length
 const told = new Map<string, string[]>()
-// Keys of one file run in one process; those that it does not show go on to their next file.
+// Keys of one file run in one process; keys without a visible effect go on to their next file.
 for (let turn = 0; turn < Number(values.tries) && open.length > 0; turn++) {
   const silent = new Set<string>()
   const queue = [...Map.groupBy(open, ([, files]) => files[turn] ?? '')]

@@ -28,7 +28,7 @@ export function setup() {
   }
 }
 
-/** npm writes into node_modules what it installed; packages of other platforms are missing there by design. */
+/** npm lists the installed packages in node_modules; packages of other platforms are missing there by design. */
 function isInstalled() {
   const wanted = packagesOf(join(root, 'package-lock.json'))
   const found = packagesOf(join(root, 'node_modules', '.package-lock.json'))

@@ -9,12 +9,12 @@ export interface TestFile {
   readonly text: string
 }
 
-/** Milliseconds that the files of one process take together: what they load, they load once. */
+/** Milliseconds that the files of one process take together: they load shared modules once. */
 const enough = 20_000
 
 /**
- * A file with this line, and the reason behind it, has a process of its own: it measures the memory of its process, sets up
- * what all in it would use, or takes much longer than its text lets expect.
+ * A file with this line, and a reason behind it, has a separate process: it measures the memory of its process, sets up
+ * data that all its tests use, or takes much longer than its text suggests.
  */
 const alone = /^\/\/ alone: \S/m
 

@@ -16,7 +16,8 @@ const root = join(import.meta.dirname, '..')
 const longestRun = 85 * 60_000
 // Hundreds of processes load the same modules; this saves each of them a third of a second.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compile')
-// What tests put into temporary folders is there, and goes with it. Sockets have short names, so it has one, too.
+// Temporary files of tests are there, and are removed with it. Names of sockets must be short, so its own name is short,
+// too.
 const temporary = await mkdtemp(join(memoryFolder(), 'strongroom-'))
 // As open as the usual one: the server that root starts is another user's.
 await chmod(temporary, 0o1777)
@@ -25,7 +26,7 @@ process.env.TEST_SERVER_FOLDER = join(temporary, 'server')
 const { testServerReady } = await import('../test/support/postgres.ts')
 
 const server = spawn(process.execPath, [join(root, 'test', 'support', 'test-server.ts')], {
-  // Its own group: Ctrl+C ends the tests first, and the server when they are gone.
+  // A separate process group: Ctrl+C ends the tests first, and the server after them.
   detached: true,
   stdio: ['ignore', 'inherit', 'inherit'],
 })
@@ -67,7 +68,7 @@ const tests = spawn(
   { cwd: root, stdio: 'inherit' },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))
-// A file whose process does not come to its end would keep the run waiting for ever.
+// A file whose process does not end would keep the run waiting for ever.
 setTimeout(() => {
   process.stderr.write(`the tests do not come to an end; stopped after ${longestRun / 60_000} minutes\n`)
   tests.kill('SIGTERM')

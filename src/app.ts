@@ -23,43 +23,40 @@ import { systemMeasures } from './system/measures.ts'
 
 export interface App {
   readonly http: HttpApp
-  /** For the backend port: the console, and as whom it reads there. */
+  /** For the backend port: the console, and the user with whose rights it reads. */
   readonly console: { readonly console: Console; readonly actor: () => Promise<Actor> }
-  /** What the service tells of itself beside requests. */
+  /** Measurements of the service, independent of requests. */
   readonly measures: readonly Measure[]
-  /** What searches find, for whoever goes through all of it (search/walk.ts). */
+  /** The hits of searches, for a caller that reads all of them (search/walk.ts). */
   readonly search: Pick<SearchService, 'walk' | 'changes'>
   /** Objects as documents of other formats. */
   readonly formats: FormatService
-  /** Made up by the very first start when none is configured: to be printed until somebody has signed in with it. */
+  /** Made by the very first start when none is configured: to be printed until a user has signed in with it. */
   readonly newRootPassword: string | null
   /**
    * Resolves when no background work of this process is queued or running (index queue, jobs). With `hurry`, jobs that
    * wait for a later attempt run at once.
    */
   idle(options?: { hurry?: boolean }): Promise<void>
-  /** Takes away what goes by itself, as far as it may at that time; otherwise that is done each hour. */
+  /** Runs all periodic cleanup, as far as it is due at that time; otherwise it runs each hour. */
   tidy(at?: Date): Promise<void>
   /** Stops background work; the HTTP server must be closed before. */
   close(): Promise<void>
 }
 
-/** A service on a migrated database. What it opens is closed by `close`, or at once when it cannot be built. */
+/** Builds a service on a migrated database. Its resources are closed by `close`, or at once when it cannot be built. */
 export async function buildApp(config: Config, given: Omit<Given, 'config'>): Promise<App> {
   const opened = new AsyncDisposableStack()
   try {
     return await composeApp({ ...given, config }, opened)
   } catch (error) {
-    // What went wrong says more than what then cannot be closed.
+    // The original error says more than an error of closing.
     await opened.disposeAsync().catch(() => {})
     throw error
   }
 }
 
-/**
- * The composition root: each part of src/compose is made of those before it, and none asks for what comes later. Closes
- * in the reverse order.
- */
+/** The composition root: each part of src/compose uses only earlier parts. Closes in the reverse order. */
 async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<App> {
   const ground = await composeGround(given, opened)
   const readers = await composeReaders(given, ground, opened)
@@ -119,9 +116,10 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
     formats: outlets.formats,
     newRootPassword,
     async idle(options) {
-      // The index queues jobs where captions show what was linked to.
+      // The index queues jobs where captions show linked objects.
       for (let waited = true; waited; waited = await jobs.idle(options)) {
-        // What follows the log may queue jobs at any time, and jobs write to the log: until nothing came in between.
+        // Followers of the log may queue jobs at any time, and jobs write to the log: repeats until nothing happened in
+        // between.
         for (let seen = -1, queued = 0; queued !== seen; ) {
           seen = queued
           await index.idle()
@@ -131,7 +129,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
         await indexer.idle()
       }
     },
-    // Files of purged objects belong to nobody any more.
+    // Files of purged objects have no owner any more.
     async tidy(at) {
       await search.cleanPoints()
       await plugins.plugins.manage.lookForUpdates(at)
@@ -149,7 +147,7 @@ async function composeApp(given: Given, opened: AsyncDisposableStack): Promise<A
   }
 }
 
-/** Seals what is stored with the present secret key, and says what cannot be read with the keys that are here. */
+/** Seals stored secrets with the present secret key, and logs which ones none of the keys here can open. */
 async function sealAnew(
   { db, log }: Given,
   { seal }: Ground,

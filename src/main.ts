@@ -30,7 +30,7 @@ Settings and their environment names: docs/configuration.md
 /** Reads the command line, runs the command, answers the exit code. Failures are one line; their stack is for DEBUG. */
 async function main(): Promise<number> {
   const [first, ...others] = process.argv.slice(2)
-  // These have options of their own. Each command loads only what it needs.
+  // These commands have their own options. Each command loads only the modules that it needs.
   if (first === 'import') return importFrom(others)
   if (first === 'demo') return demo(others)
   if (first === 'backup') return (await import('./maintenance/backup-commands.ts')).runBackup(others, ownConfig())
@@ -69,8 +69,8 @@ function expectNoMore(command: string, args: readonly string[]): void {
 }
 
 /**
- * Runs until SIGTERM, SIGINT or SIGHUP. A second signal, a second later or more, does not wait for requests and jobs any more,
- * but still stops PostgreSQL: nobody else would.
+ * Runs until SIGTERM, SIGINT or SIGHUP. After a second signal, at least a second later, it no longer waits for requests
+ * and jobs, but still stops PostgreSQL: no other process would.
  */
 async function start(config: Config): Promise<number> {
   const begun = Date.now()
@@ -123,7 +123,7 @@ async function importFrom(args: string[]): Promise<number> {
       const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
       const service = await startServer({ ...config, logLevel }, onStep)
       const { newRootPassword } = service.app
-      // The import signs in with it, so nobody will show it again.
+      // The import signs in with it, so it will not be shown again.
       if (newRootPassword !== null) onStep(`created the user root with the password ${newRootPassword} (keep it)`)
       const password = newRootPassword ?? config.rootPassword
       return { url: service.url, password, stop: () => service.stop() }
@@ -138,8 +138,8 @@ async function demo(args: string[]): Promise<number> {
 }
 
 /**
- * Somebody asks once more. Whoever sends a signal to a whole group of processes (service managers do) reaches this one
- * twice, as the command that started it hands its own on: that is one request, and PostgreSQL is to be stopped.
+ * Waits for a second request to stop. A signal to a whole group of processes (service managers send them) reaches this
+ * process twice, as the command that started it passes its own on: that is one request, and PostgreSQL is to be stopped.
  */
 async function impatience(): Promise<void> {
   const asked = Date.now()
@@ -153,7 +153,7 @@ let listening = false
 function nextSignal(): Promise<NodeJS.Signals> {
   if (!listening) {
     listening = true
-    // From now on: a signal that nobody listens to ends the process at once, and PostgreSQL would go on.
+    // From now on: a signal without a listener ends the process at once, and PostgreSQL would keep running.
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, tell)
   }
   return new Promise((resolve) => waiting.add(resolve))
@@ -164,7 +164,7 @@ function tell(signal: NodeJS.Signals): void {
   waiting.clear()
 }
 
-/** The command that started this process (bin/strongroom.js) may be killed: nobody would stop this one after that. */
+/** The command that started this process (bin/strongroom.js) may be killed: then no other process would stop this one. */
 function endWithLauncher(): void {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   // The channel alone is no reason to go on.

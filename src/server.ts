@@ -32,7 +32,7 @@ export interface RunningService {
 class Closers {
   readonly #actions: (() => Promise<unknown>)[] = []
 
-  /** What was started first and is stopped last: PostgreSQL, where it is our own. */
+  /** Closes the resource that was started first: PostgreSQL, where it is our own. It is stopped last. */
   #last: () => Promise<unknown> = async () => {}
 
   add(action: () => Promise<unknown>): void {
@@ -57,7 +57,7 @@ class Closers {
 
 /**
  * Database, migrations, service, listening: the whole start. `onStep` gets one line for each step.
- * @throws {Error} whose message is one readable line; whatever was started is stopped again.
+ * @throws {Error} whose message is one readable line; all started parts are stopped again.
  */
 export async function startServer(config: Config, onStep: (step: string) => void): Promise<RunningService> {
   const closers = new Closers()
@@ -132,7 +132,7 @@ async function checkDataFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true })
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
-    // Rights do not tell of folders such as /proc, where root may write and nobody can.
+    // Checking rights is not enough: in folders such as /proc, root has the right to write, but writing fails.
     await rmdir(await mkdtemp(join(path, '.writable-')))
   } catch (cause) {
     throw new Error(`cannot use the data folder ${path} (SVC_DATA_DIR): ${(cause as Error).message}`, { cause })

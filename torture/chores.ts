@@ -1,4 +1,4 @@
-/** A task and a backup that are under way when harm is done, and what must have become of them. */
+/** A task and a backup that are in progress when a fault happens, and the checks of their results. */
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const many = 250
 /** Seconds in which both must have ended after the harm: attempts have pauses between them. */
 const patience = 180
 
-/** What was acknowledged when a backup began. */
+/** An acknowledged object at the beginning of a backup. */
 interface Moment {
   readonly systemObjectId: number
   readonly code: string
@@ -114,13 +114,13 @@ export async function fetchArchive(
   return native ? file : null
 }
 
-/** What `strongroom verify` says of an archive, where it is not content. */
+/** The errors of `strongroom verify` for an archive. */
 export async function verifyArchive(file: string, env: Readonly<Record<string, string>>): Promise<string[]> {
   const { code, stderr } = await runCommand(['verify', file], { ...env })
   return code === 0 ? [] : [`the archive ${file} cannot be restored: ${stderr.trim()}`]
 }
 
-/** Everything that was acknowledged when the backup began is in what was restored. */
+/** Checks that everything acknowledged at the beginning of the backup is in the restored data. */
 export function compareRestored({ moment }: Chores, restored: Stored): string[] {
   return moment.flatMap(({ systemObjectId: id, code, versions }) => {
     if (restored.tombstones.has(id)) return []

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A file system of its own that can be filled without harm to anybody. */
+/** A separate file system that can be filled without harm to others. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string
   /** Takes all space that is left. */
@@ -33,7 +33,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | str
       const block = Buffer.alloc(64 * 1024)
       try {
         for (let size = block.length; size >= 4096; ) {
-          // What does not fit as a whole fits in part.
+          // A block that does not fit completely may fit in part.
           await file.write(block, 0, size).catch(() => {
             size /= 2
           })

@@ -56,7 +56,7 @@ export const faults: Record<FaultName, (victim: Victim) => Promise<boolean>> = {
   async disk({ disk, random }) {
     if (!disk) throw new Error('there is no small disk')
     await disk.fill()
-    // What PostgreSQL gives free while it cleans up is taken too.
+    // Space that PostgreSQL frees while it cleans up is filled, too.
     for (let n = 4 + random.below(12); n > 0; n--) {
       await sleep(250)
       await disk.fill()

@@ -1,6 +1,6 @@
 import type { Answer, Client, Query } from '../test/support/client.ts'
 
-/** Milliseconds that an answer may take; what takes longer may have been done or not. */
+/** Milliseconds that an answer may take; after that, the request may have been done or not. */
 const patience = 60_000
 
 export const password = 'root-torture-password'

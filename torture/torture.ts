@@ -32,7 +32,7 @@ export interface TortureOptions {
   readonly writers?: number
   /** Which harm is done, in turns. */
   readonly faults: readonly FaultName[]
-  /** Where the data lie; for a full disk it must be there. */
+  /** The file system of the data; needed for the fault of a full disk. */
   readonly disk: SmallDisk | null
   readonly say?: (line: string) => void
   /** No further round begins once this is so. */
@@ -40,7 +40,7 @@ export interface TortureOptions {
 }
 
 export interface Outcome {
-  /** One line for each difference between what was acknowledged and what is there. */
+  /** One line for each difference between acknowledged and stored data. */
   readonly faults: readonly string[]
   readonly acknowledged: number
   readonly objects: number
@@ -117,7 +117,7 @@ export async function torture(options: TortureOptions): Promise<Outcome> {
     found.push(...compareStored(book, stored))
     if (last) found.push(...(await compareRestore(archives, last, scene)))
   } finally {
-    // Writers whose service does not come back would go on for ever.
+    // Writers would wait for ever for a service that does not come back.
     await load?.stop()
     service.child.kill('SIGTERM')
     await service.exited

@@ -174,8 +174,8 @@ function requirePlaceRights(
 }
 
 /**
- * The way from the root down to each, and its owner: that of its parent. @throws {AppError} for a collection that would be
- * above itself.
+ * The way from the root down to each, and its owner: that of its parent.
+ * @throws {AppError} for a collection that would be above itself.
  */
 function withPaths(
   works: readonly Omit<Work, 'path' | 'ownerId'>[],

@@ -348,8 +348,8 @@ export async function moveCollections(tx: Tx, moved: readonly Written[]): Promis
 }
 
 /**
- * Those collections that have a grant by which others act in the name of the owner, or that have a descendant with such a
- * grant.
+ * Finds the collections that have a grant by which others act in the name of the owner, or that have a descendant with
+ * such a grant.
  */
 export async function actingBelow(tx: Tx, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await tx.query<{ id: number }>(

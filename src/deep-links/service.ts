@@ -137,8 +137,8 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     },
 
     /**
-     * A collection for viewers. @throws {AppError} `DeepLinkAccessDisabled`, `ObjectNotFound`, `RightRequired`,
-     * `ResourceNotFound`
+     * A collection for viewers.
+     * @throws {AppError} `DeepLinkAccessDisabled`, `ObjectNotFound`, `RightRequired`, `ResourceNotFound`
      */
     async collection({ id, part, deadline, ...caller }: CollectionLinkRequest): Promise<Document> {
       const actor = await callerOf(caller)

@@ -7,7 +7,7 @@ import * as store from './store.ts'
 export interface RootDeps {
   readonly db: Db
   readonly keys: UploadKeys
-  /** Those users with active accounts, as actors. */
+  /** Actors for those users that are not archived. */
   readonly actorsOf: (from: Db, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
 }
 

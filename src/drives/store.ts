@@ -16,7 +16,7 @@ export interface DriveRoot {
 const rootColumns = `c.id, c.owner_user as "ownerId", c.uuid, c.path, c.upload_generation as generation, c.displayname,
   c.created_at as "createdAt", c.updated_at as "updatedAt"`
 
-/** A collection by its id or its uuid, whose owner has an active account. */
+/** A collection by its id or its uuid, unless its owner is archived. */
 export async function findRoot(q: Queryable, by: { id: number } | { uuid: string }): Promise<DriveRoot | null> {
   const { rows } = await q.query<DriveRoot>(
     `select ${rootColumns} from collection c join "user" o on o.id = c.owner_user

@@ -24,7 +24,7 @@ export async function addFiles(tx: Tx, runId: number, files: readonly NewExportF
   )
 }
 
-/** Those of the paths that the run already has. */
+/** The paths that the run already has. */
 export async function takenPaths(tx: Queryable, runId: number, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await tx.query<{ key: string }>(
     'select path_key as key from export_file where run_id = $1 and path_key = any($2::text[])',

@@ -16,8 +16,8 @@ const fields = {
 
 /**
  * Reads `type:export|download+status:done,status:failed`: commas separate alternatives, plus signs separate conditions
- * that must all hold, a pipe separates values of a field. An unescaped plus sign arrives as a space. @throws {AppError}
- * `ServerGeneric`
+ * that must all hold, a pipe separates values of a field. An unescaped plus sign arrives as a space.
+ * @throws {AppError} `ServerGeneric`
  */
 export function readFilter(text: string | undefined): ExportFilter | null {
   if (text === undefined || text === '') return null

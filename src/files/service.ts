@@ -290,7 +290,7 @@ export async function createFileService(options: FileOptions) {
       await renditions.awaitVersion(await readFiles(db, ids), metadataName)
     },
 
-    /** Those of the files whose originals the actor may download, by the objects that have them. */
+    /** Finds the files whose originals the actor may download, by the objects that have them. */
     async downloadable(actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
       const known = await records.load(db, await rights.forActor(actor), ids)
       const own = known.filter(({ file, access }) => access.may('asset_download', originalOf(file)))

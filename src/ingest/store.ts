@@ -58,7 +58,7 @@ export async function noteUploads(
   )
 }
 
-/** Those of the objects that are in the collection. */
+/** The objects that are already in the collection. */
 export async function inCollection(
   q: Queryable,
   collectionId: number,

@@ -23,7 +23,7 @@ export async function listPublications(
   return rows
 }
 
-/** Those of the records whose objects the caller may read. */
+/** The records whose objects the caller may read. */
 export async function findPublications(
   q: Queryable,
   readable: ReadableSql,

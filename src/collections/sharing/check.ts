@@ -52,7 +52,7 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
     return { found, chains, grants: new Map(found.map((one) => [one.id, sharedBy(one, chains)])) }
   }
 
-  /** Those collections whose grants give too much on an object. */
+  /** Finds the collections whose grants give too much on an object. */
   async function tooWide(
     tx: Queryable,
     given: readonly Given[],

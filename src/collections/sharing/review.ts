@@ -65,8 +65,8 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
     },
 
     /**
-     * Applies the policy; a caller needs the right to remove the objects. @throws {AppError}
-     * `CollectionObjectInsufficientRights`
+     * Applies the policy; a caller needs the right to remove the objects.
+     * @throws {AppError} `CollectionObjectInsufficientRights`
      */
     async settle(
       tx: Tx,

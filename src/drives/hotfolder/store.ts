@@ -9,7 +9,7 @@ export interface DropOwner {
 /** Most drop folders that are looked at. */
 const mostDropFolders = 100_000
 
-/** Collections with these uuids whose owners have active accounts. */
+/** Collections with these uuids, except for those of archived owners. */
 export async function dropOwners(q: Queryable, uuids: readonly string[]): Promise<DropOwner[]> {
   const { rows } = await q.query<DropOwner>(
     `select c.id as "collectionId", c.uuid, c.owner_user as "ownerId" from collection c

@@ -22,8 +22,8 @@ const headBytes = 8192
 
 /**
  * Has the plugin make a file, completely, before any of it is delivered: so its length is known, and a failure gets an
- * error status. The caller must call `end` afterwards. @throws {AppError} the refusal of the plugin,
- * `FileVersionNotAvailable` where it fails
+ * error status. The caller must call `end` afterwards.
+ * @throws {AppError} the refusal of the plugin, `FileVersionNotAvailable` where it fails
  */
 export async function makeFile(
   deps: MakingDeps,

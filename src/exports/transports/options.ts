@@ -110,8 +110,8 @@ export function shownOptions(options: Options): Options {
 }
 
 /**
- * Options to be stored: a masked value is replaced by the stored one. @throws {AppError} where there is none, or it was
- * for another target
+ * Options to be stored: a masked value is replaced by the stored one.
+ * @throws {AppError} where there is none, or it was for another target
  */
 export function mergedOptions(sent: Options, stored: Options | null, path: string): Options {
   const kept = Object.entries(sent).filter(([name, value]) => isSecret(name) && value === masked)

@@ -58,8 +58,8 @@ export function createAssets({ download, presets }: AssetDeps) {
     },
 
     /**
-     * The extension of the picture made from a version with this extension. @throws {AppError} for a preset that no
-     * longer exists
+     * The extension of the picture made from a version with this extension.
+     * @throws {AppError} for a preset that no longer exists
      */
     extension: extensionOf,
   }

@@ -217,8 +217,8 @@ export function createDelivery(options: DeliveryOptions) {
     },
 
     /**
-     * The entry or folder at a path in the archive at an address. @throws {AppError} as above, `ServerGeneric` where it
-     * cannot be read, `ServiceUnavailable`.
+     * The entry or folder at a path in the archive at an address.
+     * @throws {AppError} as above, `ServerGeneric` where it cannot be read, `ServiceUnavailable`.
      */
     async downloadWithin(
       actor: Actor | null,

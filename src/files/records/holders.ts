@@ -29,8 +29,8 @@ interface HoldDeps {
 
 /**
  * Stores which files the settings name from now on, and releases those that they named before. The caller must have the
- * right to download a new file: otherwise its renditions would show it to people who may not have it. @throws {AppError}
- * `ServerGeneric`
+ * right to download a new file: otherwise its renditions would show it to people who may not have it.
+ * @throws {AppError} `ServerGeneric`
  */
 export async function hold({ load, class: kind }: HoldDeps, tx: Tx, caller: CallerRights, held: readonly Held[]) {
   if (held.length === 0) return

@@ -105,8 +105,8 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     askWhole,
 
     /**
-     * Runs a program once; answers its output, parsed as JSON. @throws {CallbackFailed} with a text that continues after
-     * its name.
+     * Runs a program once; answers its output, parsed as JSON.
+     * @throws {CallbackFailed} with a text that continues after its name.
      */
     say: once,
 

@@ -83,8 +83,8 @@ export function createExportPrograms({ plugins, caller, services, say }: ExportP
     knows: (hook: ExportHook, name: string): boolean => find(hook, name) !== null,
 
     /**
-     * Runs a program; answers its output, parsed as JSON. @throws {CallbackFailed} with a text that continues after its
-     * name, {NoPlace} where it was not run
+     * Runs a program; answers its output, parsed as JSON.
+     * @throws {CallbackFailed} with a text that continues after its name, {NoPlace} where it was not run
      */
     async ask(hook: ExportHook, call: ExportCall): Promise<unknown> {
       const { body, failed } = await run(hook, call, say)

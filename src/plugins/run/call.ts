@@ -152,8 +152,8 @@ export function createCaller(options: CallerOptions) {
 
   return {
     /**
-     * Runs the work when the caller gets one of the plugin's places. @throws {Error} with a text that continues after the
-     * name of the plugin.
+     * Runs the work when the caller gets one of the plugin's places.
+     * @throws {Error} with a text that continues after the name of the plugin.
      */
     async run<T>(request: CallRequest, work: (call: Call) => Promise<T>): Promise<T> {
       const signal = AbortSignal.any([request.signal, closing.signal])

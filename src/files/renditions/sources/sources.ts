@@ -26,7 +26,7 @@ export interface SourceTools {
 
 /** Something that pictures can be made of. */
 export interface PictureSource extends MediaSource {
-  /** What it reveals about the original: everything, or only its look. */
+  /** The metadata that it gives about the original: everything, or only its look. */
   readonly tells: 'all' | 'look'
 }
 

@@ -20,23 +20,23 @@ export interface JanitorOptions {
     storeOf(id: number): Pick<BlobStore, 'remove' | 'sweep'>
   }
   /**
-   * A run that gives up links of former versions: each call a batch in the transaction, with its report; it answers how many
-   * links, 0 at the end.
+   * A run that removes links of former versions. Each call does a batch in the transaction, with its report, and answers
+   * the number of links: 0 at the end.
    */
   readonly formerFiles: (now: Date) => (tx: Tx) => Promise<number>
   readonly settings: () => { readonly active: boolean; readonly file_expire_days: number }
-  /** Nothing is changed at this time. */
+  /** No data may be changed at this time. */
   readonly paused: () => boolean
   readonly now?: () => number
 }
 
 const day = 86_400_000
 const hour = 3_600_000
-/** Files and contents that are taken away with one statement. */
+/** Files and contents that are removed with one statement. */
 const batch = 200
-/** Contents of a location that could not be removed, after which it is left alone until the next run. */
+/** Failed removals in a location, after which it is skipped until the next run. */
 const mostFailures = 5
-/** Advisory lock under which it works; `strg` and a number of our own. */
+/** Advisory lock for the run; `strg` and a number of our own. */
 const lock = 0x73747267_0009n
 
 /** Prevents all removals until the connection ends; waits for a removal in progress. */
@@ -82,7 +82,7 @@ export function createJanitor({
     }
   }
 
-  /** Until a batch finds nothing; each in a transaction of its own, while no other process does the same. */
+  /** Repeats until a batch finds nothing. Each batch is a separate transaction, and only one process at a time does this. */
   async function inBatches(type: string, stopped: () => boolean, one: (tx: Tx) => Promise<number>): Promise<void> {
     step = { report: janitorRun(type, batch), done: 0 }
     for (let found = batch; found > 0 && !stopped(); ) {
@@ -94,7 +94,7 @@ export function createJanitor({
     }
   }
 
-  /** A file that is just being linked is locked, and is no longer unlinked when that is done. */
+  /** A file that is just being linked is locked; after that it counts as linked. */
   async function removeFiles(tx: Tx, days: number): Promise<number> {
     const report = janitorRun('file_expire', batch)
     const { rows } = await tx.query<{ id: number }>(

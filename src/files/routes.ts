@@ -37,7 +37,7 @@ import { filesOfMultipart, type Incoming, mostFiles } from './upload/multipart.t
 import { registerResumableRoutes } from './upload/resumable/routes.ts'
 
 const mostIds = 1000
-/** The last ones where the request asks for values by a mapping. */
+/** The last ones occur where the request asks for values by a mapping. */
 const readErrors = ['InsufficientRights', 'MaskNotFound', 'PoolNotFound', 'UnknownObjecttype'] as const
 
 /** Objects made of the metadata of files, by file, as far as the request asks for them. */
@@ -361,7 +361,7 @@ function readList<T>(text: string | undefined, param: string, fits: (value: unkn
   throw badRequest(`${param} must be a JSON list of at most ${most} values of the right type.`, { param })
 }
 
-/** Whether something holds for the file at a place: one JSON word for all, or a list; true where nothing is said. */
+/** Whether a flag is set for the file at a place: one JSON value for all, or a list; true where it is absent. */
 function readFlags(text: string | undefined): (index: number) => boolean {
   if (text === 'true' || text === 'false') return () => text === 'true'
   const flags = readList(text, 'produce_versions', (value) => typeof value === 'boolean')

@@ -256,12 +256,12 @@ export async function createFileService(options: FileOptions) {
     drawsMarks: renditions.drawsMarks,
     resyncMarks: renditions.resyncMarks,
 
-    /** Pictures that settings name for watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
+    /** Notes the pictures that settings use as watermarks; see `hold`. @throws {AppError} `ServerGeneric` */
     async holdImages(tx: Tx, actor: Actor, held: readonly Held[]): Promise<void> {
       await hold({ load: records.load, class: 'image' }, tx, await rights.forActor(actor), held)
     },
 
-    /** Files that a section of the base configuration names; see `hold`. @throws {AppError} `ServerGeneric` */
+    /** Notes the files that a section of the base configuration uses; see `hold`. @throws {AppError} `ServerGeneric` */
     async holdForSection(tx: Tx, actor: Actor, section: string, files: Held['files']): Promise<void> {
       await hold({ load: records.load }, tx, await rights.forActor(actor), [{ holder: { section }, files }])
     },
@@ -274,7 +274,7 @@ export async function createFileService(options: FileOptions) {
       return { extension, text: size > mostBytes ? null : await textOf(await storeOf(locationId).read(sha256)) }
     },
 
-    /** The contents of files that settings name, by number; null: it has more bytes. */
+    /** The contents of files used by settings, by id; null: the content is larger. */
     async contentsOfSettings(from: Queryable, ids: readonly number[], mostBytes: number) {
       const contents = new Map<number, { readonly extension: string; readonly bytes: Buffer } | null>()
       for (const file of await readFiles(from, ids)) {
@@ -298,7 +298,7 @@ export async function createFileService(options: FileOptions) {
     },
 
     /**
-     * The content that was uploaded as a file, to be used for something else than the file.
+     * The content of an uploaded file, for another purpose than the file.
      * @throws {AppError} `InsufficientRights` when the actor may not download it, `ServiceUnavailable`.
      */
     async openOriginal(actor: Actor, id: number): Promise<Readable> {
@@ -314,8 +314,8 @@ export async function createFileService(options: FileOptions) {
     },
 
     /**
-     * Contents of versions that the actor may see, in the order in which they are asked for, to be opened one after the other;
-     * null: it may not see them, or there is none.
+     * Contents of versions, in the requested order, to be opened one after the other; null: the actor may not see the
+     * version, or there is none.
      */
     async openVersions(
       actor: Actor,
@@ -354,10 +354,10 @@ export async function createFileService(options: FileOptions) {
 
     useRecipes: renditions.useRecipes,
 
-    /** Pictures that downloads may ask for by a name. */
+    /** Named sets of parameters for downloads. */
     presets: () => settings().custom_version_presets.value.presets,
 
-    /** Versions that rights do not name: `image.small`. */
+    /** Versions that rights do not restrict: `image.small`. */
     freeVersions(): string[] {
       return Object.entries(settings().produce_config.value.classes).flatMap(([kind, { versions }]) =>
         versions.filter((recipe) => recipe.rights_management === false).map(({ name }) => `${kind}.${name}`),
@@ -385,7 +385,7 @@ export async function createFileService(options: FileOptions) {
       if (location_defaults.backups !== '') await locations.assertUsable(tx, location_defaults.backups, 'backups')
     },
 
-    /** Days that addresses hold. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */
+    /** Days for which addresses are valid. @throws {AppError} `UrlParameterNotSupported` when that is longer than allowed. */
     expiry(days: number | undefined): number | undefined {
       const { max_days } = settings().file_url_expire
       if (days === undefined || days <= max_days) return days

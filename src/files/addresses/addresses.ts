@@ -3,7 +3,7 @@ import type { FileVersion, StoredFile } from '../model.ts'
 import type { Signatures } from './signatures.ts'
 
 export interface VersionAddresses {
-  /** Where the content is downloaded. */
+  /** The address for downloads of the content. */
   readonly download: string
   /** The address for image viewers. The signature is a segment of the path, so that viewers can append their own segments. */
   readonly viewer: (kind: 'iiif' | 'zoom') => string

@@ -9,11 +9,14 @@ export interface Signed {
 }
 
 export interface Signatures {
-  /** When signatures end that hold for at least so many seconds: seconds since 1970, the same within an hour. */
+  /**
+   * The expiry time of a signature that is valid for at least so many seconds: seconds since 1970, the same for calls
+   * within an hour.
+   */
   until(seconds: number): number
-  /** The address's signature up to then, which `until` gave. */
+  /** The signature of an address until the time that `until` gave. */
   sign(signed: Signed, until: number): string
-  /** Seconds for which the signature still holds; null when it does not, or is not one of ours. */
+  /** Seconds for which the signature is still valid; null when it is not, or was not made by this instance. */
   left(signed: Signed, signature: string): number | null
 }
 

@@ -8,13 +8,13 @@ export interface SigningKey {
   readonly until: number
 }
 
-/** The first one signs, all of them check. */
+/** The first key signs; all keys are accepted. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]]
 
 export interface SigningKeyOptions {
   readonly db: Db
   readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
-  /** For how many days an address that was given out may hold. */
+  /** The longest lifetime of an address, in days. */
   readonly mostDays: () => number
 }
 
@@ -24,7 +24,7 @@ interface StoredKey {
   readonly until: Date | null
 }
 
-/** Bytes of a key, and of one that an earlier release has stored as it is. */
+/** Bytes of a key, and of a key that an earlier release has stored in plain text. */
 const length = 32
 const about = 'addresses of files'
 
@@ -35,7 +35,7 @@ const about = 'addresses of files'
  */
 export function openSigningKeys({ db, seal, mostDays }: SigningKeyOptions): Promise<SigningKeys> {
   return db.transaction(async (tx) => {
-    // Of processes that start at the same time one makes the key.
+    // Of processes that start at the same time, only one makes the key.
     await tx.query('lock table file_key in share row exclusive mode')
     await tx.query('delete from file_key where until < now()')
     const { rows } = await tx.query<StoredKey>(

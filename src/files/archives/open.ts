@@ -9,12 +9,12 @@ import type { ByteRange } from '../blobs/blob-store.ts'
 import { type ArchiveSource, readerOf } from './reader.ts'
 
 export interface ArchiveEntry {
-  /** As the archive has it: folders end with a slash. */
+  /** As written in the archive: folders end with a slash. */
   readonly path: string
   readonly folder: boolean
   /** Bytes, as stated in the archive. The unpacked data is compared with this size, and no more bytes are passed on. */
   readonly size: number
-  /** Bytes that it takes in the archive. */
+  /** Bytes of the packed entry in the archive. */
   readonly packed: number
   /** Whether the entry is stored uncompressed, so that a part of it can be read without the bytes before. */
   readonly plain: boolean
@@ -23,21 +23,21 @@ export interface ArchiveEntry {
 
 export interface Archive extends AsyncDisposable {
   entries(): AsyncIterable<ArchiveEntry>
-  /** The content of an entry that `entries` gave; parts only of plain ones. @throws {BadArchive} */
+  /** The content of an entry from `entries`; a part only of an uncompressed one. @throws {BadArchive} */
   read(entry: ArchiveEntry, part?: ByteRange): Promise<Readable>
 }
 
 /** The reason why an archive cannot be read, as text for the answer. */
 export class BadArchive extends Error {}
 
-/** Names that would lead out of a folder are refused by the reader itself. */
+/** The reader itself refuses names that would lead out of a folder. */
 const rules = { lazyEntries: true, autoClose: false, strictFileNames: false, validateEntrySizes: true }
 
 const openPath = promisify((path: string, done: (error: Error | null, zip: ZipFile) => void) =>
   openFile(path, rules, done),
 )
 
-/** @throws {BadArchive} when it is none, or is broken. */
+/** @throws {BadArchive} when it is no archive, or is broken. */
 export async function openArchive(path: string): Promise<Archive> {
   return archiveOf(await openPath(path).catch(notReadable))
 }

@@ -8,10 +8,10 @@ import type { FileVersion } from '../model.ts'
 import { fileTypeOf, headBytes } from '../records/file-type.ts'
 import { type Archive, type ArchiveEntry, BadArchive, openArchiveIn } from './open.ts'
 
-/** Entries that are looked through for one request. */
+/** Most entries that are read for one request. */
 const mostEntries = 100_000
 
-/** Entries of a folder that are answered. */
+/** Most entries of a folder in an answer. */
 const mostListed = 10_000
 
 /**
@@ -35,7 +35,7 @@ export type ArchiveContent =
   | {
       readonly kind: 'file'
       readonly path: string
-      /** Of the entry: it changes only when the archive does. */
+      /** The hash of the entry: it changes only when the archive does. */
       readonly sha256: string
       readonly size: number
       readonly mimeType: string
@@ -115,7 +115,7 @@ function childOf({ size, modified }: ArchiveEntry, rest: string, folder: string)
   return { name, path, size: isFolder ? 0 : size, modified, folder: isFolder }
 }
 
-/** Some programs write names in decomposed letters, and addresses are typed in composed ones. */
+/** Some programs write names with decomposed letters; addresses are typed with composed ones. */
 function composed(path: string): string {
   return normalized(path, 'NFC')
 }
@@ -140,7 +140,7 @@ async function fileOf(archive: Archive, entry: ArchiveEntry, version: FileVersio
   }
 }
 
-/** Its beginning, which also shows whether it can be read at all. @throws {BadArchive} */
+/** The beginning of an entry; this also shows whether it can be read. @throws {BadArchive} */
 async function headOf(archive: Archive, entry: ArchiveEntry): Promise<Buffer> {
   const end = Math.min(headBytes, entry.size) - 1
   const stream = await archive.read(entry, entry.plain && end >= 0 ? { start: 0, end } : undefined)

@@ -30,7 +30,7 @@ import {
 
 export interface S3Config {
   readonly bucket: string
-  /** `host`, `host:port` or a whole address; empty: that of AWS for the region. */
+  /** `host`, `host:port` or a whole address; empty: the address of AWS for the region. */
   readonly endpoint: string
   readonly accesskey: string
   readonly secretkey: string
@@ -38,7 +38,7 @@ export interface S3Config {
   readonly ssl: boolean
 }
 
-/** Milliseconds that the server may take to answer, and to go on with an answer. */
+/** Milliseconds that the server may take to begin an answer, and to continue it. */
 const defaultPatience = 60_000
 
 const MiB = 1024 * 1024
@@ -58,7 +58,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
     region: config.region || 'us-east-1',
     credentials: { accessKeyId: config.accesskey, secretAccessKey: config.secretkey },
     ...(config.endpoint === '' ? {} : { endpoint: addressOf(config), forcePathStyle: true }),
-    // Other stores than AWS do not all know the newer checksums.
+    // Not all S3-compatible stores know the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 3,
@@ -66,7 +66,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
       connectionTimeout: 5000,
       requestTimeout: patience,
       throwOnRequestTimeout: true,
-      // One that stops in the middle is not waited for without end.
+      // A transfer that stops in the middle must not wait for ever.
       socketTimeout: 2 * patience,
     },
   })
@@ -138,7 +138,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
     }
   }
 
-  /** Uploads in parts that a process has left when it ended take room, and are not seen among the keys. */
+  /** Unfinished uploads in parts, left by an ended process, take space and are not listed among the keys. */
   async function abortUnfinished(before: Date): Promise<number> {
     let aborted = 0
     for await (const { Key = '', UploadId, Initiated = new Date() } of unfinishedBelow(prefix)) {
@@ -183,7 +183,7 @@ export function createS3Store(config: S3Config, prefix: string, patience = defau
         const command = new GetObjectCommand({ Bucket, Key: keyOf(sha256), Range: rangeHeader(range) })
         const { Body, ContentLength } = await s3.send(command)
         const stream = Body as Readable
-        // Some servers do not know ranges: other bytes than asked for would be delivered as these.
+        // Some servers ignore ranges: they would deliver other bytes than those asked for.
         if (range && ContentLength !== range.end - range.start + 1) {
           stream.destroy()
           throw new Error('S3 answered with other bytes than it was asked for')

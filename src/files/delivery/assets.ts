@@ -24,7 +24,7 @@ export interface AssetDeps {
   readonly presets: () => readonly VersionPreset[]
 }
 
-/** A name that no preset of the base configuration has. */
+/** A name that no preset of the base configuration can have. */
 const ownPreset = ''
 
 export function createAssets({ download, presets }: AssetDeps) {

@@ -5,7 +5,7 @@ import { type FileVersion, original, originalOf, type StoredFile } from '../mode
 import type { WithRecipes } from '../renditions/recipes/added.ts'
 import type { Records } from '../shown/service.ts'
 
-/** A version by its name, or the first one of a group of recipes that is there. */
+/** A version by its name, or the first existing one of a group of recipes. */
 export type WantedVersion = { readonly name: string } | { readonly group: string }
 
 export interface ChosenVersionDeps {

@@ -14,16 +14,16 @@ export type Content = Pick<FileVersion, 'sha256' | 'size' | 'mimeType' | 'create
 
 export interface Delivery {
   readonly version: Omit<Content, 'size'>
-  /** Where it is and how long: asked for when it is to be sent, since it may have to be made. @throws {AppError} */
+  /** The store and size of the content: called when it is to be sent, since it may have to be made first. @throws {AppError} */
   readonly ready: () => Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   readonly fileName: string
   /** Seconds for which the client may cache it without asking again; `never`: no cache stores it. */
   readonly keep: number | 'never'
   /** Replaces the header made from `keep`. */
   readonly cacheControl?: string
-  /** How it is to be shown; absent: as its type lets it. @see contentHeaders */
+  /** How browsers show it; absent: by its type. @see contentHeaders */
   readonly disposition?: 'inline' | 'attachment'
-  /** Bytes before a range that may be read in vain: behind them the whole is answered. All, when not said. */
+  /** Bytes before a range that may be read and dropped; for a later range, the whole content is answered. Absent: no limit. */
   readonly mostSkipped?: number
   /** Called at the end, also of a broken download. */
   readonly delivered: (bytes: number, status: number) => void
@@ -87,10 +87,10 @@ async function open(store: Pick<BlobStore, 'read'>, { sha256, size }: Content, p
 function countSent(answer: ServerResponse): () => number {
   let bytes = 0
   answer.once('pipe', (source: Readable) => {
-    // Only a socket says when it has written something.
+    // Only a socket reports when data is written.
     const isOwn = isTransferredStream(source) && answer.socket instanceof Socket
     const written: Buffer[] = []
-    // Before the piece is written itself.
+    // Runs before the piece itself is written.
     source.prependListener('data', (piece: Buffer) => {
       bytes += piece.length
       if (!isOwn) return
@@ -101,14 +101,14 @@ function countSent(answer: ServerResponse): () => number {
   return () => bytes
 }
 
-/** Whether the client asks for another state: `If-Match` compares strongly (RFC 9110, 13.1.1), and goes before a date. */
+/** Whether the client asks for another state: `If-Match` compares strongly (RFC 9110, 13.1.1), and has precedence over a date. */
 function isOutdated({ headers }: FastifyRequest, tag: string, at: Date): boolean {
   const tags = headers['if-match']
   if (tags !== undefined) return !tags.split(',').some((one) => ['*', tag].includes(one.trim()))
   return isOlder(headers['if-unmodified-since'], at) === true
 }
 
-/** Whether the client has it already. */
+/** Whether the client has the content already. */
 function isKnown({ headers }: FastifyRequest, tag: string, at: Date): boolean {
   const tags = headers['if-none-match']
   if (tags !== undefined) return tags.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim()))

@@ -31,14 +31,14 @@ export interface DerivedDownloadDeps {
   readonly folders: WorkFolders
   readonly workers: Pick<Workers, 'run'>
   readonly storeOf: (locationId: number) => BlobStore
-  /** Most bytes of a content that is copied for a download. */
+  /** Most bytes of a content that may be copied for a download. */
   readonly mostBytes: number
   /** The marks that pictures of a file may have. */
   readonly marksOf: (fileId: number) => Promise<KnownMarks>
   readonly profiles: {
     /** The definition of a colour profile that presets name; undefined: there is no profile of that name. */
     named(name: string): string | undefined
-    /** As the workshop takes it. @throws {CannotMake} */
+    /** The profile in the form for the workshop. @throws {CannotMake} */
     load(named: string, folder: string): Promise<ColourProfile>
   }
 }
@@ -47,7 +47,7 @@ export interface DerivedDownloadDeps {
 export interface DerivedDownload {
   readonly content: Omit<Content, 'size'>
   readonly extension: string
-  /** Makes it; it is there until `end`. @throws {AppError} */
+  /** Makes the content; it exists until `end`. @throws {AppError} */
   make(signal: AbortSignal): Promise<{ readonly size: number; readonly store: Pick<BlobStore, 'read'> }>
   end(): void
 }
@@ -66,7 +66,7 @@ const mimeTypes = {
 const written: Readonly<Record<string, NonNullable<PictureTransform['format']>>> = { ...pictureFormats, jfif: 'jpg' }
 const usualCompression = 85
 
-/** The extension of a picture in a format that presets name, made of a version with this extension. */
+/** The extension of a copy in a format of a preset, made of a version with this extension. */
 export function extensionOfCopy(format: string, extension: string): string {
   return Object.hasOwn(pictureFormats, format)
     ? pictureFormats[format as keyof typeof pictureFormats]
@@ -82,7 +82,7 @@ export function createDerivedDownloads({
   marksOf,
   profiles,
 }: DerivedDownloadDeps) {
-  // Tiles for viewers come from the same processes, and must not wait behind whole pictures.
+  // Tiles for viewers use the same processes, and must not wait behind whole pictures.
   const limiter = createRequestLimiter({ concurrency: 1, waiting: 50 })
 
   /** @throws {AppError} `UrlParameterNotSupported` naming the wrong parameter. */
@@ -111,7 +111,7 @@ export function createDerivedDownloads({
     }
     const format = transform.format ?? written[version.extension] ?? 'jpg'
     const { density, compression } = transform
-    // A preset is for pictures of all formats.
+    // A preset applies to pictures of all formats.
     if (compression !== null && preset === null && format !== 'jpg' && format !== 'webp') {
       throw refuse('quality', `${compression}`, `the format ${format} has none`)
     }

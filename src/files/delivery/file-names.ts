@@ -9,7 +9,7 @@ const unsafe = /[<>:"/\\|?*%]+/g
 /** Names of devices, with any extension (Windows). */
 const device = /^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i
 
-/** The name that a version is delivered by, where no object says another. */
+/** The name for downloads of a version, unless an object gives another. */
 export function ownName(file: StoredFile, { name, extension }: Pick<FileVersion, 'name' | 'extension'>): string {
   return name === original && extension === originalOf(file).extension
     ? file.filepath
@@ -43,7 +43,7 @@ function withoutExtension(text: string, extensions: readonly string[]): string {
   return end === undefined ? text : text.slice(0, -end.length - 1)
 }
 
-/** At most so many bytes, of whole characters as people see them. */
+/** Cuts a text to at most so many bytes, without splitting visible characters. */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   let [result, length] = ['', 0]

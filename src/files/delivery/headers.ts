@@ -1,6 +1,6 @@
 import { normalized } from '../../platform/values/text.ts'
 
-/** Types that browsers show without running anything; everything else is saved, never opened in the service's name. */
+/** Types that browsers show without running code; content of other types is saved, never opened in the service's name. */
 const shown = /^(image\/(?!svg)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain|image\/svg\+xml)$/
 
 const textual = /^text\/|^application\/(json|xml)$|\+xml$/
@@ -27,7 +27,7 @@ export function contentHeaders(
   }
 }
 
-/** RFC 6266: a name for everybody and one in UTF-8. */
+/** RFC 6266: a name in ASCII for all clients, and one in UTF-8. */
 export function disposition(type: 'inline' | 'attachment', name: string): string {
   const plain = normalized(name, 'NFKD')
     .replaceAll(/[^\x20-\x7e]/g, '')

@@ -24,11 +24,11 @@ export interface DeliveryOptions extends DerivedDownloadDeps {
   readonly externalUrl: string
   readonly signatures: Pick<Signatures, 'left'>
   readonly records: Pick<Records, 'accessFor' | 'callerIfAny'>
-  /** Whether the object of that uuid has the file. */
+  /** Whether the object with that uuid has the file. */
   readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
 }
 
-/** The name that an object has for one of its files; null: none, or none that the actor may know. */
+/** The name that an object gives to one of its files; null: there is none, or the actor may not know it. */
 export type NameInObject = (
   actor: Actor,
   uuid: string,
@@ -61,10 +61,10 @@ export interface ContentAddress {
   readonly objUuid?: string | null
 }
 
-/** Seconds for which a client may keep a content at most without asking again. */
+/** Most seconds for which a client may cache a content without asking again. */
 const longestKept = 86_400
 
-/** Bytes of a packed entry that are unpacked for nothing before a range. */
+/** Most bytes of a packed entry that are unpacked and dropped before a range. */
 const mostSkipped = 100_000_000
 
 export interface DownloadRequest {
@@ -118,7 +118,7 @@ export function createDelivery(options: DeliveryOptions) {
     return { file, version, keep: Math.min(left, longestKept) }
   }
 
-  /** Beside the request, which may be over by then. */
+  /** Runs independently of the request, which may have ended by then. */
   function log(event: NewEvent): void {
     const written = outsideDeadlines(() => events.append(db, [event])).catch(() => {})
     logging.add(written)
@@ -228,7 +228,7 @@ export function createDelivery(options: DeliveryOptions) {
       signal: AbortSignal,
     ) {
       const { file, version, keep } = await open(actor, address, signature)
-      // It would be fetched anew for each piece of the directory.
+      // The content would be fetched again for each piece of the directory.
       if (version.locationId === remoteLocation) throw badRequest('The archive was left on the web.', { path })
       const found = await readArchiveEntry(version, storeOf(version.locationId), path, signal)
       if (found.kind === 'folder') return { ...found, keep }
@@ -250,7 +250,7 @@ export function createDelivery(options: DeliveryOptions) {
   }
 }
 
-/** Entries of archives may have names that no upload may have. */
+/** Entries of archives may have names that uploads may not have. */
 function nameWithin(path: string): string {
   try {
     return cleanFileName(path)

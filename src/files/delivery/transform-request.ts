@@ -18,7 +18,7 @@ export interface DeliveryQuery {
   readonly metadata?: string | undefined
 }
 
-/** Something that can be asked for by a name. */
+/** A named set of parameters. */
 type Preset = BaseConfig['custom_version_presets']['value']['presets'][number]
 
 /** Another picture made of the version. */
@@ -26,7 +26,7 @@ export interface PictureTransform {
   readonly format: SizedTask['format'] | null
   readonly crop: Partial<Record<'top' | 'left' | 'width' | 'height', number>> | null
   readonly fit: Fit
-  /** Of JPEG and WebP; null: as usual. */
+  /** For JPEG and WebP; null: default. */
   readonly compression: number | null
   readonly density: number | null
   readonly watermark: boolean
@@ -39,13 +39,13 @@ export interface PictureTransform {
 
 type Fit =
   | { readonly mode: 'none' }
-  /** One side, or the longer or shorter one. */
+  /** The width, the height, or the longer or shorter side. */
   | { readonly mode: 'max' | 'min' | 'width' | 'height'; readonly size: number }
   | { readonly mode: 'cover' | 'contain' | 'force'; readonly width: number; readonly height: number }
 
 export interface TransformRequest {
   readonly picture: PictureTransform | null
-  /** The name that it was asked for by. */
+  /** The name of the preset in the request. */
   readonly preset: string | null
   /** Without embedded metadata. */
   readonly bare: boolean
@@ -57,7 +57,7 @@ export interface TransformRequest {
 
 const formats: Readonly<Record<string, SizedTask['format']>> = pictureFormats
 const qualities: Readonly<Record<string, number>> = { low: 50, small: 50, medium: 75, maximum: 100 }
-/** As presets call it, which have one more. */
+/** The names in presets, which have one more. */
 const qualitiesOfPresets: Readonly<Record<string, string>> = { high: '85' }
 const sides = ['top', 'left', 'width', 'height'] as const
 
@@ -107,7 +107,7 @@ function presetNamed(name: string, presets: readonly Preset[]): Preset {
 
 const modes = { dimension_max: 'max', dimension_min: 'min', width: 'width', height: 'height' } as const
 
-/** A preset as downloads say it. */
+/** A preset in the form of a download query. */
 function queryOf({ custom }: Preset): DeliveryQuery {
   const { format, quality, size, custom_size: mode, dpi, transform } = custom
   const { top, left, width, height } = transform.crop
@@ -139,7 +139,7 @@ function furtherOf({ custom }: Preset): Further {
   return {
     watermark,
     mirror: x !== 0 ? 'x' : y !== 0 ? 'y' : null,
-    // Turned and then mirrored, as originals are made of others, is mirrored and then turned the other way.
+    // Presets turn first and mirror then. That is the same as mirroring first and turning the other way.
     turn: y !== 0 ? -turn : turn,
     colours: coloured ? { colorspace, colorprofile } : null,
   }
@@ -218,7 +218,7 @@ function readFit({ size, width, height, resize_mode: mode }: DeliveryQuery): Fit
   return height === undefined ? { mode: 'none' } : { mode: 'height', size: height }
 }
 
-/** A parameter that cannot be. */
+/** The error for an invalid parameter. */
 export function refuse(param: string, value: string | undefined, why: string): AppError {
   const shown = `${value}`.slice(0, 100)
   return new AppError(

@@ -26,7 +26,7 @@ export async function dueBlobs(from: Queryable, round: { readonly hours: number;
   return rows
 }
 
-/** All of a location, or of all that are kept here, behind the one that was last. */
+/** The next contents of a location, or of all locations of the service, after the last one read. */
 export async function blobsBehind(
   from: Queryable,
   last: KeptBlob | null,
@@ -122,7 +122,7 @@ export interface Harmed {
   readonly file_ids: number[]
 }
 
-/** Contents that were wrong when they were last read, with the files that have them. */
+/** Contents that were damaged when they were last read, with the files that have them. */
 export async function readHarmed(from: Queryable, most: number): Promise<Harmed[]> {
   const { rows } = await from.query<Harmed>(
     `select b.location_id, encode(b.sha256, 'hex') as hash, b.size, b.fixity, b.verified_at, array(

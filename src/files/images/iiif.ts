@@ -117,7 +117,7 @@ function refuse(param: string, value: string): AppError {
   return new AppError('UrlParameterNotSupported', { param, value: value.slice(0, 100) }, { message })
 }
 
-/** Which version a client wants: 3, unless it names the profile of the other one. */
+/** The version that a client wants: 3, unless it names the profile of the other one. */
 export function wantedVersion(accept: string | undefined): IiifVersion {
   return accept?.includes('http://iiif.io/api/image/2/') && !accept.includes('http://iiif.io/api/image/3/') ? 2 : 3
 }

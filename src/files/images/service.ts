@@ -49,14 +49,14 @@ export type IiifAnswer =
   | { readonly kind: 'info'; readonly info: Record<string, unknown>; readonly keep: number }
   | { readonly kind: 'image'; readonly image: Cut }
 
-/** Images that are made at a time, and that wait; of one caller half of them. */
+/** Images that are made at the same time, and requests that may wait; one caller may have half of the waiting places. */
 const atATime = 8
 const mostWaiting = 200
 
 /** Formats that the image processes can read directly. For other originals, clients ask for a rendition. */
 const readable = new Set('jpg jpeg jfif png webp gif tif tiff avif'.split(' '))
 
-/** Whether parts of a version can be had. */
+/** Whether viewers can get parts of a version. */
 export function isViewable({ extension, metadata }: FileVersion): boolean {
   return readable.has(extension) && metadata.width !== undefined && metadata.height !== undefined
 }
@@ -68,12 +68,12 @@ interface Pictured {
   readonly page?: NonNullable<MediaSource['page']>
 }
 
-/** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where there are. */
+/** Parts of pictures for viewers, cut by processes of the workshop, from pyramids where they exist. */
 export function createImages({ externalUrl, folders, workers, storeOf, open }: ImageDeps) {
   const copies = createLocalCopies(folders)
   const limiter = createRequestLimiter({ concurrency: atATime, waiting: mostWaiting, waitingOfCaller: mostWaiting / 2 })
 
-  /** @param page of a document, counted from 1; null: it is a picture. */
+  /** @param page number of a document's page, counted from 1; null: the version is a picture. */
   function pictureOf(file: StoredFile, version: FileVersion, page: number | null = null): Pictured {
     if (page !== null) {
       const size = pageAt(version, page)

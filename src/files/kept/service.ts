@@ -51,7 +51,7 @@ export function createKeptContents({
       return arrived
     },
 
-    /** Keeps contents that have arrived; their ids in order. */
+    /** Keeps received contents; answers their ids in order. */
     async keep(tx: Tx, holder: string, contents: readonly ArrivedContent[]): Promise<number[]> {
       if (contents.length === 0) return []
       const { rows } = await tx.query<{ id: number }>(

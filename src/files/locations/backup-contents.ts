@@ -11,11 +11,11 @@ interface Asked {
   query<T extends QueryResultRow>(text: string, values?: unknown[]): Promise<{ rows: T[] }>
 }
 
-/** A location as a backup sees it. */
+/** A location, for a backup. */
 export interface BackupLocation {
   readonly id: number
   readonly name: string
-  /** For people: the folder, the bucket. */
+  /** Text for people: the folder, the bucket. */
   readonly where: string
   /** Its contents, where they are files of this machine that the configuration lets the service reach. */
   readonly folder: { readonly path: string; readonly store: BlobStore } | null
@@ -24,7 +24,7 @@ export interface BackupLocation {
 export interface BackupContent {
   readonly sha256: Sha256
   readonly size: number
-  /** A file or an upload has it; others are announced before they are there, and stay a day when nothing has them. */
+  /** A file or an upload uses it. Other contents are announced before they are stored, and stay a day without a use. */
   readonly used: boolean
 }
 
@@ -51,7 +51,7 @@ export async function backupLocations(from: Asked, rules: FolderRules): Promise<
   })
 }
 
-/** Null where the configuration does not let it be. */
+/** Null where the configuration does not allow the folder. */
 function pathOf({ dir, prefix }: LocationRow, rules: FolderRules): string | null {
   try {
     return folderOf(join(dir ?? '', prefix), rules)
@@ -67,7 +67,7 @@ function whereOf({ kind, prefix, dir, bucket, endpoint }: LocationRow, path: str
   return path === null ? `${join(dir ?? '', prefix)}, which is not in svc.files.folders` : path
 }
 
-/** A name cannot move the cursor of a terminal. */
+/** A name must not move the cursor of a terminal. */
 function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '?')
 }
@@ -99,7 +99,7 @@ export async function hasContents(path: string): Promise<boolean> {
   return (await namesIn(path)).some((name) => ours.test(name))
 }
 
-/** Takes away the contents in a folder that had none before. */
+/** Removes the contents from a folder that was empty before. */
 export async function clearContents(path: string): Promise<void> {
   for (const name of (await namesIn(path)).filter((one) => ours.test(one))) {
     await rm(join(path, name), { recursive: true, force: true })

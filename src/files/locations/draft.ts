@@ -7,7 +7,7 @@ import type { LocationInput } from './schema.ts'
 /** The folders in which locations may be. */
 export interface FolderRules {
   readonly dataDir: string
-  /** Absolute folders outside of it. */
+  /** Allowed absolute folders outside of it. */
   readonly folders: readonly string[]
 }
 
@@ -79,7 +79,7 @@ export function folderOf(dir: string, { dataDir, folders }: FolderRules): string
     return way === '' || (!way.startsWith('..') && !isAbsolute(way))
   }
   const path = isAbsolute(dir) ? normalize(dir) : resolve(dataDir, dir)
-  // The data folder holds other things, too: the embedded PostgreSQL.
+  // The data folder also has other data: the embedded PostgreSQL.
   const allowed = isAbsolute(dir)
     ? folders.some((folder) => within(resolve(folder), path))
     : within(resolve(dataDir, 'files'), path)
@@ -89,7 +89,7 @@ export function folderOf(dir: string, { dataDir, folders }: FolderRules): string
   })
 }
 
-/** The same for two locations that would keep the same contents. */
+/** The address of a location; two locations with the same address would store the same contents. */
 export function addressOf(place: LocationStorage & { prefix: string }, rules: FolderRules): string {
   if (place.kind === 'file') return `file ${resolve(folderOf(place.config.dir, rules), place.prefix)}`
   const { endpoint, bucket } = place.config

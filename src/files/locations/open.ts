@@ -6,7 +6,7 @@ import { createLazyStore } from '../blobs/lazy.ts'
 import { type FolderRules, folderOf } from './draft.ts'
 import type { LocationStorage } from './model.ts'
 
-/** S3 needs packages that are not installed with the service: most have no bucket, and they are large. */
+/** S3 needs packages that are not installed with the service: they are large, and most installations have no bucket. */
 async function loadS3() {
   try {
     return await import('../blobs/s3.ts')

@@ -27,7 +27,7 @@ export interface LocationOptions {
   readonly events: EventLog
   readonly snapshots: Pick<Snapshots, 'open'>
   readonly folders: FolderRules
-  /** Contents that stay where they are on the web. */
+  /** Contents that stay on the web. */
   readonly remote: BlobStore
   /** Name of the location where originals are stored. */
   readonly defaultName: () => string
@@ -40,9 +40,9 @@ export interface LocationOptions {
 export type Locations = Awaited<ReturnType<typeof createLocations>>
 
 const topic = 'file_location'
-/** Milliseconds that a location gets to answer when it is tried. */
+/** Milliseconds that a location may take to answer a probe. */
 const patience = 5000
-/** Contents that must be there when a location gets another address. */
+/** Number of contents that must exist at a location's new address. */
 const samples = 3
 
 export async function createLocations(options: LocationOptions) {
@@ -72,8 +72,8 @@ export async function createLocations(options: LocationOptions) {
   }
 
   /**
-   * A location belongs to the configuration of the instance, so its changes are logged as such: as one that is
-   * added, or a part that is changed or taken away (EVENT-011 knows no other methods).
+   * A location belongs to the configuration of the instance, so its changes are logged as such: a section that is added,
+   * or a part that is changed or removed (EVENT-011 knows no other methods).
    */
   async function write(actor: Actor, Method: 'POST' | 'PATCH', work: (tx: Tx) => Promise<number>) {
     const id = await db.transaction(async (tx) => {
@@ -109,7 +109,7 @@ export async function createLocations(options: LocationOptions) {
     throw badRequest(message, { name: 'location_defaults', id })
   }
 
-  /** Contents do not move with the settings: where the new address can be asked, it must have them. */
+  /** Contents do not move with the settings: a reachable new address must already have them. */
   async function assertSameContents(tx: Tx, before: Location, after: LocationDraft): Promise<void> {
     if (addressOf(before, folders) === addressOf(after, folders)) return
     if (await store.hasBackups(tx, before.id)) {
@@ -155,13 +155,13 @@ export async function createLocations(options: LocationOptions) {
   }
 
   return {
-    /** All of them, each tried. */
+    /** All locations, each with the result of a probe. */
     list: (): Promise<LocationOutput[]> => Promise.all([...snapshot.get().values()].map(render)),
 
     /** @throws {AppError} `ResourceNotFound`. */
     read: (id: number): Promise<LocationOutput> => render(find(id)),
 
-    /** One that cannot be reached is stored all the same: its status says so. */
+    /** An unreachable location is stored all the same: its status says so. */
     async create(actor: Actor, input: LocationInput): Promise<LocationOutput> {
       requireRight(actor, manageLocations)
       if (input.id) throw badRequest('id must be 0 or left out: the service gives it', { name: 'id' })
@@ -189,7 +189,7 @@ export async function createLocations(options: LocationOptions) {
       return render(find(id))
     },
 
-    /** Only one without contents, and not the default. */
+    /** Only a location without contents can be removed, and not the default one. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, manageLocations)
       await write(actor, 'PATCH', async (tx) => {
@@ -242,7 +242,7 @@ export async function createLocations(options: LocationOptions) {
       return { originals, versions: named(versionsName()) ?? originals }
     },
 
-    /** All that have contents to keep, that of contents on the web included. */
+    /** All locations with contents, including that of contents on the web. */
     all: (): readonly Pick<Location, 'id' | 'name' | 'readOnly'>[] => [
       { id: remoteLocation, name: remoteLocationName, readOnly: false },
       ...snapshot.get().values(),

@@ -16,7 +16,7 @@ export interface MoveDeps {
   }
 }
 
-/** Contents that are looked at together, and the bytes from which on there are fewer. */
+/** Most contents of a batch, and the bytes above which a batch has fewer. */
 const most = 50
 const mostBytes = 64_000_000
 
@@ -80,7 +80,7 @@ export async function moveSome(deps: MoveDeps, id: number, signal: AbortSignal):
   return true
 }
 
-/** As many as make a batch, one at least. */
+/** As many contents as fit into a batch, at least one. */
 function firstOf(found: readonly Verifiable[]): Verifiable[] {
   let bytes = 0
   const end = found.findIndex(({ size }) => {

@@ -6,7 +6,7 @@ import type { Fixity, Verifiable } from '../fixity/verify.ts'
 export const movable = ['all', 'originals', 'versions'] as const
 export type Movable = (typeof movable)[number]
 
-/** A run that brings contents from one location to another. */
+/** A run that moves contents from one location to another. */
 export interface Move {
   readonly id: number
   readonly startedAt: Date
@@ -21,7 +21,7 @@ export interface Move {
   readonly moved: number
   readonly movedSize: number
   readonly failed: number
-  /** Contents up to this hash have been looked at. */
+  /** Contents up to this hash have been processed. */
   readonly upTo: Sha256
 }
 
@@ -34,13 +34,13 @@ const columns = `id, started_at as "startedAt", finished_at as "finishedAt", fro
 const moves = (contents: string): string =>
   `(${contents} = 'all' or (v.name = 'original') = (${contents} = 'originals'))`
 
-/** Contents that a version of a file has, or that are kept as a result of work: that was made, as versions are. */
+/** Contents of a version of a file, or kept results of work: these count as renditions. */
 const used = (contents: string): string =>
   `(exists (select from file_version v where v.location_id = b.location_id and v.sha256 = b.sha256 and ${moves(contents)})
     or ${contents} <> 'originals'
       and exists (select from kept_content k where k.location_id = b.location_id and k.sha256 = b.sha256))`
 
-/** Begins a run; null when one is going on. */
+/** Begins a run; null when one is in progress. */
 export async function insertMove(tx: Tx, userId: number, { fromId, toId, contents }: NewMove): Promise<Move | null> {
   const { rows } = await tx.query<Move>(
     `insert into file_move (user_id, from_id, to_id, contents, total, total_size)
@@ -59,7 +59,7 @@ export async function readMoves(from: Queryable, most: number): Promise<Move[]> 
   return rows
 }
 
-/** The run, as long as it goes on. */
+/** The run, if it is in progress. */
 export async function findRunning(from: Queryable, id: number): Promise<Move | null> {
   const { rows } = await from.query<Move>(
     `select ${columns} from file_move where id = $1 and status = 'running'`,
@@ -84,7 +84,7 @@ export async function lockRunning(tx: Tx, { id, upTo }: Move): Promise<boolean> 
   return rows.length === 1
 }
 
-/** Ends a run that goes on; false when it does not. */
+/** Ends a run in progress; false when it is not in progress. */
 export async function endMove(
   from: Queryable,
   id: number,
@@ -115,7 +115,7 @@ export async function nextContents(from: Queryable, { id }: Pick<Move, 'id'>, mo
   return rows
 }
 
-/** Begins to look through all contents again; false when the last pass has moved nothing. */
+/** Begins another pass through all contents; false when the last pass has moved nothing. */
 export async function nextPass(from: Queryable, { id, upTo }: Move): Promise<boolean> {
   const { rowCount } = await from.query(
     `update file_move set up_to = '', pass_moved = 0
@@ -178,7 +178,7 @@ export async function noteHarmed(
   )
 }
 
-/** Everything up to this hash has been looked at. */
+/** Notes that contents up to this hash have been processed. */
 export async function noteLooked(tx: Tx, id: number, upTo: Sha256): Promise<void> {
   await tx.query(`update file_move set up_to = decode($2, 'hex') where id = $1`, [id, upTo])
 }

@@ -17,9 +17,9 @@ export type AskedVersion = Pick<FileVersion, 'name'> & Partial<Pick<FileVersion,
 /** Rights of the caller on a file: those of its uploader, and those by the objects that have it. */
 export interface FileAccess {
   may(right: AssetRight, version: AskedVersion): boolean
-  /** Whatever is asked is allowed. */
+  /** All rights are granted. */
   readonly all: boolean
-  /** Whether anything of the file may be had. */
+  /** Whether the caller may see or download any version of the file. */
   readonly any: boolean
   /** Whether its name and reference may be changed. */
   readonly change: boolean
@@ -39,7 +39,7 @@ export function accessTo(
   isFree: (version: string) => boolean,
 ): FileAccess {
   const everything = caller.root || file.uploadUser === caller.userId
-  // Rights mean the class of the file: the poster of a film is a version of a film.
+  // Rights refer to the class of the file: the poster of a film counts as a version of a film.
   const { class: kind } = originalOf(file)
   const grants = once((right) => uses.map((use) => ({ use, items: caller.itemsOn(right, use.object) })))
   const may = (right: AssetRight, version: AskedVersion): boolean =>

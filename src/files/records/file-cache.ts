@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/db.ts'
 import type { StoredFile } from '../model.ts'
 import { readRowVersions, readVersionedFiles } from './store.ts'
 
-/** Bytes of the largest record that is kept. */
+/** Bytes of the largest record that is cached. */
 const largest = 200_000
 
 interface Kept {

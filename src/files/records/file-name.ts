@@ -37,7 +37,7 @@ function shortened(name: string): string {
   return `${name.slice(0, longest - end.length)}${end}`.toWellFormed()
 }
 
-/** The name in a header `Content-Disposition` (RFC 6266), in the two forms that are sent; empty: there is none. */
+/** The name in a header `Content-Disposition` (RFC 6266), in either of its two forms; empty: there is none. */
 export function nameInDisposition(given = ''): string {
   const header = headerText(given)
   const [, encoded] = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(header) ?? []

@@ -11,7 +11,7 @@ export interface FileType {
   readonly mimeType: string
 }
 
-/** Bytes of its beginning that are looked at. */
+/** Bytes at the beginning of a file by which its type is recognised. */
 export const headBytes = 64 * 1024
 
 const unknown = 'application/octet-stream'
@@ -22,7 +22,7 @@ const unknown = 'application/octet-stream'
  */
 const sameContent: readonly (readonly string[])[] = [
   ['jpg', 'jpeg', 'jfif'],
-  // Cameras write their own formats as TIFF.
+  // Raw formats of cameras are based on TIFF.
   ['tif', 'tiff', 'dng', 'nef', 'cr2', 'arw', 'rw2', 'raf', 'crw'],
   ['zip', 'docx', 'xlsx', 'pptx', 'ppsx', 'odt', 'ods', 'odp', 'epub', 'indd'],
   ['docx', 'docm', 'dotx'],
@@ -80,12 +80,12 @@ export async function fileTypeOf(name: string, head: Buffer): Promise<FileType> 
   return { extension: found.ext, class: classOf(found.ext), mimeType: found.mime }
 }
 
-/** Whether contents of that name begin in a way that would have been recognised. */
+/** Whether files with this extension have a signature that would have been recognised. */
 function hasSignature(extension: string): boolean {
   return supportedExtensions.has(extension as never) && !withoutFixedBeginning.has(extension)
 }
 
-/** Formats that begin in many ways, so that not to be recognised says nothing. */
+/** Formats with various beginnings: a file of them may have no known signature. */
 const withoutFixedBeginning = new Set([
   'mp3',
   'mp2',

@@ -5,7 +5,7 @@ import type { FileClass } from '../classes.ts'
 import { originalOf } from '../model.ts'
 import type { KnownFile } from './access.ts'
 
-/** A setting that names files, and keeps them so. */
+/** A setting that refers to files, so that they are kept. */
 type Holder = { readonly pool: number } | { readonly objecttype: number } | { readonly section: string }
 
 export interface Held {
@@ -15,7 +15,7 @@ export interface Held {
 
 interface HeldFile {
   readonly id: number
-  /** Where the request names it. */
+  /** The place in the request. */
   readonly path: string
   /** The setting named it before: a caller who sends an unchanged setting needs no right on its file. */
   readonly known: boolean

@@ -15,7 +15,7 @@ export const userPictures = {
     return new Set(rows.map(({ id }) => id))
   },
 
-  /** Users have these files now. */
+  /** Marks the files as used by users. */
   async taken(tx: Tx, ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return
     await tx.query(

@@ -5,9 +5,9 @@ import { type Download, openDownload } from '../../platform/outgoing/download.ts
 /** Requests a content at an address on the web. */
 export type OpenRemote = (url: string, headers?: Readonly<Record<string, string>>) => Promise<Download>
 
-/** Until an answer begins. */
+/** Milliseconds until an answer begins. */
 const patience = 30_000
-/** For everything: 5 GB in a day are 60 kB a second. */
+/** Milliseconds for the whole download: 5 GB in a day are 60 kB a second. */
 const most = 86_400_000
 
 export function remoteOpener({ rules, pace }: { rules: AddressRules; pace: Pace }): OpenRemote {

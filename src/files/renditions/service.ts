@@ -63,7 +63,7 @@ export interface RenditionOptions
   readonly config: RenditionConfig
 }
 
-/** A content that has just come. */
+/** A newly arrived content. */
 export interface InspectedContent {
   readonly locationId: number
   readonly sha256: string
@@ -74,7 +74,7 @@ export type { Resync } from './plan/resync.ts'
 
 export type Renditions = Awaited<ReturnType<typeof createRenditions>>
 
-/** Looks at the files of objects that have just been saved. */
+/** Checks the files of saved objects. */
 const marksJob = 'files.marks'
 
 export const manageFiles = { name: 'system.root' } as const
@@ -155,7 +155,7 @@ export async function createRenditions(options: RenditionOptions) {
     folders,
     viewers,
 
-    /** Runs recipes by these from now on: they are built later. */
+    /** Sets the programs for recipes: they are built later than this service. */
     useRecipes(programs: RecipePrograms): void {
       own = programs
     },
@@ -195,10 +195,10 @@ export async function createRenditions(options: RenditionOptions) {
     drawsMarks: (): boolean =>
       Object.values(settings().classes).some(({ versions }) => versions.some((one) => one.watermark || one.caption)),
 
-    /** Renews all that bears a watermark or a caption. */
+    /** Renews all renditions with a watermark or a caption. */
     resyncMarks: (tx: Tx, actor: Actor): Promise<Resync> => startMarksResync(tx, jobs, actor.userId),
 
-    /** Begins to look through all files. @throws {AppError} `SystemRightRequired`. */
+    /** Begins to check all files. @throws {AppError} `SystemRightRequired`. */
     async resync(actor: Actor): Promise<Resync> {
       requireRight(actor, manageFiles)
       return db.transaction((tx) => startResync(tx, jobs, actor.userId))

@@ -7,7 +7,7 @@ import type { FileVersion, StoredFile } from '../model.ts'
 import type { KnownFile } from '../records/access.ts'
 import { accessKey, type FileInObject, type FileLink, renderFile } from './render.ts'
 
-/** Bytes of the longest text that is kept. */
+/** Bytes of the longest text that is cached. */
 const longest = 100_000
 
 /** A file as JSON without the closing bracket, with the values it was made from that are not in the key. */
@@ -24,7 +24,7 @@ interface ShownDeps {
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
   /** Bytes of all texts in memory. */
   readonly maxBytes: number
-  /** For how long addresses hold. */
+  /** Seconds for which addresses are valid. */
   readonly secondsOf: (days: number | undefined) => number
   /** Whether the answer has deep links of files. */
   readonly hasDeepLinks: () => boolean

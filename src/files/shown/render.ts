@@ -9,7 +9,7 @@ import { printed, type Tag } from '../renditions/workshop/technical.ts'
 
 export type Wire = Record<string, unknown>
 
-/** How much of a file is answered. */
+/** How much detail of a file is answered. */
 export const fileFormats = ['short', 'standard', 'long'] as const
 export type FileFormat = (typeof fileFormats)[number]
 
@@ -24,9 +24,9 @@ export interface FileLink {
 /** A place of a file in an object. */
 export interface FileInObject {
   readonly link: FileLink
-  /** uuid of the object, where it has names of its own for its files. */
+  /** uuid of the object, if it gives its files names of its own. */
   readonly object: string | null
-  /** uuid of the object, whatever it calls its files. */
+  /** uuid of the object, whether or not it names its files. */
   readonly uuid: string
 }
 
@@ -108,7 +108,7 @@ export function accessKey(file: StoredFile, { all, may }: FileAccess): string {
 
 const texts = ['width', 'height', 'dpi', 'orientation', 'aspect_ratio', 'duration'] as const
 
-/** Numbers in versions are texts, as the interface has them. */
+/** Numbers in versions are texts, as in the interface. */
 function renderVersion(version: FileVersion, { metadata }: FileVersion, view: FileView): Wire | null {
   const { access, addressesOf } = view
   const show = access.may('asset_show', version)
@@ -144,7 +144,7 @@ function renderVersion(version: FileVersion, { metadata }: FileVersion, view: Fi
   return wire
 }
 
-/** Renditions of which there is no content: not yet, or not at all. */
+/** Renditions without a content: not yet made, or not at all. */
 function unmade({ versions, renditions }: StoredFile): readonly Rendition[] {
   return renditions.filter(
     ({ name, status }) =>
@@ -171,7 +171,7 @@ function renderUnmade({ name, status, reason, percent, statusAt }: Rendition, { 
   }
 }
 
-/** Of the file as a whole: whether anything is still to be made. */
+/** The status of the whole file: whether any rendition is still to be made. */
 export function statusOf(file: StoredFile): string {
   const wanted = file.renditions.filter(({ status }) => status !== 'unmarked')
   const waiting = wanted.filter(({ status }) => status === 'pending' || status === 'processing')

@@ -35,9 +35,9 @@ export interface RecordOptions {
   /** Finds those files that the object with that uuid has, in its latest version or an old one. */
   readonly filesWithin: (from: Queryable, fileIds: readonly number[], uuid: string) => Promise<ReadonlySet<number>>
   readonly whoNames: (from: Queryable, who: Iterable<Principal>, languages: readonly string[]) => Promise<WhoNames>
-  /** The user that callers without a token are; null: there are none such. */
+  /** The user for callers without a token; null: there is none. */
   readonly anonymous: () => Promise<Actor | null>
-  /** The files when a version of that name is made of each, or will not be. */
+  /** The files when a version of that name has been made of each, or will not be made. */
   readonly awaitVersion: (files: readonly StoredFile[], name: string) => Promise<readonly StoredFile[]>
   readonly memory: Pick<Shares, 'files' | 'fileTexts'>
 }
@@ -47,21 +47,21 @@ export interface ReadFiles {
   readonly duplicates?: boolean | undefined
   /** uuid of an object that must have the files; their addresses use the object's names for them. */
   readonly object?: string | undefined
-  /** A version that is to be made first. */
+  /** A version that must be made before the answer. */
   readonly awaited?: string | undefined
 }
 
 /** The metadata of a file. */
 export interface FileMetadata {
   readonly tags: readonly Tag[]
-  /** That of its original. */
+  /** The extension of the original. */
   readonly extension: string
 }
 
 export type Records = ReturnType<typeof createRecords>
 
 const day = 86_400
-/** Pictures that are looked for among objects. */
+/** Most similar pictures that are searched among objects. */
 const mostAlike = 1000
 
 /** Records of files as callers may see and change them. */
@@ -120,7 +120,7 @@ export function createRecords({
     )
   }
 
-  /** The same when a version of them is made, or will not be. */
+  /** The same after a version of them has been made, or will not be made. */
   async function settled(known: readonly KnownFile[], name: string): Promise<readonly KnownFile[]> {
     const files = await awaitVersion(
       known.map(({ file }) => file),
@@ -163,7 +163,7 @@ export function createRecords({
     known: async (actor: Actor, ids: readonly number[]): Promise<KnownFile[]> =>
       load(db, await rights.forActor(actor), ids),
 
-    /** Of files that the caller may look at, though perhaps no object lets it: pictures of users that it may read. */
+    /** Records of files that the caller may see even without an object: pictures of users that it may read. */
     async pictures(actor: Actor, ids: readonly number[]): Promise<Map<number, Wire>> {
       const caller = await rights.forActor(actor)
       const known = (await store.readFiles(db, ids)).map((file) => {
@@ -174,7 +174,7 @@ export function createRecords({
       return render(db, actor, known, 'short')
     },
 
-    /** Of files that are the caller's own. */
+    /** Records of the caller's own files. */
     async renderUploaded(actor: Actor, files: readonly StoredFile[]): Promise<Wire[]> {
       const caller = await rights.forActor(actor)
       const known = files.map((file) => ({ file, access: accessOf(caller, file, []) }))
@@ -188,7 +188,7 @@ export function createRecords({
      */
     async accessFor(actor: Actor | null, id: number, file: StoredFile | undefined): Promise<FileAccess> {
       const caller = await rights.forActor(await callerOf(actor))
-      // Asked for one that is not there, too: the time must not tell.
+      // This runs for a file that does not exist, too: the time must not reveal whether it does.
       const uses = caller.root ? new Map<number, FileUse[]>() : await usesOf(db, caller, [id])
       if (file) return accessOf(caller, file, uses.get(id) ?? [])
       const { root } = caller

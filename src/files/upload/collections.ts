@@ -14,7 +14,7 @@ export interface UploadedFile {
   readonly fileId: number
   readonly name: string
   readonly bytes: number
-  /** Folders that its name was sent with, with slashes; empty: none. */
+  /** The folders of the sent name, with slashes; empty: none. */
   readonly path: string
 }
 

@@ -7,7 +7,7 @@ import type { NewBlob } from '../records/store.ts'
 export interface ManualVersion extends NewBlob {
   readonly fileId: number
   readonly name: string
-  /** Of the file, where the original is replaced. */
+  /** The name of the file, where the original is replaced. */
   readonly filepath: string
   readonly extension: string
   readonly class: string
@@ -17,7 +17,7 @@ export interface ManualVersion extends NewBlob {
 
 const names = /^[a-z0-9_]{1,40}$/
 
-/** @throws {AppError} naming a version that cannot be, or one without a file that it belongs to. */
+/** @throws {AppError} naming an invalid version, or a version without its file. */
 export function assertVersionNames(
   versions: readonly { readonly name: string | null; readonly parentId: number | null }[],
 ): void {

@@ -5,7 +5,7 @@ import type { RenditionSettings } from '../renditions/model.ts'
 
 /** The permission of a caller to upload: by grants of `asset_upload`, and by the file types that the instance accepts. */
 export interface UploadPermission {
-  /** @throws {AppError} `RightRequired`, `UploadError`: files of this type are not taken from this caller. */
+  /** @throws {AppError} `RightRequired`, `UploadError`: this caller may not upload files of this type. */
   check(type: FileType): void
   /** Most bytes of a file of this type. */
   most(type: FileType): number

@@ -47,37 +47,40 @@ export interface UploadsOptions {
   readonly changed: NonNullable<StoreReceivedDeps['changed']>
   readonly workers: Workers
   readonly folders: WorkFolders
-  /** Whether the object of that uuid has the file. */
+  /** Whether the object with that uuid has the file. */
   readonly hasFile: (from: Queryable, fileId: number, uuid: string) => Promise<boolean>
-  /** Writes an event beside the request. */
+  /** Writes an event outside of the request's transaction. */
   readonly log: (event: NewEvent) => void
 }
 
 /** The wishes for renditions with an upload. */
 export interface ProduceWish {
-  /** Whether they are made of the file at this place of the request. */
+  /** Whether renditions are made of the file at this place of the request. */
   produce(index: number): boolean
-  /** The smaller, the earlier. */
+  /** A lower number comes first. */
   readonly priority: number
 }
 
-/** How an upload is answered. */
+/** Options for the answer to an upload. */
 export interface UploadAnswer {
-  /** Which other files have the same content. */
+  /** Whether the answer lists other files with the same content. */
   readonly duplicates?: boolean | undefined
-  /** When a version of this name is made of each file, or will not be. */
+  /** Waits until a version of this name has been made of each file, or will not be made. */
   readonly awaited?: string | undefined
 }
 
-/** Originals that are made of others at a time, and that wait; of one caller half of them. */
+/**
+ * Derived originals that are made at the same time, and requests that may wait; one caller may have half of the waiting
+ * places.
+ */
 const atATime = 4
 const mostDerived = 50
 
-/** How files come: with a request, from addresses, in pieces. */
+/** All kinds of uploads: with a request, from addresses, in pieces. */
 export function createUploads(options: UploadsOptions) {
   const { db, events, settings, rights, locations, records, open, seal, plan, expect, awaitVersion, log } = options
 
-  /** Renditions of the files of a request. */
+  /** Plans renditions of the files of a request. */
   const planBy = (wish: ProduceWish) => (tx: Tx, originals: readonly PlacedOriginal[]) =>
     plan(
       tx,

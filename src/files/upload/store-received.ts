@@ -11,9 +11,9 @@ import type { ReceivedFile } from './receive.ts'
 export interface NewReceivedFile extends ReceivedFile {
   readonly locationId: number
   readonly reference: string | null
-  /** The file that it was made from; with a version, the one that this belongs to. */
+  /** The file that it was made from; for a version, the file that it belongs to. */
   readonly parentId: number | null
-  /** It is a version of that file, not one of its own. */
+  /** It is a version of that file, not a separate file. */
   readonly versionName?: string | null
 }
 
@@ -31,7 +31,7 @@ export interface StoreReceivedDeps {
 export interface PlacedOriginal {
   readonly fileId: number
   readonly index: number
-  /** Of a file that has just been made. */
+  /** Set for a file that has just been made. */
   readonly original?: OriginalType | undefined
 }
 
@@ -107,7 +107,7 @@ async function manualVersions(
   for (const one of arrived) {
     const { parentId, versionName, type } = one
     if (typeof versionName !== 'string' || parentId === null) continue
-    // At the original recipes look.
+    // Recipes read the original anyway.
     const looked = versionName !== original && type.class === 'image' ? await inspect?.(one) : undefined
     made.push({ ...newFile(one), fileId: parentId, name: versionName, metadata: looked ?? {} })
   }

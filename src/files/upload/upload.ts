@@ -87,7 +87,7 @@ export function locationFor(
   return versionName == null || versionName === original ? locations.forOriginals() : locations.forVersions()
 }
 
-/** @throws {AppError} `EasNoParentID` when one is not there, or the caller may not change it. */
+/** @throws {AppError} `EasNoParentID` when a parent does not exist, or the caller may not change it. */
 export async function assertParents(
   deps: Pick<UploadDeps, 'mayChange'>,
   actor: Actor,

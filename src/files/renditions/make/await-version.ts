@@ -63,7 +63,7 @@ export async function awaitVersion(
   return files.map((file) => known.get(file.id) ?? file)
 }
 
-/** Until it is woken, or it is time to look by oneself. */
+/** Waits for a notification, or until it is time to check without one. */
 async function pause(whenWoken: (wake: () => void) => void): Promise<void> {
   const woken = new AbortController()
   whenWoken(() => woken.abort())

@@ -30,7 +30,7 @@ export interface MakeTools extends SourceTools {
 
 export type Output = (
   | { readonly path: string }
-  /** Of a small picture, as it is: to write and read it would take longer. */
+  /** For a small picture: to write it to a file and read it again would take longer. */
   | { readonly content: Uint8Array }
 ) & {
   readonly extension: string
@@ -103,7 +103,7 @@ async function pathOfOutput(tools: MakeTools, output: Output): Promise<string> {
   return path
 }
 
-/** Recipes of the same material share one look at it. */
+/** Recipes with the same source share one decoding of it. */
 async function makeOf(
   tools: MakeTools,
   file: StoredFile,
@@ -131,7 +131,7 @@ async function makeOf(
     for (const recipe of recipes) {
       if (pictures.includes(recipe)) continue
       const outcome = await convert(tools, material, recipe)
-      // The others would take as long.
+      // The other recipes would take as long.
       if ('problem' in outcome && outcome.problem.late) throw outcome.problem
       outcomes.push(outcome)
     }
@@ -269,7 +269,7 @@ function dimensions(width: number, height: number) {
   return { width, height, aspect_ratio: Math.round((1000 * width) / height) / 1000 }
 }
 
-/** As `technical_metadata` has it. */
+/** In the form of `technical_metadata`. */
 function technicalOf({ width, height, duration, videoCodecs, audioCodecs }: MediaFacts): Basics {
   return {
     ...(width && height ? { width, height, ...shape(width, height) } : {}),

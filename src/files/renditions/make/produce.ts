@@ -52,7 +52,7 @@ export interface ProduceJob {
   readonly priority: number
 }
 
-/** Times that a rendition is begun before it is given up: each time the service ended in the middle. */
+/** Attempts to make a rendition before it is given up: each time the service ended in the middle. */
 export const mostAttempts = 3
 
 /**
@@ -118,9 +118,9 @@ interface MadeBy {
   /** Renditions with other priorities. */
   readonly rest: readonly Recipe[]
   readonly marks: KnownMarks
-  /** As they are by now. */
+  /** The present marks. */
   readonly marksIn: (from: Queryable) => Promise<KnownMarks>
-  /** Has all of it made once more. */
+  /** Queues all of the work once more. */
   readonly again: (tx: Tx) => Promise<void>
 }
 
@@ -180,7 +180,7 @@ async function conclude(
   }
 }
 
-/** A file that took too long for one of its renditions would for the others, too: they end with the same reason. */
+/** If one rendition of a file took too long, the others would, too: they end with the same reason. */
 function lateRest(rest: readonly Recipe[], outcomes: readonly Outcome[]): Outcome[] {
   const late = outcomes.find((outcome) => 'problem' in outcome && outcome.problem.late)
   return late && 'problem' in late ? rest.map((recipe) => ({ recipe, problem: late.problem })) : []
@@ -231,7 +231,7 @@ function endOf(outcome: Outcome, hash: string, madeOf: string): store.Ended {
   return { ...end, status: kind === 'unavailable' ? 'not_produced' : 'failed', reason: message, needs }
 }
 
-/** The machine that made it: several can work on one database. */
+/** The machine that made it: several machines can use one database. */
 const connInfos = [{ host: hostname() }]
 
 function eventOf(file: StoredFile, outcome: Outcome, took: number): NewEvent[] {

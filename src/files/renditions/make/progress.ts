@@ -1,7 +1,7 @@
 import type { Db } from '../../../platform/postgres/db.ts'
 import * as store from './store.ts'
 
-/** Milliseconds between two notes of how far something is. */
+/** Milliseconds between two notes of the progress. */
 const noteEvery = 2000
 
 /** Notes now and then the progress of renditions of a file, for those that take long. */

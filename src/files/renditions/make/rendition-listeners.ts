@@ -7,7 +7,7 @@ export function createRenditionListeners() {
       for (const told of waiting.get(fileId) ?? []) told()
     },
 
-    /** Calls `told` at each news of the file, until the returned function is called. */
+    /** Calls `told` whenever renditions of the file have changed, until the returned function is called. */
     listen(fileId: number, told: () => void): () => void {
       const ofFile = waiting.get(fileId) ?? new Set()
       waiting.set(fileId, ofFile.add(told))

@@ -7,7 +7,7 @@ import type { Tag } from '../workshop/technical.ts'
 
 export interface OriginalRow extends OriginalType {
   readonly fileId: number
-  /** Versions that were uploaded: no recipe makes these. */
+  /** Uploaded versions: no recipe makes these. */
   readonly manual: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export interface Planned {
   readonly name: string
 }
 
-/** Renditions that are to be made, also where they were made before. */
+/** Plans renditions, also those that were made before. */
 export async function planRenditions(tx: Tx, planned: readonly Planned[]): Promise<void> {
   if (planned.length === 0) return
   await tx.query(
@@ -92,7 +92,7 @@ export async function beginRenditions(
   return new Map(rows.map(({ name, attempts }) => [name, attempts]))
 }
 
-/** How much of renditions is made, by name, while they are being made. */
+/** Notes the progress of renditions, by name, while they are being made. */
 export async function noteProgress(
   from: Queryable,
   fileId: number,
@@ -155,7 +155,7 @@ export async function lockOriginal(tx: Tx, fileId: number, madeOf: Sha256): Prom
   return rows.length > 0
 }
 
-/** Versions with contents that were announced. */
+/** Stores versions with announced contents. */
 export async function putVersions(tx: Tx, fileId: number, versions: readonly NewVersion[]): Promise<void> {
   if (versions.length === 0) return
   await tx.query(
@@ -178,7 +178,7 @@ export async function putVersions(tx: Tx, fileId: number, versions: readonly New
   )
 }
 
-/** Versions that there are no longer to be, though it stays known why. */
+/** Removes versions; their renditions keep the reason. */
 export async function dropVersions(tx: Tx, fileId: number, names: readonly string[]): Promise<void> {
   if (names.length === 0) return
   await tx.query(
@@ -202,7 +202,7 @@ export async function addMetadata(tx: Tx, fileId: number, metadata: Readonly<Rec
   )
 }
 
-/** Renditions that are not wanted any more, with their contents. */
+/** Removes unwanted renditions, with their contents. */
 export async function dropRenditions(tx: Tx, dropped: readonly Planned[]): Promise<void> {
   if (dropped.length === 0) return
   await tx.query(
@@ -239,7 +239,7 @@ export async function putTags(tx: Tx, fileId: number, tags: readonly Tag[]): Pro
   )
 }
 
-/** The text of a file, as far as it is kept. */
+/** Stores the text of a file, up to a limit. */
 export async function putText(
   tx: Tx,
   fileId: number,

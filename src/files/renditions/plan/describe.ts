@@ -18,12 +18,12 @@ import { hasText } from '../workshop/text-types.ts'
 import { missingLook } from './perceptual-hash.ts'
 import { nothingSaid, type SaidOfFile, sayAll } from './said.ts'
 
-/** The reading of a file's own metadata, among its renditions. */
+/** The pseudo-rendition for reading a file's own metadata. */
 export const metadataName = ':metadata'
 
 export const metadataJob = 'files.metadata'
 
-/** Changes when the same file would tell something else. */
+/** Changed when the same file would give other metadata. */
 const ownHash = 'tags-5'
 
 /** The same with the programs installed beside the service that read such originals. */
@@ -34,7 +34,7 @@ export function metadataHash(programs: Pick<RecipePrograms, 'saying'>, type: Ori
   return `${ownHash} ${createHash('sha256').update(JSON.stringify(prints)).digest('hex').slice(0, 24)}`
 }
 
-/** Characters of a text that are kept. */
+/** Most characters of a text that are stored. */
 const mostText = 1_000_000
 
 interface Told {
@@ -42,7 +42,7 @@ interface Told {
   readonly text: ResultOf<TextTask> | null
   /** The statements of programs beside the service. */
   readonly said: SaidOfFile
-  /** Why one of them is missing. */
+  /** The reasons why a part is missing. */
   readonly problems: readonly CannotMake[]
 }
 
@@ -96,7 +96,7 @@ export function createDescribe(deps: DescribeDeps) {
       if (tags || text || look) await store.addMetadata(tx, fileId, technical)
       if (tags) await store.putTags(tx, fileId, tags)
       if (text) await store.putText(tx, fileId, text)
-      // Only others had one to tell, and do not any more.
+      // Only programs beside the service gave a text, and now they give none.
       else if (known.said !== undefined) await store.dropText(tx, fileId)
       if (look) await store.putPerceptualHash(tx, fileId, original.sha256, look.perceptualHash)
       await store.endRenditions(tx, fileId, [
@@ -120,7 +120,7 @@ export function createDescribe(deps: DescribeDeps) {
   }
 }
 
-/** A program that is missing here may come, so the file is then read once more; a broken file stays as it is. */
+/** A missing program may be installed later, so the file is then read once more; a broken file stays broken. */
 function endOf(read: boolean, problem: CannotMake | undefined): Pick<store.Ended, 'status' | 'reason' | 'needs'> {
   const unavailable = problem?.kind === 'unavailable'
   const status = unavailable ? 'not_produced' : read ? 'done' : 'failed'

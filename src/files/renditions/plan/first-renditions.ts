@@ -31,9 +31,9 @@ export interface FirstRenditionsOptions {
 
 export type FirstRenditions = ReturnType<typeof createFirstRenditions>
 
-/** Files that wait here for their turn, for each that is worked on: more are queued, so that other processes share them. */
+/** Files that may wait in this process, for each one in work: further files are queued, so that other processes share them. */
 const waitingForEach = 4
-/** Milliseconds after which other renditions are queued at the latest, though more files come. */
+/** Milliseconds after which other renditions are queued even if more files arrive. */
 const longest = 2000
 
 /**
@@ -77,10 +77,10 @@ export function createFirstRenditions({ db, jobs, most, precedence, produce, sch
     takes: ({ class: kind, extension }: { readonly class: FileClass; readonly extension: string }): boolean =>
       kind === 'image' && isDirect(extension),
 
-    /** For how many more files this process has room. */
+    /** The number of further files for which this process has room. */
     room: (): number => Math.max(0, most * (1 + waitingForEach) - here),
 
-    /** Has the renditions of files made here, after the commit; false when that is not possible. */
+    /** Makes the renditions of files in this process, after the commit; false when that is not possible. */
     add: (tx: Tx, files: readonly NewFileJob[]): Promise<boolean> =>
       jobs.runLocally(
         tx,

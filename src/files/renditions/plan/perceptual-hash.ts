@@ -8,7 +8,7 @@ import { CannotMake } from '../workshop/failure.ts'
 /** The look of a picture. */
 export interface PictureLook {
   readonly blurhash: string | undefined
-  /** Null: it shows too little to be compared. */
+  /** Null: the picture shows too little to be compared. */
   readonly perceptualHash: bigint | null
 }
 

@@ -18,14 +18,14 @@ export const previewJob = 'files.preview'
 /** The wishes for renditions of a new file. */
 export interface RenditionRequest {
   readonly fileId: number
-  /** Without it there are no renditions until a resync. */
+  /** False: no renditions are made until a resync. */
   readonly produce: boolean
   readonly priority: number
   /** Its type, where the file has just been made. */
   readonly original?: OriginalType | undefined
 }
 
-/** Announces renditions and queues the work, one job for all of a file that are of the same priority. */
+/** Announces renditions and queues the work: one job for all renditions of a file with the same priority. */
 export async function schedule(tx: Tx, jobs: Jobs, scheduled: readonly Scheduled[]): Promise<void> {
   if (scheduled.length === 0) return
   await Promise.all([store.planRenditions(tx, scheduled.map(plannedOf)), jobs.enqueueAll(tx, requestsFor(scheduled))])
@@ -70,7 +70,7 @@ export async function planNew(
   )
   const others = [...wanted.values()].filter(({ original }) => !original).map(({ fileId }) => fileId)
   const originals = [...given, ...(others.length > 0 ? await store.readOriginals(tx, others) : [])]
-  // Another original may come to a file that objects have.
+  // A file of an object may get another original.
   const marks = await readMarks(marking, tx, marking.any() ? [...wanted.keys()] : [])
   const plain: store.Planned[] = []
   const described: NewFileJob[] = []
@@ -149,7 +149,7 @@ function metadataRequest({ fileId, priority }: Omit<NewFileJob, 'who'>): JobRequ
   return { name: metadataJob, payload: { fileId }, priority: priority + metadataPriority, maxAttempts }
 }
 
-/** Announces the reading of files' own metadata, and queues it. */
+/** Announces and queues the reading of files' own metadata. */
 export async function scheduleMetadata(tx: Tx, jobs: Jobs, files: readonly Omit<NewFileJob, 'who'>[]): Promise<void> {
   if (files.length === 0) return
   const planned = files.map(({ fileId }) => ({ fileId, name: metadataName }))

@@ -18,7 +18,7 @@ export interface Resync {
   readonly checked: number
   readonly queued: number
   readonly removed: number
-  /** It is about watermarks and captions only. */
+  /** Only renditions with watermarks and captions are checked. */
   readonly marks: boolean
 }
 
@@ -36,7 +36,7 @@ export interface ResyncDeps {
 
 export const resyncJob = 'files.resync'
 
-/** Files that are looked at in one transaction. */
+/** Files that are checked in one transaction. */
 const batch = 200
 /** Behind all new uploads. */
 const priority = 1000
@@ -57,7 +57,7 @@ interface Looked {
   }[]
 }
 
-/** Begins a run. One at a time: while one goes on, that is answered. */
+/** Begins a run. If a run is in progress, answers that one. */
 export async function startResync(tx: Tx, jobs: Jobs, userId: number | null): Promise<Resync> {
   await tx.query('lock table file_resync in share row exclusive mode')
   const running = (await readResyncs(tx, 20)).find(({ finishedAt, marks }) => finishedAt === null && !marks)
@@ -91,7 +91,7 @@ export async function readResyncs(from: Queryable, most: number): Promise<Resync
   return rows
 }
 
-/** Goes on where the run was, until all files have been looked at. */
+/** Continues the run until all files have been checked. */
 export async function runResync(deps: ResyncDeps, id: number, signal: AbortSignal): Promise<void> {
   for (let more = true; more; ) {
     if (signal.aborted) throw new Error('the service stops')
@@ -169,7 +169,7 @@ async function findStale(
   return { scheduled, dropped, described }
 }
 
-/** Of files of which renditions are wanted. */
+/** Only for files that have renditions. */
 async function findStaleMarks({ settings, marking }: ResyncDeps, tx: Tx, files: readonly Looked[]): Promise<Found> {
   const made = files.filter(({ renditions }) => renditions.some(({ name }) => name !== metadataName))
   const marks = await readMarks(

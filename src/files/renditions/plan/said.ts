@@ -6,7 +6,7 @@ import type { RecipePrograms, RecipeSource } from '../recipes/added.ts'
 import { CannotMake } from '../workshop/failure.ts'
 import { type Tag, tagsOf } from '../workshop/technical.ts'
 
-/** A program that has said nothing that could be kept. */
+/** A program without usable output. */
 interface Unsaid {
   readonly recipe: string
   readonly problem: CannotMake
@@ -23,10 +23,10 @@ export interface SaidOfFile {
 
 export const nothingSaid: SaidOfFile = { tags: [], texts: [], technical: {}, unsaid: [] }
 
-/** Characters of a body that are kept in the log, and of all technical metadata. */
+/** Most characters of a body in the log, and of all technical metadata. */
 const longestBody = 2000
 const longestTechnical = 100_000
-/** Members of members, in the names of tags. */
+/** Depth of nested members in the names of tags. */
 const deepest = 8
 const mostMembers = 2000
 
@@ -80,7 +80,7 @@ function take(said: Saying, { name }: RecipeProgram, text: string, value: unknow
   said.tags.push(...tagsOf(Object.fromEntries(membersOf(groups).take(mostMembers))))
 }
 
-/** By group and name, as the tool for tags gives them. */
+/** By group and name, in the form of ExifTool. */
 function* membersOf(groups: Record<string, unknown>): Generator<[string, unknown]> {
   for (const [group, members] of Object.entries(groups)) {
     if (!isRecord(members)) continue
@@ -88,7 +88,7 @@ function* membersOf(groups: Record<string, unknown>): Generator<[string, unknown
   }
 }
 
-/** Objects in objects are one member each, named by their way. */
+/** Each value in nested objects is one member, named by its path. */
 function* membersIn(object: Record<string, unknown>, way: string, depth: number): Generator<[string, unknown]> {
   for (const [key, value] of Object.entries(object)) {
     const name = `${way}${key}`

@@ -19,7 +19,7 @@ export function createOffice(run: RunProgram) {
       await mkdir(join(profile, 'user'), { recursive: true })
       await writeFile(join(profile, 'user', 'registrymodifications.xcu'), settings)
       const named = join(folder, `document.${extension}`)
-      // The program goes by names.
+      // The program recognises types by the file name.
       await symlink(path, named)
       const args = [`-env:UserInstallation=file://${profile}`, '--headless', '--norestore', '--nolockcheck']
       await run('soffice', { args: [...args, '--convert-to', 'pdf', '--outdir', into, named], folder, signal })

@@ -6,7 +6,7 @@ export const programNames = ['ffmpeg', 'ffprobe', 'soffice'] as const
 export type ProgramName = (typeof programNames)[number]
 
 export interface ProgramLimits {
-  /** Seconds that one may work. */
+  /** Seconds that a program may run. */
   readonly seconds: number
   /** Bytes of memory of a program and its child processes. */
   readonly memory: number
@@ -18,10 +18,10 @@ export interface ProgramLimits {
 
 export interface Run {
   readonly args: readonly string[]
-  /** Where it works and may write. */
+  /** The working folder, the only one that it may write to. */
   readonly folder: string
   readonly signal: AbortSignal
-  /** Beyond the limit: films take longer the longer they are. */
+  /** Added to the limit: longer films take longer. */
   readonly moreSeconds?: number
   /** Called with each line of its output. */
   readonly onLine?: (line: string) => void
@@ -32,7 +32,7 @@ export type RunProgram = (name: ProgramName, run: Run) => Promise<string>
 /** Most bytes of its output text. */
 const mostSaid = 1_000_000
 
-/** Runs programs of the machine with limits. `isolate` takes the network from them, where the machine can. */
+/** Runs programs of the machine with limits. `isolate` runs them without a network, where the machine supports that. */
 export function createRunner(
   found: ReadonlyMap<ProgramName, string>,
   limits: ProgramLimits,
@@ -68,7 +68,7 @@ export function createRunner(
   }
 }
 
-/** The last thing that it said tells most. */
+/** The last line of its output is the most informative. */
 function failure(name: ProgramName, code: number | null, errors: string): string {
   const last = errors.trim().split('\n').at(-1) ?? ''
   return `${name} cannot read the file (${last === '' ? `exit ${code}` : reasonOf(last).slice(0, 200)})`

@@ -8,14 +8,14 @@ import type { PictureMarks } from '../workshop/tasks.ts'
 
 type Gravity = 'nw' | 'n' | 'ne' | 'w' | 'c' | 'e' | 'sw' | 's' | 'se'
 
-/** How a watermark is laid over a picture. */
+/** A watermark and how it is drawn on a picture. */
 interface Watermark {
   /** The file of its picture. */
   readonly imageId: number
   readonly gravity: Gravity
   /** Percent: 0 is invisible, 100 hides everything below it. */
   readonly dissolve: number
-  /** `200`, `30%`, `200x100`, `20%x10%`; empty: as it is. */
+  /** `200`, `30%`, `200x100`, `20%x10%`; empty: its own size. */
   readonly size: string
   readonly tile: boolean
 }
@@ -23,12 +23,12 @@ interface Watermark {
 /** A text on a picture. */
 interface Caption {
   readonly text: string
-  /** `24`, or percent of the height; empty: as usual. */
+  /** `24`, or percent of the height; empty: default. */
   readonly size: string
-  /** Pixels; null: as usual. */
+  /** Pixels; null: default. */
   readonly padding: number | null
   readonly multiline: boolean
-  /** On the picture, not below it. */
+  /** True: on the picture; false: below it. */
   readonly overlay: boolean
 }
 
@@ -52,9 +52,9 @@ interface KnownImage {
 
 /** The interface to the capability that knows objects and their settings. */
 export interface Marking {
-  /** Whether any watermark or caption is set at all, as far as this process knows. */
+  /** Whether any watermark or caption is configured, as far as this process knows. */
   any(): boolean
-  /** Of files that an object has; of others there is none. */
+  /** Marks for files of objects; other files have none. */
   of(from: Queryable, fileIds: readonly number[]): Promise<ReadonlyMap<number, Marks>>
 }
 
@@ -87,7 +87,7 @@ function chain(recipe: Recipe, all: readonly Recipe[]): Recipe[] {
   return from ? [recipe, ...chain(from, all)] : [recipe]
 }
 
-/** Whether it depends on the marks of a file how a rendition looks. */
+/** Whether the look of a rendition depends on the marks of the file. */
 export function bearsMarks(recipe: Recipe, all: readonly Recipe[]): boolean {
   return chain(recipe, all).some(({ watermark, caption }) => watermark || caption)
 }
@@ -123,7 +123,7 @@ export function visible({ watermark, caption }: KnownMarks): unknown {
   return { watermark: seen, caption }
 }
 
-/** As the workshop takes them: with a path of the picture. */
+/** The marks in the form for the workshop: with a path of the picture. */
 export async function marksForWorkshop(
   marks: KnownMarks | null,
   storeOf: (locationId: number) => BlobStore,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface PrecedenceOptions {
-  /** Milliseconds without anything urgent until others go on: the next upload follows at once mostly. */
+  /** Milliseconds without urgent work until other work continues: usually the next upload follows at once. */
   readonly pause?: number
-  /** Milliseconds that others wait at most. */
+  /** Most milliseconds that other work waits. */
   readonly longest?: number
 }
 
@@ -26,7 +26,7 @@ export function createPrecedence({ pause = 50, longest = 10_000 }: PrecedenceOpt
       }
     },
 
-    /** When it is the turn of others; `most`: milliseconds that these wait. */
+    /** Resolves when other work may run; `most`: milliseconds that it waits at most. */
     async turn(signal: AbortSignal, most: number = longest): Promise<void> {
       const deadline = performance.now() + most
       while (!signal.aborted) {

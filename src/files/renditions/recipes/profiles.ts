@@ -29,7 +29,10 @@ const known: Readonly<Record<string, 'srgb' | 'p3' | 'cmyk'>> = {
 
 const settingsOf = new WeakMap<object, RenditionSettings>()
 
-/** Recipes with own profiles named by their file, as `#17`: another file makes renditions stale, another name does not. */
+/**
+ * Recipes with own profiles named by their file, as `#17`: renditions become outdated with another file, not with another
+ * name.
+ */
 export function withProfiles({ produce_config, colorprofiles }: WithRecipes<ProfileConfig>): RenditionSettings {
   const { value } = produce_config
   if (colorprofiles.profiles.length === 0) return value
@@ -57,7 +60,7 @@ export function withProfiles({ produce_config, colorprofiles }: WithRecipes<Prof
 /** The settings from which settings with profiles were made. */
 const sources = new WeakMap<object, RenditionSettings>()
 
-/** As the workshop takes it, with a path where it is a file. */
+/** A profile in the form for the workshop, with a path where it is a file. */
 export async function profileFor(name: string, { db, storeOf }: Reading, folder: WorkFolder): Promise<ColourProfile> {
   if (name === 'srgb' || name === 'keep') return name
   const built = known[name]
@@ -77,7 +80,10 @@ export function profileNamed(name: string, { profiles }: BaseConfig['colorprofil
   return own && `#${own.profile}`
 }
 
-/** Recipes and presets name profiles that there are, and every own profile is one. @throws {AppError} `ServerGeneric` */
+/**
+ * Checks that all profiles named by recipes and presets exist, and that all own profiles are valid.
+ * @throws {AppError} `ServerGeneric`
+ */
 export async function checkProfiles(
   reading: Reading,
   config: ProfileConfig & Pick<BaseConfig, 'custom_version_presets'>,

@@ -24,13 +24,13 @@ export interface SourceTools {
   readonly folder: WorkFolder
 }
 
-/** Something that pictures can be made of. */
+/** A source for pictures. */
 export interface PictureSource extends MediaSource {
   /** The metadata that it gives about the original: everything, or only its look. */
   readonly tells: 'all' | 'look'
 }
 
-/** A content that renditions are made of; whatever several of them need of it is made once. */
+/** The source of renditions; intermediate results for several of them are made once. */
 export interface Material {
   readonly extension: string
   readonly isOriginal: boolean
@@ -39,7 +39,7 @@ export interface Material {
   picture(): Promise<PictureSource>
   /** The path of the document as PDF. @throws {CannotMake} */
   pdf(): Promise<string>
-  /** Of a film or a sound. @throws {CannotMake} */
+  /** Facts about a film or a sound. @throws {CannotMake} */
   facts(): Promise<MediaFacts>
 }
 
@@ -50,7 +50,7 @@ export function isDirect(extension: string): boolean {
   return direct.has(extension)
 }
 
-/** Files that carry a picture of themselves. */
+/** Formats with an embedded preview. */
 const withEmbeddedPreview = new Set('arw cr2 cr3 crw dng nef raf rw2 psd eps indd'.split(' '))
 
 /** A path at which programs find a content: its own, if it is stored in a local folder, or that of a copy. */

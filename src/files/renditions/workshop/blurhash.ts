@@ -1,4 +1,4 @@
-/** Letters of the 83 digits (blurha.sh, version 1 of the format). */
+/** The 83 digits (blurha.sh, version 1 of the format). */
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~'
 
 const across = 4
@@ -43,7 +43,7 @@ function step(value: number): number {
   return Math.max(0, Math.min(18, Math.floor(root * 9 + 9.5)))
 }
 
-/** Light of each value of a byte. */
+/** Linear light of each byte value. */
 const linearOf = Array.from({ length: 256 }, (_, byte) => toLinear(byte))
 
 function toLinear(byte: number): number {

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises'
 import type { Sharp } from 'sharp'
 
-/** Bytes of both headers: that of the file, and that of the picture (BITMAPINFOHEADER). */
+/** Bytes of both headers: of the file, and of the picture (BITMAPINFOHEADER). */
 const headerBytes = 54
-/** Bytes that are written at a time, about. */
+/** Approximate bytes that are written at a time. */
 const batchBytes = 4 * 1024 * 1024
 const inch = 0.0254
 

@@ -15,7 +15,7 @@ const needed = 'exiftool-vendored'
 
 export type Limits = Order['limits']
 
-/** Bytes that ExifTool may say: pictures with a long history say some millions. */
+/** Most bytes of ExifTool's output: for pictures with a long history it has some millions. */
 const mostSaid = 32_000_000
 /** Bytes of memory; photos take less than 100 MB. */
 const mostMemory = 400_000_000
@@ -36,7 +36,7 @@ const stripped = [
   '-m',
 ]
 
-/** Tags that hold a picture of the file itself, the best first. */
+/** Tags with an embedded preview, the best first. */
 const embeddedTags = ['JpgFromRaw', 'PreviewImage', 'OtherImage', 'PageImage', 'PhotoshopThumbnail', 'ThumbnailImage']
 
 /** All tags. @throws {CannotMake} */
@@ -57,7 +57,10 @@ function parsed(said: Buffer): readonly unknown[] {
   }
 }
 
-/** Texts that look like numbers come as such: one that a number does not spell again (`1.50`) stays a text. */
+/**
+ * Values that look like numbers are numbers in the output. A text such as `1.50`, which the number would not reproduce,
+ * stays a text.
+ */
 function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source
   return typeof value === 'number' && source !== undefined && `${value}` !== source ? source : value
@@ -69,7 +72,7 @@ export async function strip({ source, folder }: StripTask, limits: Limits): Prom
   return null
 }
 
-/** Lets ExifTool change a file. @throws {CannotMake} also where it says that it has not */
+/** Lets ExifTool change a file. @throws {CannotMake} also where it reports that it changed nothing */
 export async function change(
   args: readonly string[],
   folder: string,
@@ -82,7 +85,7 @@ export async function change(
   throw new CannotMake('unreadable', problem)
 }
 
-/** The path of the largest picture that the file carries of itself. @throws {CannotMake} */
+/** The path of the largest preview embedded in the file. @throws {CannotMake} */
 export async function embedded({ source, folder }: EmbeddedTask, limits: Limits): Promise<string> {
   const into = await mkdtemp(join(folder, 'embedded-'))
   for (const tag of embeddedTags) {
@@ -116,7 +119,7 @@ async function exiftool(
     args: [script(), '-config', config, '-charset', 'filename=utf8', ...args],
     folder: own,
     limits: { seconds: limits.seconds, memory, output: limits.output, said: mostSaid, addresses: memory },
-    // It is started from where there is none.
+    // The process that starts it has no network already.
     isolate: [],
   })
   if (end.kind === 'ended') {

@@ -7,7 +7,7 @@ export interface RawPicture {
   readonly channels: 3 | 4
 }
 
-/** The main picture of a HEIC file, turned as it is to be seen. @throws {CannotMake} */
+/** The main picture of a HEIC file, turned upright. @throws {CannotMake} */
 export async function decodeHeif(content: Buffer, pixels: number): Promise<RawPicture> {
   const { HeifDecoder } = await library()
   const images = new HeifDecoder().decode(content)

@@ -42,7 +42,7 @@ export async function inspect(
 /** Metadata from the header of the picture: no pixels are decoded for that. */
 export function headOf({ metadata, pages }: Opened): Basics {
   const height = metadata.pageHeight ?? metadata.height
-  // Turned as it is to be seen.
+  // The picture is turned upright.
   const turned = (metadata.orientation ?? 1) >= 5
   const [across, down] = turned ? [height, metadata.width] : [metadata.width, height]
   const known = {
@@ -55,7 +55,7 @@ export function headOf({ metadata, pages }: Opened): Basics {
     colorprofile: metadata.icc ? profileName(metadata.icc) : undefined,
     pages: pages ?? ((metadata.pages ?? 1) > 1 ? metadata.pages : undefined),
   }
-  // A page that was drawn here says nothing of colours.
+  // A page drawn here has no colour information of its own.
   const drawn =
     pages === null ? [] : ['colorspace', 'colordepth', 'samples_per_pixel', 'width', 'height', 'max_dimension']
   return Object.fromEntries(
@@ -79,7 +79,7 @@ async function look(picture: Sharp): Promise<string | undefined> {
   return info.channels === 3 ? blurhash(data, info.width, info.height) : undefined
 }
 
-/** The description in an ICC profile (ICC.1, 9.2.41; in version 2 of the format as plain letters). */
+/** The description in an ICC profile (ICC.1, 9.2.41; in ASCII in version 2 of the format). */
 function profileName(icc: Buffer): string | undefined {
   const count = icc.length >= 132 ? Math.min(icc.readUInt32BE(128), 200) : 0
   for (let index = 0; index < count; index++) {

@@ -4,9 +4,9 @@ import { CannotMake } from './failure.ts'
 import type { TextBuffer } from './text-buffer.ts'
 import { textHandlers, type XmlTextOptions } from './xml-text.ts'
 
-/** Entries that are looked at; a document of a thousand pages has a few thousand. */
+/** Most entries that are read; a document of a thousand pages has a few thousand. */
 const mostEntries = 20_000
-/** Bytes of XML that are read of one document, unpacked. */
+/** Most bytes of unpacked XML that are read of one document. */
 const mostBytes = 200_000_000
 
 interface Format {

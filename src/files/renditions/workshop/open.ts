@@ -6,7 +6,7 @@ import { drawPage } from './pdf.ts'
 import { displayP3, saysDisplayP3, withProfile } from './profiled.ts'
 import type { MediaSource } from './tasks.ts'
 
-/** Something that pictures can be made of, any number of times. */
+/** An opened source, from which any number of pictures can be made. */
 export interface Opened {
   readonly metadata: Metadata
   /** Pages of a document, where it is one. */
@@ -14,10 +14,10 @@ export interface Opened {
   open(options?: SharpOptions): Sharp
 }
 
-/** Longest side of a drawing that is made of lines. */
+/** Longest side of a vector drawing. */
 const largestDrawing = 4000
 
-/** @param longest side of a page that is drawn. @throws {CannotMake} when nothing here reads it. */
+/** @param longest longest side of a page to be drawn. @throws {CannotMake} when the type cannot be read here. */
 export async function openSource(
   { path, extension, page }: MediaSource,
   pixels: number,
@@ -61,7 +61,7 @@ function unreadable(cause: unknown): never {
   throw new CannotMake('unreadable', reasonOf(cause), { cause })
 }
 
-/** The prebuilt libvips reads the frame of these, not the picture in it. */
+/** The prebuilt libvips reads only the container of these files, not the picture in it. */
 function isHevc({ format, compression }: Metadata): boolean {
   return format === 'heif' && compression === 'hevc'
 }

@@ -27,7 +27,7 @@ const mimeTypes: Readonly<Record<string, string>> = {
   gif: 'image/gif',
 }
 
-/** Makes the pictures one after the other: one that cannot be made is no reason to leave out the others. */
+/** Makes the pictures one after the other: a failure does not prevent the others. */
 export async function makePictures(task: PicturesTask, pixels: number): Promise<PicturesResult> {
   const opened = await openSource(task.source, pixels)
   const longest = longestSide(opened)
@@ -66,7 +66,7 @@ interface Making extends Pick<PicturesTask, 'folder'> {
 
 interface Made {
   readonly picture: MadePicture
-  /** The picture to be looked at. */
+  /** The picture for the computation of the look. */
   readonly look: Look['open']
 }
 
@@ -144,7 +144,7 @@ function colours(picture: Sharp, profile: PictureRecipe['colorprofile'], strip: 
   return strip ? coloured : coloured.keepExif().keepXmp()
 }
 
-/** The profile is embedded, except that of the web, which is understood. */
+/** The profile is embedded, except for that of the web, which is the default. */
 export function converted(picture: Sharp, wanted: Exclude<ColourProfile, 'keep'>): Sharp {
   if (wanted === 'srgb') return picture.toColourspace('srgb')
   const { profile, space } = wanted

@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import type { RawPicture } from './heif.ts'
 
-/** Types of fields of TIFF 6.0: the bytes of one value. */
+/** Types of fields in TIFF 6.0. */
 const short = 3
 const long = 4
 const undefinedBytes = 7
@@ -19,7 +19,7 @@ export function withProfile({ data, width, height, channels }: RawPicture, icc: 
     [278, long, [height]],
     [279, long, [data.length]],
     [284, short, [1]],
-    // Not multiplied into the colours.
+    // Alpha is not premultiplied.
     ...(channels === 4 ? [[338, short, [2]] as const] : []),
     [34675, undefinedBytes, icc],
   ]
@@ -44,7 +44,7 @@ export function withProfile({ data, width, height, channels }: RawPicture, icc: 
   return Buffer.concat([head, bits, icc, padding, data])
 }
 
-/** The profile of Display P3, which telephones take pictures in. */
+/** The profile of Display P3, used by cameras of telephones. */
 export async function displayP3(): Promise<Uint8Array> {
   const pixel = sharp({ create: { width: 1, height: 1, channels: 3, background: 'black' } })
   const { icc } = await sharp(await pixel.withIccProfile('p3').png().toBuffer()).metadata()

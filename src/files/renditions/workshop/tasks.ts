@@ -6,9 +6,9 @@ import type { Tag } from './technical.ts'
 export type ColourProfile =
   | 'srgb'
   | 'keep'
-  | { /** One of libvips, or a path. */ readonly profile: string; readonly space: 'RGB' | 'CMYK' | 'GRAY' }
+  | { /** A profile of libvips, or a path. */ readonly profile: string; readonly space: 'RGB' | 'CMYK' | 'GRAY' }
 
-/** How a picture is made. */
+/** The parameters of a picture to be made. */
 export interface PictureRecipe {
   readonly name: string
   readonly recipe: 'image' | 'pyramid'
@@ -45,17 +45,17 @@ export interface PictureMarks {
 export interface MediaSource {
   readonly path: string
   readonly extension: string
-  /** Of a document, in place of the first one: which, and how large it is taken to be. */
+  /** A page of a document, in place of the first one: its number, and the size assumed for it. */
   readonly page?: { readonly number: number; readonly width: number; readonly height: number }
 }
 
-/** Pages of one size that follow each other: width and height in points, and how many. */
+/** Consecutive pages of one size: width and height in points, and their number. */
 export type PageRun = readonly [width: number, height: number, count: number]
 
-/** Pixels of the longest side of pictures that are not written into a folder. */
+/** Longest side, in pixels, of pictures that are not written into a folder. */
 const largestInline = 1000
 
-/** Whether a picture comes with the answer: a small one, on which nothing is drawn. */
+/** Whether a picture is part of the answer: a small one without marks. */
 export function isInline({ recipe, size, resize_mode: mode, animated, marks }: PictureRecipe): boolean {
   return recipe === 'image' && mode === 'max' && size > 0 && size <= largestInline && !animated && marks === undefined
 }
@@ -70,7 +70,7 @@ export interface PicturesTask {
   readonly inspect: 'nothing' | 'head' | 'all'
 }
 
-/** A part of a picture in some size, as viewers ask for it. */
+/** A part of a picture in some size, for viewers. */
 export interface RegionTask {
   readonly kind: 'region'
   readonly source: MediaSource
@@ -85,14 +85,14 @@ export interface RegionTask {
   readonly sharpPixels: boolean
 }
 
-/** A picture, or a part of it, as a download asks for it. */
+/** A picture, or a part of it, for a download. */
 export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width' | 'height'> {
   readonly kind: 'sized'
   readonly format: RegionTask['format'] | 'bmp'
   readonly folder: string
   /** Of JPEG and WebP, 1 to 100. */
   readonly compression: number
-  /** Pixels per inch that it says it has; null: nothing. */
+  /** Pixels per inch in its metadata; null: none. */
   readonly density: number | null
   /** Mirrored first, then turned. */
   readonly mirror: DeriveTask['mirror']
@@ -107,7 +107,7 @@ export interface SizedTask extends Pick<RegionTask, 'source' | 'region' | 'width
 export interface TextTask {
   readonly kind: 'text'
   readonly source: MediaSource
-  /** Characters that are wanted at most. */
+  /** Most characters that are wanted. */
   readonly most: number
 }
 
@@ -134,10 +134,10 @@ export interface TagValue {
 
 /** Metadata to be written into a file. */
 export interface MetadataToWrite {
-  /** Tags that have nothing else from then on. */
+  /** Tags whose old values are removed. */
   readonly emptied: readonly string[]
   readonly values: readonly TagValue[]
-  /** Tags that ExifTool does not know. */
+  /** Custom tags, which ExifTool does not know. */
   readonly own: readonly { readonly path: string; readonly list: boolean; readonly l10n: boolean }[]
 }
 
@@ -149,7 +149,7 @@ export interface WriteTask {
   readonly metadata: MetadataToWrite
 }
 
-/** The largest picture that a file carries of itself. */
+/** Extracts the largest preview embedded in a file. */
 export interface EmbeddedTask {
   readonly kind: 'embedded'
   readonly source: MediaSource
@@ -177,7 +177,7 @@ export const pictureFormats = {
 
 export type DerivedFormat = 'jpg' | 'png' | 'tif' | 'gif' | 'webp' | 'avif'
 
-/** Another original made of one. */
+/** Makes another original from one. */
 export interface DeriveTask {
   readonly kind: 'derive'
   readonly source: MediaSource
@@ -187,7 +187,7 @@ export interface DeriveTask {
   readonly turn: number
   /** `x`: top and bottom are exchanged; `y`: left and right are exchanged. */
   readonly mirror: 'x' | 'y' | null
-  /** Of the picture as it is by then. */
+  /** In the picture as turned and mirrored before. */
   readonly crop: Crop | null
   readonly colorspace: 'keep' | 'srgb' | 'cmyk' | 'gray'
   readonly profile: Exclude<ColourProfile, string> | null
@@ -219,7 +219,7 @@ export interface PicturesResult {
   readonly made: readonly MadePicture[]
   /** Names of the pictures that the source is too small for. */
   readonly tooSmall: readonly string[]
-  /** Why the others could not be made, by name. */
+  /** The reasons why others could not be made, by name. */
   readonly failed: Readonly<Record<string, string>>
   readonly basics: Basics | null
   /** The hash of the source's look, where it was computed; see `perceptualHashOf`. */
@@ -228,7 +228,7 @@ export interface PicturesResult {
 
 export interface Results {
   readonly pictures: PicturesResult
-  /** `cut`: there is more; `pages`, `sizes`: where the document has such. */
+  /** `cut`: the text is longer; `pages`, `sizes`: for documents with pages. */
   readonly text: {
     readonly text: string
     readonly cut: boolean

@@ -1,10 +1,10 @@
-/** A tag as records of files show it. */
+/** A tag, as in records of files. */
 export interface Tag {
   readonly group: string
   readonly name: string
-  /** As the file has it: a number where it is one. */
+  /** The value in the file: a number where it is one. */
   readonly value: unknown
-  /** As people read it. */
+  /** The value as text for people. */
   readonly print: string
   /** The entries of a list, which `print` joins. */
   readonly values?: readonly string[]
@@ -16,13 +16,13 @@ const mostTags = 1000
 const longestText = 20_000
 const mostValues = 2000
 const longestName = 200
-/** Characters of all of them. */
+/** Most characters of all tags. */
 const mostText = 500_000
 
 /** Groups of tags that come from the file system and the tool, not from the file. */
 const foreign = new Set(['System', 'ExifTool', 'SourceFile'])
 
-/** Tags as ExifTool gives them (`-G1 -l`), without pictures and other binary contents. */
+/** Tags from ExifTool's output (`-G1 -l`), without pictures and other binary contents. */
 export function tagsOf(read: Read): Tag[] {
   const tags: Tag[] = []
   let room = mostText
@@ -153,14 +153,14 @@ export function shape(width: number, height: number) {
   return { max_dimension: Math.max(width, height), aspect_ratio, format }
 }
 
-/** As large as a picture is meant to be on paper; nothing where that is not said. */
+/** The intended size on paper; nothing where the resolution is unknown. */
 export function printed({ width, height, dpi }: Read) {
   if (typeof width !== 'number' || typeof height !== 'number' || typeof dpi !== 'number' || dpi <= 0) return {}
   const centimetres = (pixels: number): number => Math.round((254 * pixels) / dpi) / 100
   return { dimensions: { width: centimetres(width), height: centimetres(height), unit: 'cm' } }
 }
 
-/** A date of EXIF (`2008:10:22 16:28:39+02:00`) as ISO 8601; without zone where the file names none. */
+/** A date of EXIF (`2008:10:22 16:28:39+02:00`) as ISO 8601; without time zone where the file has none. */
 function date(text: string | undefined): string | undefined {
   const [, year, month, day, time, zone = ''] =
     /^(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(text ?? '') ?? []

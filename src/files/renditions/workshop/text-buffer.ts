@@ -1,4 +1,4 @@
-/** Takes a text in pieces until there is enough. */
+/** Collects a text in pieces until there is enough. */
 export class TextBuffer {
   readonly most: number
   #text = ''
@@ -30,7 +30,7 @@ export class TextBuffer {
   }
 }
 
-/** Without space around the ends of lines, and without empty lines. */
+/** Removes spaces at the ends of lines, and empty lines. */
 function linesOf(text: string): string {
   return text
     .split('\n')

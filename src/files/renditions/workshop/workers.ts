@@ -14,7 +14,7 @@ export interface WorkLimits {
   readonly memory: number
   /** Seconds that a task may take. */
   readonly seconds: number
-  /** The same of a drawing: a few lines of it can be a lot of work. */
+  /** The same for a vector drawing: a few lines of it can be a lot of work. */
   readonly drawingSeconds: number
   /** Pixels of the pictures that are read. */
   readonly pixels: number
@@ -26,9 +26,9 @@ export interface WorkersOptions {
   /** Tasks that are worked on at the same time, each by its own process; one more for callers with no task in progress. */
   readonly most: number
   readonly limits: WorkLimits
-  /** Behind everything else on the machine. */
+  /** Runs with lower priority than all other processes of the machine. */
   readonly background: boolean
-  /** Where tasks have their folders: they write nowhere else. */
+  /** The folder for the tasks' folders: the processes write nowhere else. */
   readonly place: string
   /** The command that runs them without a network. */
   readonly isolate?: readonly string[]
@@ -47,7 +47,7 @@ interface Worker {
 /** Tasks after which a process is replaced: memory leaked by libraries is freed with it. */
 const mostTasks = 500
 
-/** V8's heap: pixels are not in it, and hardly anything is made there. */
+/** V8's heap: it does not contain pixels, and little else is allocated there. */
 const heap = ['--max-old-space-size=512', '--max-semi-space-size=1']
 
 /**
@@ -61,7 +61,7 @@ const allocator = {
   MALLOC_TRIM_THRESHOLD_: '65536',
 }
 
-/** Processes that work on media. One is started when there is work and none is free, and serves until it is not needed. */
+/** Processes that work on media. A process is started when there is work and none is idle, and is kept until it is not needed. */
 export function createWorkers(options: WorkersOptions) {
   const { most, limits, background, idle: idleSeconds = 30, isolate = [] } = options
   const shares = createShares(most)
@@ -82,7 +82,8 @@ export function createWorkers(options: WorkersOptions) {
     const child = startForeign({
       command: [process.execPath, ...heap, ...permissions(place), script],
       folder: place,
-      // Its time and its memory are watched for each task: it serves many, and reserves more than it uses.
+      // Time and memory are watched for each task, since a process serves many tasks, and reserves more memory than it
+      // uses.
       limits: { file: limits.output },
       isolate,
       environment: { NODE_NO_WARNINGS: '1', VIPS_BLOCK_UNTRUSTED: '1', ...allocator },
@@ -174,7 +175,7 @@ export function createWorkers(options: WorkersOptions) {
   return {
     run,
 
-    /** Starts a process where none is there, since work will come soon. */
+    /** Starts a process if there is none, since work will come soon. */
     warm(): void {
       if (!closed && all.size === 0) idle.push(start())
     },

@@ -6,11 +6,11 @@ import type { MetadataToWrite, WriteTask } from './tasks.ts'
 
 const problem = 'the metadata cannot be written into it'
 
-/** Names as ExifTool has them: nothing else gets into its arguments and its configuration. */
+/** Valid names of tags: no other text gets into ExifTool's arguments and its configuration. */
 const tagName = /^[A-Za-z][\w-]{0,60}:[A-Za-z][\w-]{0,120}$/
 const ownName = /^XMP-([A-Za-z][A-Za-z0-9]{0,40}):([A-Za-z][A-Za-z0-9]{0,80})$/
 
-/** Tables of ExifTool that tags can be added to, by group; others are groups of one's own. */
+/** Tables of ExifTool to which tags can be added, by group; other groups are custom. */
 const tables = new Set('dc xmp xmpRights xmpMM photoshop pdf tiff exif iptcCore iptcExt'.split(' '))
 
 /**
@@ -60,7 +60,7 @@ function escaped(text: string): string {
 
 const reference = (letter: string): string => `&#x${letter.charCodeAt(0).toString(16)};`
 
-/** A configuration with tags of one's own, as ExifTool reads it: names only, which are checked. */
+/** A configuration of custom tags for ExifTool: it contains only names, which are checked. */
 function configOf(own: MetadataToWrite['own']): string {
   const named = own.map(({ path, list, l10n }) => {
     const [, group, name] = ownName.exec(path) ?? []

@@ -9,7 +9,7 @@ export interface XmlTextOptions {
 
 /** The text of elements. */
 export function textHandlers({ text, breaks }: XmlTextOptions, give: (text: string) => void): XmlHandlers {
-  /** Elements with text that are open. */
+  /** Number of open elements with text. */
   let depth = 0
   return {
     open(name) {

@@ -26,7 +26,7 @@ export interface RemoteUploadDeps extends StoreReceivedDeps {
   readonly locations: Pick<Locations, 'forOriginals' | 'forVersions'>
   readonly open: OpenRemote
   readonly seal: Seal
-  /** Writes to the event log beside the request. */
+  /** Writes to the event log outside of the request's transaction. */
   readonly log: (event: NewEvent) => void
   readonly mayChange: (actor: Actor, ids: readonly number[]) => Promise<ReadonlySet<number>>
 }
@@ -122,7 +122,7 @@ async function fetchOne(
   }
 }
 
-/** Takes a content to its end and keeps nothing of it. */
+/** Reads a content completely and stores nothing. */
 const onlyRead: Pick<BlobStore, 'receive'> = {
   async receive(source) {
     let size = 0

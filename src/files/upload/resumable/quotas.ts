@@ -5,15 +5,15 @@ import type { ResumableUpload } from './store.ts'
 import * as store from './store.ts'
 
 export interface UploadQuotas {
-  /** Uploads of one user that have not become files. */
+  /** Uploads of one user that are not files yet. */
   readonly uploads: number
-  /** Bytes that these announce together. */
+  /** Bytes announced by these together. */
   readonly bytes: number
 }
 
-/** Seconds after which one may have become a file. */
+/** Seconds after which a client may try again: an upload may have become a file by then. */
 const comeBackAfter = 60
-/** Pieces that any upload may have, and one more for so many bytes: proxies let through some hundred kilobytes at least. */
+/** Pieces that any upload may have, and the bytes for each further one: proxies accept at least some hundred kilobytes. */
 const anyPieces = 1000
 const bytesOfPiece = 256 * 1024
 
@@ -39,7 +39,7 @@ export async function admitUpload(
   }
 }
 
-/** Each piece is a row, and a content of its own until all are there. @throws {AppError} `UploadError` */
+/** Limits the pieces: each is a row, and a separate content until all have arrived. @throws {AppError} `UploadError` */
 export function admitPiece({ size, pieces }: ResumableUpload): void {
   const most = anyPieces + Math.floor(size / bytesOfPiece)
   if (pieces < most) return

@@ -21,7 +21,7 @@ const optionsHeaders = (mostBytes: number) => ({
   'Tus-Resumable': version,
   'Tus-Version': version,
   'Tus-Extension': extensions,
-  // Types of files may have lower limits, and there may be less room.
+  // Types of files may have lower limits, and there may be less space.
   'Tus-Max-Size': String(Math.min(longest, mostBytes)),
 })
 
@@ -254,7 +254,7 @@ function overriding({ headers }: FastifyRequest): string | undefined {
   return typeof said === 'string' ? said.toUpperCase() : undefined
 }
 
-/** A client that wants another method than the one that it uses sends a POST. */
+/** A client that cannot send a method sends a POST that names it. */
 function speak(request: FastifyRequest, reply: FastifyReply, method: string = request.method): void {
   reply.header('Tus-Resumable', version)
   if ((overriding(request) ?? method) !== method) {
@@ -281,7 +281,7 @@ function tell(reply: FastifyReply, upload: ResumableUpload): FastifyReply {
   return reply.header('Upload-Expires', new Date(upload.touchedAt.getTime() + uploadLifetime).toUTCString())
 }
 
-/** Other keys are clients' own. @throws {AppError} */
+/** Other keys have a meaning only for clients. @throws {AppError} */
 function metadataOf(header = ''): Omit<NewResumable, 'size'> {
   const values = new Map<string, string>()
   for (const pair of header.split(',')) {

@@ -35,7 +35,7 @@ export interface NewResumable {
   readonly parentId: number | null
 }
 
-/** Milliseconds after which an upload goes to which nothing came. */
+/** Milliseconds without data after which an upload is removed. */
 export const uploadLifetime = 86_400_000
 
 export type ResumableService = ReturnType<typeof createResumable>
@@ -88,7 +88,7 @@ export function createResumable(options: ResumableOptions) {
     if (!added) throw conflict(upload)
   }
 
-  /** Makes the file of an upload of which everything is there. */
+  /** Makes the file of a complete upload. */
   async function finish(actor: Actor, upload: ResumableUpload): Promise<number> {
     try {
       return await tellingFailures(actor, async () => {
@@ -108,7 +108,7 @@ export function createResumable(options: ResumableOptions) {
         return file?.id ?? 0
       })
     } catch (error) {
-      // Another attempt would end like this one.
+      // Another attempt would fail in the same way.
       if (error instanceof AppError && error.status < 500 && error.code !== 'UploadConflict') {
         await db.transaction((tx) => store.deleteUpload(tx, upload.id))
       }
@@ -159,8 +159,8 @@ export function createResumable(options: ResumableOptions) {
     find,
 
     /**
-     * Goes on where it was. Answers how far it is now, and the file when it is whole.
-     * @throws {AppError} `UploadConflict` when it is somewhere else.
+     * Continues an upload. Answers its progress, and the file when it is complete.
+     * @throws {AppError} `UploadConflict` when the upload has another offset.
      */
     async append(actor: Actor, id: string, offset: number, content: AsyncIterable<Buffer>): Promise<ResumableUpload> {
       const upload = await find(actor, id)

@@ -6,9 +6,9 @@ export interface ResumableUpload {
   readonly locationId: number
   readonly filename: string
   readonly size: number
-  /** Bytes that are there. */
+  /** Received bytes. */
   readonly received: number
-  /** How many pieces have come. */
+  /** Number of received pieces. */
   readonly pieces: number
   readonly reference: string | null
   readonly parentId: number | null
@@ -33,7 +33,7 @@ export async function insertUpload(from: Queryable, userId: number, upload: NewU
   return String(rows[0]?.id)
 }
 
-/** Uploads of a user that have not become files. Until the transaction ends they begin no other one. */
+/** Uploads of a user that are not files yet. The user can begin no other upload until the transaction ends. */
 export async function lockOpenUploads(
   tx: Tx,
   userId: number,

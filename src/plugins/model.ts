@@ -10,7 +10,7 @@ export type PluginType = (typeof pluginTypes)[number]
 export const updatePolicies = ['never', 'daily', 'always'] as const
 export type UpdatePolicy = (typeof updatePolicies)[number]
 
-/** A plugin as the database has it. */
+/** A plugin as stored in the database. */
 export interface StoredPlugin {
   readonly id: number
   readonly name: string
@@ -31,7 +31,7 @@ export interface Plugin extends Omit<StoredPlugin, 'manifest'> {
   readonly manifest: Manifest
 }
 
-/** All plugins by name, and the enabled ones in the order in which they are asked. */
+/** All plugins by name, and the enabled ones in the order of their calls. */
 export interface PluginSnapshot {
   readonly byName: ReadonlyMap<string, Plugin>
   readonly enabled: readonly Plugin[]

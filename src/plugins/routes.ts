@@ -97,7 +97,7 @@ function registerBrowserRoutes(http: HttpApp, { browser }: Pick<PluginService, '
   )
 }
 
-/** A browser asks each time whether it has changed: there is nothing in the address that says so. */
+/** A browser asks each time whether the file has changed: its address does not show it. */
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: BrowserFile): FastifyReply {
   reply
     .header('Cache-Control', 'public, no-cache')

@@ -68,19 +68,19 @@ export interface PluginOptions extends Pick<CallerOptions, 'apiUrl' | 'config'> 
   readonly webhooks: WebhookOptions['webhooks']
   readonly customData: CustomDataStore
   readonly systemActor: () => Promise<Actor>
-  /** Whether updaters run by themselves. */
+  /** Whether updaters may run on schedule. */
   readonly mayUpdate: () => boolean
   /** Stores the types of values that plugins add, and indexes the objects concerned again. */
   readonly setCustomTypes: (tx: Tx, types: CustomTypes) => Promise<void>
   readonly openFile: (actor: Actor, id: number) => Promise<Readable>
   readonly tokens: CallerOptions['tokens'] & { revokeLeft(): Promise<void> }
   readonly actorByReference: (reference: string) => Promise<Actor | null>
-  /** The object type of that name, as it is now. */
+  /** The present object type with that name. */
   readonly tableOf: TableOf
   /** The value of a setting of a plugin. */
   readonly settingOf: (plugin: Plugin, section: string, parameter: string) => unknown
   readonly removeSettings: (tx: Tx, plugin: string) => Promise<void>
-  /** The user that a setting of a plugin names; null: none is set, or none that may act. */
+  /** The user named by a setting of a plugin; null: there is none, or the user is not active. */
   readonly actorOfSetting: (plugin: Plugin, section: string, parameter: string) => Promise<Actor | null>
 }
 
@@ -204,7 +204,7 @@ export async function createPluginService(options: PluginOptions) {
     takeCustomTypes,
     onDisk: (path) => onDisk.has(path),
   })
-  /** One list for each state, since it is asked for at each save. */
+  /** One list for each state, since each save asks for it. */
   let steps: { readonly of: PluginSnapshot; readonly callbacks: readonly SaveCallback[] } | null = null
 
   /** @throws {AppError} `PluginNotFound`, `PluginDisabled` */
@@ -223,7 +223,7 @@ export async function createPluginService(options: PluginOptions) {
     browser,
     uploadProgram,
 
-    /** Asks the program of an upload into a collection about objects that are to be saved. @throws {AppError} */
+    /** Sends objects to be saved to the program for uploads into a collection. @throws {AppError} */
     askAboutUpload: ({ name, entry }: { readonly name: string; readonly entry: string }, ...asked: AskedOfUpload) =>
       callbacks.askWhole(uploadProgram(name, entry), ...asked),
 
@@ -237,7 +237,7 @@ export async function createPluginService(options: PluginOptions) {
       return steps.callbacks
     },
 
-    /** Brings values of plugins' types up to date now, as at that time. */
+    /** Updates values of plugins' types now, as if at that time. */
     updateCustomData: updaters.run,
 
     /** The callback that an action of a transition runs before the write. */

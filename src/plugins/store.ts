@@ -42,7 +42,7 @@ export interface NewPlugin {
   readonly buildInfo: object
 }
 
-/** Null when the name is taken. */
+/** Null when the name is already in use. */
 export async function insertPlugin(tx: Tx, plugin: NewPlugin): Promise<number | null> {
   const { name, type, path, url, zipFile, updatePolicy, package: sha256, etag, manifest, buildInfo } = plugin
   const { rows } = await tx.query<{ id: number }>(

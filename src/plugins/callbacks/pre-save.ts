@@ -19,14 +19,14 @@ export interface PreSaveOptions {
   readonly caller: Caller
   readonly services: Services
   readonly kept: KeptProcesses
-  /** Bytes of an answer. */
+  /** Most bytes of an answer. */
   readonly mostOutput: number
   readonly tableOf: TableOf
 }
 
 export interface Answered {
   readonly body: unknown
-  /** It ended with another code than 0. */
+  /** The program ended with another code than 0. */
   readonly failed: boolean
 }
 
@@ -75,7 +75,7 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
     return { body: answer.body, failed: false }
   }
 
-  /** The whole answer, with the objects in it. */
+  /** Sends the objects to the program, and reads its whole answer, with the objects in it. */
   async function askWhole(
     { plugin, program }: { plugin: Plugin; program: Program },
     change: Pick<PendingChange, 'actor' | 'deadline' | 'request'>,
@@ -126,7 +126,7 @@ export function createCallbacks({ caller, services, kept, mostOutput, tableOf }:
   }
 }
 
-/** Kept processes serve one version of a plugin. */
+/** A kept process serves one version of a plugin. */
 export function keptKey(plugin: Plugin, { path }: Program): string {
   return `${plugin.name} ${plugin.package?.toString('hex') ?? plugin.path} ${path}`
 }

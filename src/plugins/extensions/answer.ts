@@ -14,7 +14,7 @@ export async function contentTypeOf(head: Buffer): Promise<string> {
   return /^\s*[[{]/.test(text) ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8'
 }
 
-/** As a header can have it. */
+/** The text in a form allowed in a header. */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 500)
 }

@@ -41,7 +41,7 @@ export class ExtensionFailed extends AppError {
   }
 }
 
-/** Bytes that are held back until it is known how the program ends. */
+/** Bytes that are held back until the program has ended. */
 const heldBack = 4096
 
 /**

@@ -13,7 +13,7 @@ export interface FoundOnDisk extends FolderContent {
   readonly path: string
 }
 
-/** Folders below each other that are searched: a loop of links ends somewhere. */
+/** Levels of folders that are searched: so a loop of links ends. */
 const deepest = 10
 const mostFolders = 20_000
 

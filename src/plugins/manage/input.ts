@@ -18,7 +18,7 @@ export function assertReadOnlyFields(plugin: Plugin, { id, type, url, zip_file, 
   }
 }
 
-/** Where a new plugin comes from. @throws {AppError} when that is not said, or said twice. */
+/** The source of a new plugin. @throws {AppError} when there is none, or more than one. */
 export function sourceOf({ type, zip_file, url }: PluginInput) {
   if (type === 'zip' && zip_file && url == null) return { kind: 'zip', fileId: zip_file._id } as const
   if (type === 'url' && url != null && zip_file == null) return { kind: 'url', url: checkedUrl(url) } as const

@@ -18,12 +18,12 @@ const classes: readonly RecipeClass[] = ['audio', 'image', 'office', 'video']
 
 const mostRows = 100
 
-/** `fas_config` with the contents of the files that it names in their places; see `packages/read-folder.ts`. */
+/** Reads `fas_config`, in which file names are already replaced by the contents of the files; see `packages/read-folder.ts`. */
 export function readProduce(place: Place, plugin: string): Produce {
   place.knows('produce_config', 'cookbooks')
   const config = place.at('produce_config')
   const books = place.at('cookbooks').items(mostRows)
-  // One that was stored by a release that did not read the files names them only.
+  // An earlier release did not read these files: its stored manifests contain only their names.
   if ([config, ...books].some(({ value }) => typeof value === 'string')) {
     place.ignored.add(place.path)
     return { renditions: [], metadata: [] }
@@ -71,7 +71,7 @@ function usable<T>(entry: Place, read: (entry: Place) => T | null): T | null {
   }
 }
 
-/** Null: it says something that has no effect here, and is not used. */
+/** Null: it has a member without effect here, so it is not used. */
 function readRecipe(entry: Place): Recipe | null {
   entry.knows('class', 'description', 'displayname', 'extensions', 'params', 'execs', 'metadata')
   // Recipes that run when a mapping asks for them.
@@ -225,7 +225,7 @@ function usedRecipe(entry: Place, recipes: Recipes): UsedRecipe | null {
   return { ...recipe, name, params }
 }
 
-/** Extensions that both name, where none is all; null: there is none. */
+/** Extensions in both lists, where an empty list means all; null: there is none. */
 function bothOf(left: readonly string[], right: readonly string[]): readonly string[] | null {
   if (left.length === 0 || right.length === 0) return left.length === 0 ? right : left
   const both = left.filter((extension) => right.includes(extension))
@@ -250,7 +250,7 @@ function named(place: Place): string {
 
 const isName = (name: string): boolean => /^[\w-]{1,100}$/.test(name)
 
-/** A file in the folder of the call. */
+/** The name of a file in the folder of the call. */
 function fileName(place: Place): string {
   const name = place.text(200)
   if (!/^\w[\w .-]*$/.test(name)) throw place.wrong('the name of a file, without a folder')

@@ -5,7 +5,7 @@ import type { AddedRight, ConfigSection, Manifest, Program, Step } from './model
 import { readProgram, readSingleProgram } from './programs.ts'
 import { Place, wrongManifest } from './reader.ts'
 
-/** Names of plugins, as addresses and the base configuration have them. */
+/** Names of plugins, for addresses and the base configuration. */
 const namePattern = /^[a-z][a-z0-9_-]*[a-z0-9]$/
 const longestName = 100
 

@@ -13,7 +13,7 @@ export type Texts = Readonly<Record<string, string>>
 export interface Command {
   readonly prog: string
   readonly args: readonly string[]
-  /** It is given the body of the call. */
+  /** The body of the call is its input. */
   readonly takesInput: boolean
   /** Its output is the answer. */
   readonly givesOutput: boolean
@@ -26,7 +26,7 @@ export interface Program {
   readonly service: string
   readonly seconds: number | null
   readonly commands: readonly Command[]
-  /** It stays, and answers one line of JSON with another. */
+  /** The process is kept, and answers each line of JSON with one line. */
   readonly keep: boolean
   readonly pluginUser: PluginUser | null
 }
@@ -40,7 +40,7 @@ export type PluginUser =
 export interface Step {
   readonly name: string
   readonly callback: string
-  /** null: of all types. */
+  /** null: for all types. */
   readonly objecttypes: readonly string[] | null
 }
 
@@ -70,26 +70,26 @@ export interface AddedType {
 /** The program that updates values of a type. */
 export interface Updater {
   readonly program: Program
-  /** Records that it is given at a time. */
+  /** Records that it gets at a time. */
   readonly batchSize: number
-  /** Days after which a record is asked for again. */
+  /** Days after which a record is updated again. */
   readonly expiresDays: number
-  /** The setting of the plugin that says another number of days; 0: none are asked for. `path`: where the manifest names it. */
+  /** The setting of the plugin with another number of days; 0: no updates. `path`: its place in the manifest. */
   readonly interval: { readonly section: string; readonly parameter: string; readonly path: string } | null
 }
 
-/** Classes of files that renditions are made of. */
+/** Classes of files for which renditions can be made. */
 export type RecipeClass = 'audio' | 'image' | 'office' | 'video'
 
-/** The class of recipes that say something of files. */
+/** The class of recipes that read metadata of files. */
 export const ofMetadata = '_metadata'
 
 /** An argument of a recipe's command. */
 export type RecipeArgument =
   | string
-  /** The path of the file that it works on, under that name; null: one of the service. */
+  /** The path of the source file, under that name; null: a name given by the service. */
   | { readonly kind: 'source'; readonly name: string | null }
-  /** The path of a file that it writes. */
+  /** The path of the file to be written. */
   | { readonly kind: 'target'; readonly name: string }
 
 export interface RecipeCommand extends Pick<Command, 'prog' | 'seconds'> {
@@ -102,7 +102,7 @@ export interface Recipe {
   /** Its place in the manifest. */
   readonly path: string
   readonly class: RecipeClass | typeof ofMetadata
-  /** Of the files that it takes; none: all of the class. */
+  /** Extensions of the files that it accepts; none: all of the class. */
   readonly extensions: readonly string[]
   readonly params: readonly string[]
   readonly service: string
@@ -114,7 +114,7 @@ export interface Recipe {
   readonly metadata: readonly { readonly file: string; readonly fulltext: boolean }[]
 }
 
-/** A recipe as it is used. */
+/** A recipe with its parameters. */
 export interface UsedRecipe extends Omit<Recipe, 'params'> {
   /** `<plugin>:<cookbook>:<recipe>` */
   readonly name: string
@@ -125,7 +125,7 @@ export interface AddedRendition {
   readonly class: RecipeClass
   readonly name: string
   readonly displayname: Texts
-  /** Another rendition that it is made of; empty: the original. */
+  /** The rendition that is its source; empty: the original. */
   readonly source: string
   readonly extensions: readonly string[]
   readonly rightsManagement: boolean
@@ -154,16 +154,16 @@ export interface Manifest {
   readonly server: Readonly<Record<string, unknown>> | null
   readonly webfrontend: Readonly<Record<string, unknown>>
   readonly custom: Readonly<Record<string, unknown>> | null
-  /** The folder that is served to browsers; null: none. */
+  /** The folder served to browsers; null: none. */
   readonly staticFolder: string | null
   readonly dependencies: readonly string[]
   readonly extensions: ReadonlyMap<string, Program & { readonly contentType: string | null }>
   readonly steps: readonly Step[]
   readonly preSave: ReadonlyMap<string, Program>
   readonly transitions: ReadonlyMap<string, Program>
-  /** Programs that rework exports and make files of them. */
+  /** Programs that change exports and make files of them. */
   readonly exports: ReadonlyMap<string, Program>
-  /** Programs that bring exports away. */
+  /** Programs that send exports. */
   readonly exportTransports: ReadonlyMap<string, Program>
   /** As front ends get it. */
   readonly collectionUpload: Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { Command, PluginUser, Program } from './model.ts'
 import type { Place } from './reader.ts'
 
-/** No program has more time than this, whatever its manifest says. */
+/** The time limit of all programs, whatever the manifest says. */
 export const longestSeconds = 3600
 
 /** The same for programs that cannot answer several calls with one process. */
@@ -57,7 +57,7 @@ function readArgument(argument: Place): string {
   return argument.at('value').text()
 }
 
-/** Addresses in place of a body were never replaced by anything: such a stream has nothing in it. */
+/** The manifest may give addresses in place of a body; these have never had an effect, and such a stream is empty. */
 function isBody(stream: Place): boolean {
   if (stream.absent) return false
   stream.knows('type')

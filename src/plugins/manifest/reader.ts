@@ -65,7 +65,7 @@ export class Place {
     return this.value
   }
 
-  /** Texts by language; a text alone is one for all. */
+  /** Texts by language; a plain text is for all languages. */
   texts(): Record<string, string> {
     if (typeof this.value === 'string') return { 'en-US': this.text() }
     return Object.fromEntries(this.members(200).map(([language, text]) => [language, text.text()]))
@@ -76,7 +76,7 @@ export class Place {
     for (const key of Object.keys(this.object())) if (!keys.includes(key)) this.ignored.add(this.at(key).path)
   }
 
-  /** Seconds: a number, or as `90s`, `1m30s`. */
+  /** Seconds: a number, or a text such as `90s`, `1m30s`. */
   seconds(): number | null {
     if (this.absent) return null
     const { value } = this
@@ -101,7 +101,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 export const manifestName = 'manifest.yml'
 
-/** `name`: a file that the manifest names, where it is about that. */
+/** `name`: the file named by the manifest, if the error is in that file. */
 export function wrongManifest(message: string, parameters: Record<string, unknown> = {}): AppError {
   const { name = manifestName } = parameters
   return badRequest(`${name}: ${message}`, { name, ...parameters })

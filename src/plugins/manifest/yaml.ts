@@ -10,7 +10,7 @@ const mostAliases = 100
 const deepest = 60
 const mostBrackets = 2000
 const mostMarks = 100
-/** Names and values in it once aliases are resolved. */
+/** Names and values in a manifest after aliases are resolved. */
 const mostValues = 20_000
 
 /** A manifest, or a file that it names, as JSON. @throws {AppError} that names the file and the line. */
@@ -44,7 +44,7 @@ export function readYaml(bytes: Buffer, name = manifestName): Record<string, unk
   return JSON.parse(JSON.stringify(value)) as Record<string, unknown>
 }
 
-/** The version 1.0 is not the number 1. */
+/** The text `1.0` of a version must not become the number 1. */
 function keepVersion(contents: unknown): void {
   if (!isMap(contents)) return
   const plugin = contents.get('plugin', true) as unknown
@@ -78,7 +78,7 @@ function assertFlat(text: string): void {
   for (let at = 0; at < text.length; at++) {
     const character = text[at] as string
     if (character === '[' || character === '{') brackets++
-    // `- - - -` opens a list with each of them.
+    // Each dash of `- - - -` opens a list.
     if (character === '-' || character === '?' || character === ':') marks++
     else if (character !== ' ' && character !== '\t') marks = 0
     if (brackets > mostBrackets || marks > mostMarks) throw wrongManifest('it opens too many lists and objects')

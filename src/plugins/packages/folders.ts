@@ -12,7 +12,7 @@ import { type FolderContent, readPluginFolder } from './read-folder.ts'
 import { readPackage } from './store.ts'
 import { badArchive, unpack } from './unpack.ts'
 
-/** Bytes of an archive. */
+/** Most bytes of an archive. */
 export const longestArchive = 256_000_000
 
 /** The paths of a plugin's files in this process. */
@@ -23,13 +23,13 @@ export interface PluginFolder {
   readonly texts: string
 }
 
-/** An archive that has been unpacked to be looked at; it is kept by `keep`, or removed by `discard`. */
+/** An archive that has been unpacked and read; `keep` keeps it, `discard` removes it. */
 export interface Arrived extends FolderContent {
   readonly sha256: Buffer
   readonly size: number
   /** The archive itself. */
   readonly archive: string
-  /** Makes it the folder of the plugin in this process. */
+  /** Makes the unpacked folder the folder of the plugin in this process. */
   keep(): Promise<void>
   discard(): Promise<void>
 }
@@ -84,7 +84,7 @@ export function createFolders({ db, dataDir }: { readonly db: Db; readonly dataD
     })
   }
 
-  /** Unpacks the archive of the database once, however many ask for it. */
+  /** Unpacks the archive of the database, once for all concurrent callers. */
   async function ensure(sha256: Buffer): Promise<void> {
     const home = homeOf(sha256)
     if (await isThere(home)) return
@@ -167,7 +167,7 @@ async function spool(content: AsyncIterable<Buffer>, path: string): Promise<{ sh
   return { sha256: hash.digest(), size }
 }
 
-/** A folder is whole when it has its name; another process with the same data folder may have been first. */
+/** A folder with its final name is complete; another process with the same data folder may have been first. */
 async function settle(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)

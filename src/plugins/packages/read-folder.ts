@@ -7,7 +7,7 @@ import { longestManifest, readYaml } from '../manifest/yaml.ts'
 
 /** The content of a plugin's folder. */
 export interface FolderContent {
-  /** The manifest as it was written, with the files that `fas_config` names in their places. */
+  /** The manifest as written, in which file names of `fas_config` are replaced by the contents of the files. */
   readonly raw: Record<string, unknown>
   readonly manifest: Manifest
   readonly buildInfo: BuildInfo
@@ -54,7 +54,7 @@ async function withRecipes(raw: Record<string, unknown>, folder: string): Promis
   }
 }
 
-/** How it was built, as far as that can be read: nothing depends on it. */
+/** Information about the build, as far as it can be read: nothing depends on it. */
 async function readBuildInfo(folder: string): Promise<BuildInfo> {
   try {
     const bytes = await readBounded(join(folder, 'build-info.json'), longestBuildInfo)
@@ -78,7 +78,7 @@ async function readBounded(path: string, most: number): Promise<Buffer | null> {
   return info.size > most ? Buffer.alloc(most + 1) : readFile(path)
 }
 
-/** A file below a folder, by a path in an address; null when there is none. Links that lead out of it are none. */
+/** A file below a folder, by a path in an address; null when there is none. Links that lead out of the folder are ignored. */
 export async function fileWithin(
   folder: string,
   path: string,

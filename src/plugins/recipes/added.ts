@@ -1,4 +1,4 @@
-/** Recipes of plugins, as files know them. */
+/** Recipes of plugins, for the file service. */
 import { createHash } from 'node:crypto'
 import type { AddedRendition, RecipeProgram } from '../../files/service.ts'
 import type { UsedRecipe } from '../manifest/model.ts'

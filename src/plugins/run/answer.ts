@@ -47,7 +47,7 @@ export function refusalError({ foreign, message, parameters }: Refusal): AppErro
   return new AppError('DbPreSaveFailed', parameters, { message, foreign })
 }
 
-/** JSON, or undefined where it is none. */
+/** Parsed JSON; undefined where it is invalid. */
 export function parsedJson(bytes: Buffer | string): unknown {
   try {
     return JSON.parse(typeof bytes === 'string' ? bytes : bytes.toString('utf8')) as unknown
@@ -60,7 +60,7 @@ export function parsedJson(bytes: Buffer | string): unknown {
 const limits = { values: 1_000_000, depth: 100, keyBytes: 1000, stringBytes: 16 * 1024 * 1024 }
 const sliceBytes = 64 * 1024
 
-/** The JSON of an answer, read a piece at a time; undefined where it is none. */
+/** The JSON of an answer, parsed in pieces; undefined where it is invalid. */
 export async function readAnswer(bytes: Buffer): Promise<unknown> {
   const yielder = createYielder()
   try {

@@ -47,7 +47,7 @@ export interface CallRequest {
   readonly places?: string
 }
 
-/** There is no place among the calls of the plugin: it may be asked again later. */
+/** All places of the plugin's calls are taken: the caller may try again later. */
 export class NoPlace extends CallbackFailed {}
 
 /** A call that has its place, its tokens and its folder. */
@@ -56,19 +56,19 @@ export interface Call {
   readonly folder: PluginFolder
   readonly limits: ProcessLimits
   readonly signal: AbortSignal
-  /** A new folder, empty; it goes with the call. */
+  /** A new, empty folder, which is removed with the call. */
   workFolder(): Promise<string>
   /** A folder that outlives the call; the caller removes it. */
   keptFolder(): Promise<string>
   /** Writes a program's error output to the log, without secrets. */
   note(text: string, failed: boolean): void
-  /** Takes tokens and other secrets out of a text. */
+  /** Removes tokens and other secrets from a text. */
   clean(text: string): string
 }
 
-/** Calls of one plugin that may wait for a place. */
+/** Most calls of one plugin that may wait for a place. */
 export const mostWaiting = 200
-/** Seconds for which tokens hold beyond the time of the program. */
+/** Seconds for which tokens are valid beyond the time of the program. */
 const afterwards = 5
 
 export type Caller = ReturnType<typeof createCaller>

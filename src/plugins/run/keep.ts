@@ -6,8 +6,8 @@ import { readAnswer } from './answer.ts'
 import type { ProcessLimits } from './process.ts'
 
 /**
- * Programs that stay (`keep: true`): they read a line of JSON for each call and answer with one. A process serves one call at
- * a time, and ends when it was not needed for a while, broke a limit, or said something that is no answer.
+ * Kept programs (`keep: true`): they read a line of JSON for each call and answer with one. A process serves one call at
+ * a time. It ends when it was idle for a while, broke a limit, or wrote invalid output.
  */
 export type KeptProcesses = ReturnType<typeof createKeptProcesses>
 
@@ -16,7 +16,7 @@ export type KeptAnswer =
   | { readonly kind: 'failed'; readonly reason: string; readonly errors: string }
 
 export interface KeptCall {
-  /** Which processes may serve it: of one callback of one version of a plugin. */
+  /** Identifies the processes that may serve the call: those of one callback of one version of a plugin. */
   readonly key: string
   /** The command for a new process. */
   readonly start: () => Promise<{ readonly command: readonly [string, ...string[]]; readonly folder: string }>
@@ -159,7 +159,7 @@ export function createKeptProcesses() {
   }
 
   return {
-    /** Gives the call to a process that is there, or to a new one. */
+    /** Passes the call to an idle process, or to a new one. */
     async call(call: KeptCall): Promise<KeptAnswer> {
       if (closed || call.signal.aborted) return { kind: 'failed', reason: 'was stopped', errors: '' }
       const kept = idle.get(call.key)?.pop() ?? (await start(call, call.key))

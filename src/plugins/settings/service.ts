@@ -53,7 +53,7 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
     return [plugin, section]
   }
 
-  /** The section as it is to be stored, its secrets sealed. */
+  /** The section in stored form, with sealed secrets. */
   async function changed(tx: Tx, actor: Actor, before: Section, change: PluginSectionChange): Promise<SectionRow> {
     const [plugin, section] = sectionOf(change)
     const path = ['plugin', plugin.name, 'config', section.name].join('/')
@@ -146,7 +146,7 @@ export async function openPluginSettings({ db, bus, snapshots, seal, plugins, ma
       return section && (sectionField(section.parameters).show(stored(plugin, section)) as Section)[parameter]
     },
 
-    /** The user that a setting names; null: none. */
+    /** The user named by a setting; null: none. */
     userOf(plugin: Plugin, sectionName: string, parameter: string): number | null {
       const section = plugin.manifest.baseConfig.find(({ name }) => name === sectionName)
       const found = section && usersIn(section.parameters, stored(plugin, section)).find(([name]) => name === parameter)

@@ -5,7 +5,7 @@ import { linesOf, longestLine } from '../run/log-lines.ts'
 
 export type Action = 'start_update' | 'update' | 'end_update'
 
-/** A value as updaters know it. */
+/** A value in the form for updaters. */
 export interface UpdaterObject {
   readonly identifier: string
   readonly data: Readonly<Record<string, unknown>>
@@ -20,14 +20,14 @@ export interface UpdaterQuestion {
 }
 
 export interface UpdaterAnswer {
-  /** Undefined: the one before goes on. */
+  /** Undefined: the last state stays. */
   readonly state: unknown
   readonly log: readonly string[]
   /** Null: it has no values for these objects, and is not asked again in this run. */
   readonly payload: readonly UpdaterObject[] | null
 }
 
-/** @throws {CallbackFailed} where it says that it has failed, or nothing that can be understood. */
+/** @throws {CallbackFailed} where it reports an error, or is not understood. */
 export function readUpdaterAnswer(answer: unknown): UpdaterAnswer {
   if (!isObject(answer)) throw new CallbackFailed('its answer is no object')
   const { status_code: status } = answer

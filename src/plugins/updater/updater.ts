@@ -1,4 +1,4 @@
-/** Values of plugins' types are brought up to date by programs of the plugins. */
+/** Updates values of plugins' types, by programs of the plugins. */
 import type { Logger } from 'pino'
 import type { EventLog } from '../../events/service.ts'
 import { CallbackFailed } from '../../objects/service.ts'
@@ -57,9 +57,9 @@ export interface UpdaterOptions {
 /** A run ends with its service. */
 const neverAborted = AbortSignal.any([])
 
-/** Milliseconds between two looks for values that are due. */
+/** Milliseconds between two checks for due values. */
 const lookEvery = 600_000
-/** Seconds that a run is held beyond the time of its program. */
+/** Seconds that a run is claimed beyond the time of its program. */
 const afterwards = 120
 
 interface Run {
@@ -94,12 +94,12 @@ export function createUpdaters(options: UpdaterOptions) {
     return answer
   }
 
-  /** Seconds for which one step holds the run. */
+  /** Seconds for which one step claims the run. */
   function holdOf({ update: { program } }: Run): number {
     return (program.seconds ?? 60) * program.commands.length + afterwards
   }
 
-  /** Days after which values are asked for again; 0: the settings of the plugin say that none are. */
+  /** Days after which values are updated again; 0: the settings of the plugin switch updates off. */
   function daysOf(plugin: Plugin, { interval, expiresDays }: Updater): number {
     const said = interval ? setting(plugin, interval.section, interval.parameter) : null
     return typeof said === 'number' && Number.isSafeInteger(said) && said >= 0 && said <= 36_500 ? said : expiresDays

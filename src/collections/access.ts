@@ -23,21 +23,21 @@ const listRights: readonly ListRight[] = ['link', 'unlink']
 /** The rights of one caller on one collection. */
 export interface Access {
   may(right: ContainerRight): boolean
-  /** Whether the caller can know that there is such a collection. */
+  /** Whether the caller may know that the collection exists. */
   readonly known: boolean
   /** The caller owns it, or is root. */
   readonly whole: boolean
-  /** PINs, if there are any, do not keep the list from the caller. */
+  /** The list is accessible: no PIN hides it from the caller. */
   readonly open: boolean
-  /** The PIN of the collection itself, if it has one, is asked of the caller no more, or was not at all. */
+  /** The caller needs no PIN for the collection itself: it has none, the caller has entered it, or is exempt. */
   readonly pinOk: boolean
-  /** Whether the list may be changed so; null: an object of another instance, or one of which nothing is known. */
+  /** Whether this change of the list is allowed; null: an object of another instance, or one about which nothing is known. */
   mayList(right: ListRight, object: Guarded | null): boolean
-  /** Whether there is any object at all with which the list may be changed so. */
+  /** Whether this change of the list is allowed for any object at all. */
   mayListSome(right: ListRight): boolean
   /** Whether the caller may know the upload settings, for files that become objects of this type and mask. */
   mayUpload(into: UploadTarget): boolean
-  /** As `_generated_rights` shows them. */
+  /** In the form of `_generated_rights`. */
   readonly rights: GeneratedRights
 }
 
@@ -100,7 +100,7 @@ export function accessTo(
   const whole = actor.isRoot || owns
   const named = ({ who }: StoredGrant): boolean => (who === 'owner' ? owns : who !== 'contact' && isCaller(actor, who))
   const { grants, open, pinOk } = heldOf(collection, chains, (grant) => inForce(grant, at) && named(grant))
-  // A tag filter is about objects: a grant that has one says nothing about the collection itself.
+  // A tag filter is about objects: a grant with one gives no rights on the collection itself.
   const held = new Set<string>(grants.flatMap(({ rights, tagfilter }) => (tagfilter ? [] : Object.keys(rights))))
   const fits = (right: ListRight, object: Guarded | null) => (grant: StoredGrant) => listFits(grant, right, object)
   return {
@@ -136,7 +136,7 @@ function listFits({ rights, tagfilter }: StoredGrant, right: ListRight, object: 
   return tagsFit(tagfilter, object.tags) && typeFits(item, object.objecttypeId) && poolFits(item, object.poolId)
 }
 
-/** Both limits hold within one grant. */
+/** Both limits must hold within one grant. */
 function uploadFits({ rights, tagfilter }: StoredGrant, into: UploadTarget): boolean {
   const item = rights.create_in_collection
   if (!item || tagfilter) return false
@@ -169,7 +169,7 @@ export function requireCollection(access: Access, right: ContainerRight, id: num
   throw new AppError('RightRequired', { right, collection: id, ...(path === undefined ? {} : { path }) })
 }
 
-/** A collection that the caller cannot know of is answered like one that is not there. */
+/** For a collection that the caller may not know, the answer is the same as for one that does not exist. */
 export function notFound(id: number): AppError {
   return new AppError(
     'ObjectNotFound',

@@ -54,7 +54,7 @@ function poolId({ pool }: SentPool, path: string, deps: CreateObjectDeps, beside
   return id
 }
 
-/** One that the caller cannot know of is not there, by whatever it is named. */
+/** A pool that the caller may not know does not exist for it, by whatever it is named. */
 function isKnown(id: number, { pools, rights }: CreateObjectDeps): boolean {
   return pools.has(id) && (rights.root || rights.knowsPool(id))
 }

@@ -13,7 +13,7 @@ export interface Draft {
   readonly place: string
   /** The stored collection that it changes; null for a new one. */
   readonly id: number | null
-  /** Where it is put: a stored collection, another one of the request, or not said. */
+  /** The requested parent: a stored collection or another one of the request; null: the request names none. */
   readonly parent: { readonly id: number } | { readonly draft: number } | null
 }
 
@@ -93,7 +93,7 @@ export function assertStoredVersion(
   assertVersion(input.collection._version, stored.version, convention, { path, collection: id })
 }
 
-/** Where a new collection is put when its request does not say. @throws {AppError} `LookupNotFound` */
+/** The default parent of a new collection. @throws {AppError} `LookupNotFound` */
 export async function ownTop(q: Queryable, userId: number, path: string): Promise<number> {
   const top = await topOfUser(q, userId)
   if (top !== null) return top

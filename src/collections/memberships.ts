@@ -1,4 +1,4 @@
-/** The lists that objects are in, asked by the keepers of objects. */
+/** The lists that objects are in, for the object service. */
 import type { Actor } from '../platform/actor.ts'
 import { AppError } from '../platform/errors.ts'
 import { numbersText, type Queryable, type Tx } from '../platform/postgres/db.ts'
@@ -40,7 +40,7 @@ export async function collectionsOf(
   return new Map([...found].map(([id, own]) => [id, own.map((one) => renderName(one.id, one, true))]))
 }
 
-/** Collections that one caller may see, for searches of objects by the lists that they are in. */
+/** Most visible collections of a caller, for searches of objects by their lists. */
 const mostSeen = 100_000
 
 /** The collections that the caller may see; null: all. @throws {AppError} `SearchTooCostly` for too many of them */
@@ -56,7 +56,7 @@ export async function collectionsSeen(q: Queryable, actor: Actor): Promise<reado
   return rows.map(({ id }) => id)
 }
 
-/** Objects that go to the trash leave all lists. Objects are locked before collections, here as in changes of lists. */
+/** Removes objects in the trash from all lists. Objects are locked before collections, as in changes of lists. */
 export async function leaveCollections(
   sharing: Pick<KeptShares, 'changed'>,
   tx: Tx,

@@ -1,8 +1,8 @@
 /**
- * Vocabulary of collections. A *collection* is a list of objects in the order that people gave it, and holds other
- * collections. The *top collection* of a user is made with the user and holds the user's own ones. An *entry* is one object
- * in a list. A *remote* object is one of another instance, known by its global id only. Everything below a top collection
- * has the same owner.
+ * Vocabulary of collections. A *collection* is a list of objects in an order chosen by people, and contains other
+ * collections. The *top collection* of a user is made with the user and contains the user's own ones. An *entry* is one
+ * object in a list. A *remote* object is one of another instance, known by its global id only. Everything below a top
+ * collection has the same owner.
  */
 import type { StoredGrant } from '../rights/service.ts'
 
@@ -25,7 +25,7 @@ export interface CollectionFields {
   readonly objectsAllowed: boolean
   readonly acl: readonly StoredGrant[]
   readonly privateAcl: boolean
-  /** Another one for each PIN that is set; null: there is none. */
+  /** Changes with each PIN that is set; null: there is none. */
   readonly pinId: string | null
 }
 
@@ -34,7 +34,7 @@ export interface Collection extends CollectionFields {
   readonly id: number
   readonly version: number
   readonly parentId: number | null
-  /** Ids from the root down to and including this one. */
+  /** Ids from the root to this one, inclusive. */
   readonly path: readonly number[]
   readonly isSystem: boolean
   /** The user whose top collection it is. */
@@ -43,11 +43,11 @@ export interface Collection extends CollectionFields {
   /** The owner is archived: only root can reach it. */
   readonly unreachable: boolean
   readonly objectCount: number
-  /** A grant says more of some object than the owner may pass on. */
+  /** A grant gives more on some object than the owner may pass on. */
   readonly invalidAcl: boolean
-  /** Objects of other instances among them. */
+  /** Number of objects of other instances in it. */
   readonly remoteCount: number
-  /** Counts the renewals of its upload addresses. */
+  /** Number of renewals of its upload addresses. */
   readonly uploadGeneration: number
   readonly createdAt: Date
   readonly updatedAt: Date

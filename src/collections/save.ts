@@ -34,13 +34,13 @@ export interface SaveContext {
   readonly convention: VersionConvention
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Of the PINs that the request sets, by place; null: none is set. */
+  /** Hashes of the PINs that the request sets, by place; null: none is set. */
   readonly pinHashes: readonly (string | null)[]
   /** Makes the users that grants of the request ask for. */
   readonly makeShares: () => Promise<MadeShares>
 }
 
-/** One collection of a batch on its way. */
+/** A collection of a batch while it is being saved. */
 interface Work extends Draft {
   readonly current: Collection | null
   readonly newId: number
@@ -55,12 +55,12 @@ export interface Saved {
 }
 
 export interface SavedCollection extends store.Written {
-  /** Grants that it had before. */
+  /** Its former grants. */
   readonly grantsBefore: ReadonlySet<number>
   readonly created: boolean
-  /** It is below another one than before. */
+  /** It has another parent than before. */
   readonly moved: boolean
-  /** Other grants reach it than before. */
+  /** Other grants apply to it than before. */
   readonly reshared: boolean
 }
 
@@ -90,7 +90,7 @@ export async function saveCollections(
   return { collections: written, made }
 }
 
-/** @throws {AppError} for a tree that is too high: a path is read wherever a collection is */
+/** @throws {AppError} for a tree with too many levels: the path is read with each collection */
 function assertLevels(level: number): void {
   if (level > mostLevels)
     throw badRequest(`There are ${mostLevels} collections above each other at most.`, {
@@ -152,7 +152,7 @@ function accessesOf({ actor, at }: SaveContext, stored: ReadonlyMap<number, Coll
   }
 }
 
-/** `bag_create` where a collection is put, `bag_write` on one that is changed, and `bag_acl` on one that is moved. */
+/** Checks `bag_create` on the new parent, `bag_write` on a changed collection, and `bag_acl` on a moved one. */
 function requirePlaceRights(
   works: readonly Omit<Work, 'path' | 'ownerId'>[],
   stored: ReadonlyMap<number, Collection>,
@@ -205,7 +205,7 @@ function withPaths(
   })
 }
 
-/** The collections as they will be stored. */
+/** The collections in stored form. */
 async function fill(
   context: SaveContext,
   works: readonly Work[],
@@ -342,7 +342,7 @@ function uuidOf(sent: string | null | undefined, before: string, place: string):
   return sent
 }
 
-/** The owner follows from the place: another one than that cannot be set. */
+/** The owner follows from the place: no other owner can be set. */
 async function assertOwners({ tx, actor, grants }: SaveContext, works: readonly Work[]): Promise<void> {
   const named = works.filter(({ input }) => input._owner)
   if (named.length === 0) return
@@ -405,7 +405,7 @@ function requireContentRights(works: readonly Work[], written: readonly SavedCol
     const before = current ?? { ...initial, uuid: next.uuid }
     const given = giving.find(([field]) => !isDeepStrictEqual(next[field], before[field]))
     if (given) requireCollection(accesses(holder), 'bag_acl', holder, `${place}.${given[1]}`)
-    // The right to give grants is not that of the owner, and must not become it by a grant.
+    // The right to give grants is not the right to act as the owner, and a grant must not extend it to that.
     if (!accesses(holder).whole && givesActing(next.acl, before.acl)) {
       throw new AppError('RightRequired', { right: 'owner', collection: holder, path: `${place}._acl` })
     }

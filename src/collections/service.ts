@@ -1,7 +1,4 @@
-/**
- * Collections: lists of objects that people put together, in a tree below a top collection for each user. See
- * docs/collections.md.
- */
+/** Collections: lists of objects arranged by people, in a tree below a top collection for each user. See docs/collections.md. */
 import type { Model } from '../datamodel/model.ts'
 import type { RequireMappings } from '../objecttypes/model.ts'
 import type { Actor } from '../platform/actor.ts'
@@ -61,20 +58,20 @@ export interface CollectionDeps extends Omit<ListDeps, 'rights' | 'check'> {
   readonly conventionOf: ConventionOf
   /** Database languages, first one first. */
   readonly languages: () => readonly string[]
-  /** Addresses at which files are uploaded into the collection. */
+  /** Addresses for uploads into the collection. */
   readonly uploadAddresses: (collectionId: number, generation: number) => Promise<readonly UploadAddress[]>
   readonly pins: Pick<Pins, 'hashesOf' | 'remember'>
   readonly shareMails: ShareMails
   readonly shares: Pick<Shares, 'wanted' | 'make' | 'settle' | 'shown'>
 }
 
-/** A collection that files are uploaded into. */
+/** A collection as a target of uploads. */
 export interface CollectionUploads {
   readonly collection: Pick<
     Collection,
     'id' | 'uuid' | 'ownerId' | 'version' | 'displayname' | 'shortname' | 'reference'
   >
-  /** `create_object`, of the collection or of the nearest one above that has some. */
+  /** `create_object`, of the collection or of the nearest ancestor with such settings. */
   readonly settings: CreateObject | null
 }
 
@@ -147,7 +144,7 @@ export function createCollectionService(deps: CollectionDeps) {
     options: ShareOptions,
     { pinHashes, wanted }: Asked = { pinHashes: [], wanted: [] },
   ) {
-    // Objects before collections, as deletions of objects lock them.
+    // Objects are locked before collections, as in deletions of objects.
     const entries = await sentLists(tx, actor, inputs, placeOf)
     const { collections: saved, made } = await saveCollections(
       {
@@ -197,7 +194,7 @@ export function createCollectionService(deps: CollectionDeps) {
     return saved.map(({ id }) => id)
   }
 
-  /** The lists that records bring along; null: none. */
+  /** The lists in the records of a request; null: none. */
   async function sentLists(
     tx: Tx,
     actor: Actor,
@@ -261,7 +258,7 @@ export function createCollectionService(deps: CollectionDeps) {
     await store.renewUploads(tx, ids)
   }
 
-  /** Grants and places that have changed share something else, here and below. */
+  /** Changed grants and places change what is shared, here and below. */
   async function settleShares(
     tx: Tx,
     actor: Actor,
@@ -311,7 +308,7 @@ export function createCollectionService(deps: CollectionDeps) {
     /** Shares that a change of objects would make too wide. */
     review: createReview(deps),
 
-    /** A new collection of objects below the own top collection, named with the date; its id (decision 44). */
+    /** Makes a collection of objects below the caller's top collection, named with the date; answers its id (decision 44). */
     async collect(tx: Tx, actor: Actor, systemObjectIds: readonly number[]): Promise<number> {
       const today = deps.clock().toISOString().slice(0, 10)
       const displayname = Object.fromEntries(deps.languages().map((language) => [language, today]))
@@ -345,7 +342,7 @@ export function createCollectionService(deps: CollectionDeps) {
         new Set(collections.flatMap((one) => (accessTo(actor, one, chains, now()).may('bag_read') ? one.id : [])))
     },
 
-    /** For searches: which collections the caller may see, and how. */
+    /** For searches: the visible collections, and conditions for them. */
     records: {
       access: (actor: Actor, bind: (value: unknown) => string) => ({
         condition: store.seenCondition(actor, bind),
@@ -368,7 +365,7 @@ export function createCollectionService(deps: CollectionDeps) {
       return { collection, settings: compiledOf(collection, chains) }
     },
 
-    /** Gives a collection another name in the languages that are named. @throws {AppError} */
+    /** Renames a collection in the named languages. @throws {AppError} */
     async rename(actor: Actor, id: number, displayname: Localized): Promise<void> {
       const { version, displayname: before } = await visible(db, actor, id)
       const _version = deps.conventionOf(actor) === 'next' ? version + 1 : version
@@ -447,7 +444,7 @@ function uploadTarget({ objecttype, mask_id }: CreateObject, model: Model): Uplo
   return { objecttypeId: table.id, maskId, standard: maskId === preferred }
 }
 
-/** The address says which one is changed. */
+/** The collection is identified by the address. */
 function withId(input: CollectionInput, id: number): CollectionInput {
   const { _id: said, 'lookup:_id': lookup, ...collection } = input.collection
   if (said && said !== id)

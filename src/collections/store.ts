@@ -47,7 +47,7 @@ const ofUserId = 'user:id:'
 /** References that name the top collection of a user; no other collection can have such a reference. */
 export const isReserved = (reference: string): boolean => /^(system|user:ref|user:id):/.test(reference)
 
-/** Ids of collections by reference. The top collection of a user is named by the reference of the user too. */
+/** Ids of collections by reference. The top collection of a user can also be named by the reference of the user. */
 export async function findByReference(
   q: Queryable,
   references: readonly string[],
@@ -68,7 +68,7 @@ export async function findByReference(
   return new Map(rows.map(({ reference, id }) => [reference, id]))
 }
 
-/** The addresses of their uploads are others from now on. */
+/** Invalidates the present upload addresses of the collections. */
 export async function renewUploads(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx.query(
@@ -114,10 +114,10 @@ function callerValues(actor: Actor): [number, string] {
   return [actor.userId, textsText([`u${actor.userId}`, ...actor.groupIds.map((id) => `g${id}`)])]
 }
 
-/** For root everything is seen. */
+/** Root sees all collections. */
 const everything = `with seen (id) as (select id from collection where $1::bigint is not null and $2::text[] is not null)`
 
-/** `seen (id)` for statements of others, with its parameters and a part of their names. */
+/** `seen (id)` for other statements, with its parameters and a part of their names. */
 export function seenBy(actor: Actor): {
   readonly sql: string
   readonly values: readonly unknown[]
@@ -197,7 +197,7 @@ export async function figuresOf(
   )
 }
 
-/** Which of the collections the caller may see. */
+/** Those of the collections that the caller may see. */
 export async function seenOf(q: Queryable, actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await q.query<{ id: number }>(
@@ -249,7 +249,7 @@ export async function newIds(tx: Tx, count: number): Promise<number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** A collection as it is to be written. `previousPath` is null for a new one. */
+/** A collection to be written. `previousPath` is null for a new one. */
 export interface Written extends CollectionFields {
   readonly id: number
   readonly parentId: number | null
@@ -274,7 +274,7 @@ function toRow(one: Written): Record<string, unknown> {
     parent_id: one.parentId,
     path: one.path,
     owner_user: one.ownerId,
-    // That of a top collection follows its user.
+    // The reference of a top collection follows its user.
     reference: one.userId === null ? one.reference : null,
     shortname: one.shortname,
     uuid: one.uuid,
@@ -317,12 +317,12 @@ export async function updateCollections(tx: Tx, written: readonly Written[]): Pr
   )
 }
 
-/** The top collection of a user becomes one like others. */
+/** Makes the top collection of a user an ordinary one. */
 export async function releaseTop(tx: Tx, id: number): Promise<void> {
   await tx.query('update collection set user_id = null, is_system = false where id = $1', [id])
 }
 
-/** Gives moved collections, and all below them, their new place and owner. Returns the level of the lowest one. */
+/** Moves collections, and all below them, to their new place and owner. Returns the level of the lowest one. */
 export async function moveCollections(tx: Tx, moved: readonly Written[]): Promise<number> {
   if (moved.length === 0) return 0
   const places = moved.map(({ id, path, previousPath, ownerId }) => ({

@@ -87,7 +87,7 @@ export function collectionsOfUsers({
   }
 }
 
-/** Grants and settings of uploads that ask for a tag would say something else without it: they keep it. */
+/** Grants and upload settings with conditions on a tag would change their meaning without it: they keep it. */
 export const collectionTagUses = [
   use(
     'collection_right',

@@ -33,7 +33,7 @@ export async function splice(
   return { added: ids.filter((id) => !known.has(id)), removed }
 }
 
-/** Ranks for new entries in a gap; where it is too narrow, the entries around it move: a few, many, or all of the list. */
+/** Ranks for new entries in a gap. If it is too narrow, entries around it get new ranks: a few, many, or all of the list. */
 async function roomIn(tx: Tx, { id, objectCount }: Listed, gap: Gap, count: number): Promise<Spread> {
   const narrow = spread(gap, count)
   if (narrow) return narrow

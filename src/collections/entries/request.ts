@@ -15,7 +15,7 @@ export interface SentEntry {
 export type ReadLookup = (lookup: Readonly<Record<string, unknown>>, path: string) => NamedObject | null
 
 /**
- * Reads the entries of a list, entry by entry, so that a hundred thousand of them let others pass.
+ * Reads the entries of a list, and lets other work run in between: there may be a hundred thousand.
  * @throws {AppError} naming the entry
  */
 export async function readEntries(

@@ -1,6 +1,6 @@
 /**
- * The list of a collection: read page by page, replaced as a whole, added to, spliced, taken from. Each change is one
- * transaction that holds the collection, so that of two at once none is lost.
+ * The list of a collection: read page by page, replaced as a whole, appended to, spliced, removed from. Each change is
+ * one transaction that locks the collection, so that concurrent changes are not lost.
  */
 import type { EventLog } from '../../events/service.ts'
 import type { FoundObject, NamedObject } from '../../objects/service.ts'
@@ -31,7 +31,7 @@ export interface ListObjects {
     options: { readonly lock: boolean },
   ): Promise<(FoundObject | null)[]>
   readonly readLookup: ReadLookup
-  /** Which of them the caller may read. */
+  /** Those of the objects that the caller may read. */
   readable(actor: Actor, systemObjectIds: readonly number[]): Promise<ReadonlySet<number>>
 }
 
@@ -55,7 +55,7 @@ export interface FoundEntry extends store.NewEntry {
 }
 
 export interface ReadablePage {
-  /** Of the whole list. */
+  /** Entries of the whole list. */
   readonly count: number
   readonly systemObjectIds: readonly number[]
 }
@@ -66,7 +66,7 @@ type Looked = Omit<FoundEntry, 'objectId'> & { readonly objectId: number | null 
 /** A change of a list, or the confirmations needed before it. */
 export type ListAnswer = OrTasks<ListChanged>
 
-/** Nothing can become wrong that was not asked about before. */
+/** The change cannot cause a new problem, so it needs no confirmation. */
 const unasked: ShareOptions = { allow: false, background: true }
 
 export type ListService = ReturnType<typeof createListService>
@@ -129,7 +129,7 @@ export function createListService(deps: ListDeps) {
     })
   }
 
-  /** Asks for the rights that a change takes, and keeps the counts. */
+  /** Checks the rights for a change, and updates the counts. */
   async function settle(
     tx: Tx,
     actor: Actor,
@@ -226,7 +226,7 @@ export function createListService(deps: ListDeps) {
     const [seen] = await findCollections(tx, [id])
     const before = await accessible(tx, actor, seen, id)
     if (sent.length > 0) requireList(before, 'link', id)
-    // Objects before collections, as deletions of objects lock them.
+    // Objects are locked before collections, as in deletions of objects.
     const [entries = []] = await findAll(tx, actor, [sent])
     const [list] = await lockCollections(tx, [id])
     const access = await accessible(tx, actor, list, id)
@@ -299,7 +299,7 @@ export function createListService(deps: ListDeps) {
       }
     },
 
-    /** The objects of this instance at places of the list that the caller may read, in their order. */
+    /** The objects of this instance in a range of the list that the caller may read, in their order. */
     async readablePage(actor: Actor, id: number, page: { offset: number; limit: number }): Promise<ReadablePage> {
       const { objectCount, entries, readable } = await seenPage(actor, id, page)
       const ids = entries.flatMap(({ objectId }) => (readable.has(objectId) ? objectId : []))
@@ -308,7 +308,7 @@ export function createListService(deps: ListDeps) {
 
     async replace(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const sent = await readSent(input.objects, 'objects')
-      // A page that is sent back would take out all the others.
+      // Sending back one page would remove all other entries.
       if ((input.index ?? 0) !== 0 || (input.count ?? sent.length) !== sent.length) {
         throw badRequest('objects replace the whole list: count must be their number, and index 0', {
           path: 'count',
@@ -331,7 +331,7 @@ export function createListService(deps: ListDeps) {
       return change(actor, id, sent, { work: append, options })
     },
 
-    /** Takes `count` entries at `index` out and puts others there. */
+    /** Removes `count` entries at `index` and inserts others there. */
     async splice(actor: Actor, id: number, input: ListInput, options: ShareOptions): Promise<ListAnswer> {
       const { index, count = 0 } = input
       if (index === undefined) throw badRequest('index says where to splice', { path: 'index' })
@@ -351,7 +351,7 @@ export function createListService(deps: ListDeps) {
       return change(actor, id, sent, { work, options })
     },
 
-    /** Takes the named objects out. @throws {AppError} `CollectionRemoveNotAllObjectsFound` */
+    /** Removes the named objects. @throws {AppError} `CollectionRemoveNotAllObjectsFound` */
     async remove(actor: Actor, id: number, body: readonly unknown[]): Promise<ListChanged> {
       const sent = await readSent(body, 'body')
       return db.transaction(async (tx) => {

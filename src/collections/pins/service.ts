@@ -10,15 +10,15 @@ import type { KeptShares } from '../sharing/snapshot.ts'
 import { findChains, findCollections } from '../store.ts'
 import * as store from './store.ts'
 
-/** As passwords are hashed: away from the event loop, one after the other. */
+/** Hashing as for passwords: off the event loop, one after the other. */
 export interface PinHashes {
   hash(pin: string, share: string): Promise<string>
   verify(pin: string, hash: string, watch: { readonly share: string }): Promise<boolean>
 }
 
-/** PINs that are tried, or set, in one request. */
+/** PINs that one request may try or set. */
 const mostPins = 20
-/** Wrong ones within an hour, of one collection and network. */
+/** Wrong PINs within an hour, for one collection and network. */
 const mostWrong = 10
 const quota = { rows: 'collection PINs' }
 
@@ -48,7 +48,7 @@ export function createPins({ db, hashes, clock, sharing }: PinDeps) {
     return pins.filter(({ id }) => known.includes(id) && chains.get(id)?.locked)
   }
 
-  /** Counted before it is looked at, however many come at once. @throws {AppError} `TooManyAttempts` */
+  /** Counts an attempt before it is checked, so that concurrent attempts count, too. @throws {AppError} `TooManyAttempts` */
   async function admit(callers: readonly string[]): Promise<void> {
     const shares = callers.map((caller) => ({ caller, mostRows: Number.POSITIVE_INFINITY }))
     const used = await useHourly(db, quota, shares, { rows: 1 })
@@ -94,7 +94,7 @@ export function createPins({ db, hashes, clock, sharing }: PinDeps) {
     enteredBy: store.enteredBy,
     remember: store.remember,
 
-    /** Hashes of the PINs that a request sets, by their place in it. @throws {AppError} for one that cannot be a PIN */
+    /** Hashes of the PINs that a request sets, by their place in it. @throws {AppError} for an invalid PIN */
     async hashesOf(
       actor: Actor,
       sent: readonly { readonly pin: string | null | undefined; readonly path: string }[],

@@ -1,4 +1,4 @@
-/** Mails that tell people of a collection that is shared with them, each in the language of its reader. */
+/** Mails about shared collections, each in the language of its reader. */
 import type { Mail, MailService } from '../../mail/service.ts'
 import type { AccountUuids, mailRecipients } from '../../people/service.ts'
 import { findUsers } from '../../people/service.ts'
@@ -38,7 +38,7 @@ export function createShareMails(deps: ShareMailDeps) {
   const { mail } = deps
 
   /**
-   * Queues them, in the transaction of the grants.
+   * Queues the mails, in the transaction of the grants.
    * @throws {AppError} `QuotaExceeded`, or where no mail can be sent
    */
   async function send(

@@ -1,4 +1,4 @@
-/** Mails of which grants of a request ask: `send_email_notification`. */
+/** Mails requested by new grants: `send_email_notification`. */
 import { badRequest } from '../../platform/errors.ts'
 import type { StoredGrant } from '../../rights/service.ts'
 import type { CollectionInput } from '../schema.ts'
@@ -37,8 +37,8 @@ export function assertNotices(inputs: readonly CollectionInput[], placeOf: (inde
 }
 
 /**
- * The notices of one collection. Only a grant that is made by the request tells of itself: new ones come in the order in
- * which they were sent, and all others were there before.
+ * The notices of one collection. Only grants made by this request cause notices: the new ones are in the order in which
+ * they were sent, and all others existed before.
  */
 export function noticesOf(
   wire: readonly unknown[],

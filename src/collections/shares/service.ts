@@ -21,7 +21,7 @@ import { namedUser, requireMaking, type WantedShare, wantedUser, withUser } from
 export interface ShareDeps extends SharedUserDeps {
   readonly db: Db
   readonly seal: Pick<Seal, 'seal' | 'open' | 'prefix'>
-  /** Users that one user makes within an hour. */
+  /** Users that one user may make within an hour. */
   readonly most: number
   readonly externalUrl: string
   readonly shareUrls: (from: Queryable, presetIds: readonly number[]) => Promise<ReadonlyMap<number, string>>
@@ -30,7 +30,7 @@ export interface ShareDeps extends SharedUserDeps {
 /** Users that have been made for grants of a request. */
 export interface MadeShares {
   readonly ids: readonly number[]
-  /** The list of grants of a collection of the request, with them in it. */
+  /** The list of grants of a collection of the request, with the new users in it. */
   wireOf(index: number, wire: unknown): unknown
 }
 
@@ -45,7 +45,7 @@ const idsOf = (acl: readonly StoredGrant[]): number[] =>
 export function createShares(deps: ShareDeps) {
   const { db, seal, most } = deps
 
-  /** Grants of the collections as they are stored, by the place in the request. */
+  /** Stored grants of the collections, by their place in the request. */
   async function previousOf(inputs: readonly CollectionInput[]): Promise<(readonly StoredGrant[])[]> {
     const reference = ({ collection }: CollectionInput) => collection['lookup:_id']?.reference
     const found = await findByReference(db, [...new Set(inputs.flatMap((one) => reference(one) ?? []))])
@@ -92,7 +92,7 @@ export function createShares(deps: ShareDeps) {
       return wanted
     },
 
-    /** Makes them. @throws {AppError} as `makeSharedUsers` */
+    /** Makes the users. @throws {AppError} as `makeSharedUsers` */
     async make(tx: Tx, actor: Actor, wanted: readonly WantedShare[]): Promise<MadeShares> {
       const ids = await makeSharedUsers(
         deps,
@@ -194,7 +194,7 @@ export function createShares(deps: ShareDeps) {
     /** Seals all unsealed secrets with the present key. Answers how many secrets none of the keys here can open. */
     async reseal(): Promise<number> {
       return db.transaction(async (tx) => {
-        // Where there is nothing to seal, there is no need for a key.
+        // Without secrets to seal, no key is needed.
         if (!(await store.hasShares(tx))) return 0
         const stored = await store.sealedOtherwise(tx, await seal.prefix())
         const renewed = await Promise.all(
@@ -210,7 +210,7 @@ export function createShares(deps: ShareDeps) {
   }
 }
 
-/** Where the collection is opened: everything behind the base is the same for all bases. */
+/** The address of the collection; behind the base, it is the same for all bases. */
 export const shareUrl = (base: string, uuid: string): string => `${withoutEnd(base, '/')}/collection/${uuid}`
 
 /** Behind the `#`: it appears in no server log and in no referrer. */

@@ -28,7 +28,7 @@ export async function insertShares(
   )
 }
 
-/** Links by their users; of other users there is none. */
+/** Links by their users; other users have none. */
 export async function findShares(q: Queryable, userIds: readonly number[]): Promise<StoredShare[]> {
   if (userIds.length === 0) return []
   const { rows } = await q.query<StoredShare>(
@@ -40,7 +40,7 @@ export async function findShares(q: Queryable, userIds: readonly number[]): Prom
   return rows
 }
 
-/** Takes away the links of collections that no grant names any more. */
+/** Removes the links of collections that no grant names any more. */
 export async function deleteUnnamed(tx: Tx, collectionIds: readonly number[]): Promise<void> {
   if (collectionIds.length === 0) return
   await tx.query(
@@ -77,7 +77,7 @@ export async function addressesOf(q: Queryable, userIds: readonly number[]): Pro
   return new Map(rows.map(({ id, email }) => [id, email]))
 }
 
-/** Sealed with another key than one that begins so. */
+/** Links sealed with another key than the one with this prefix. */
 export async function sealedOtherwise(tx: Tx, prefix: Buffer): Promise<StoredShare[]> {
   const { rows } = await tx.query<StoredShare>(
     `select user_id as "userId", collection_id as "collectionId", secret from collection_share

@@ -8,15 +8,15 @@ import type { StoredGrant } from '../../rights/service.ts'
 
 /** A grant of the request that names a new user. */
 export interface WantedShare {
-  /** Of the collection in the request, and of the grant in its list. */
+  /** Places of the collection in the request, and of the grant in its list. */
   readonly index: number
   readonly entry: number
   readonly user: NewSharedUser
 }
 
-/** A user as a grant names it. */
+/** The user in a grant. */
 interface NamedUser {
-  /** An id or a reference; null: it is described only. */
+  /** An id or a reference; null: the user is only described. */
   readonly by: number | string | null
   readonly type: unknown
   readonly email: unknown
@@ -29,7 +29,7 @@ function membersOf(value: unknown): Members | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
 }
 
-/** null: it names a group, or is no grant at all: that is checked elsewhere. */
+/** null: it names a group, or is not a valid grant, which is checked elsewhere. */
 export function namedUser(grant: unknown): NamedUser | null {
   const user = membersOf(membersOf(membersOf(grant)?.who)?.user)
   if (!user) return null
@@ -94,7 +94,7 @@ export function requireMaking(actor: Actor, wanted: readonly WantedShare[]): voi
   }
 }
 
-/** A grant as it is with a user that is there now. */
+/** The grant with the user that has been made. */
 export function withUser(grant: unknown, userId: number): unknown {
   return { ...membersOf(grant), who: { _basetype: 'user', user: { _id: userId } } }
 }

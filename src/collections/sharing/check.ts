@@ -68,7 +68,7 @@ export function createShareCheck({ rights, datamodel, clock }: ShareDeps) {
   }
 
   return {
-    /** Collections that share something: all, or those below the given ones. */
+    /** Collections that share something: all, or only the given ones and those below them. */
     shared: sharedIds,
 
     /**
@@ -193,7 +193,7 @@ async function beyondIn(
   return rows.map(({ id }) => id)
 }
 
-/** Collections that share something, and that one of these is above of, or is. */
+/** Collections that share something: all, or only the given ones and those below them. */
 async function sharedIds(q: Queryable, above: readonly number[] | null): Promise<number[]> {
   const { rows } = await q.query<{ id: number }>(
     `with sharing as materialized (select id from collection where acl <> '[]' and gives_on_objects(acl))

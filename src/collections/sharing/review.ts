@@ -12,9 +12,9 @@ import { sharedBy } from './check.ts'
 import type { KeptShares } from './snapshot.ts'
 import { ownerRows } from './store.ts'
 
-/** An object as it is and as it will be. */
+/** An object before and after the change. */
 export interface Changing {
-  /** null: it is new. */
+  /** null: the object is new. */
   readonly before: Guarded | null
   readonly after: Guarded
 }
@@ -34,12 +34,12 @@ export interface ReviewDeps {
   readonly clock: () => Date
 }
 
-/** Nothing that is asked of an object here is personal. */
+/** These conditions on objects do not depend on a user. */
 const nothing = { granted: () => [], files: () => [] }
 
 export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
   return {
-    /** `into`: the collection that new objects come into. */
+    /** `into`: the collection for new objects. */
     async find(tx: Queryable, changes: readonly Changing[], into: number | null): Promise<TooWide[]> {
       if (sharing.get().collections.length === 0 || changes.length === 0) return []
       const places = await placesOf(tx, changes, into)
@@ -98,7 +98,7 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
         const guards = indexes.map((index) => (changes[index] as Changing).after)
         const collection = byId.get(collectionId)
         const access = collection && accessTo(actor, collection, chains, clock().getTime())
-        // Of a collection that the caller may not see nothing is said.
+        // The error reveals nothing about a collection that the caller may not see.
         if (!access || guards.some((guard) => !access.mayList('unlink', guard)))
           throw new AppError('CollectionObjectInsufficientRights', { right: 'unlink' })
         return { collectionId, objectIds: guards.map(({ systemObjectId }) => systemObjectId) }
@@ -117,7 +117,7 @@ export function createReview({ rights, events, sharing, clock }: ReviewDeps) {
   }
 }
 
-/** The changes by the shared collections that they are about. */
+/** The indexes of the changes, by the shared collections that they concern. */
 async function placesOf(
   q: Queryable,
   changes: readonly Changing[],

@@ -6,7 +6,7 @@ import type { Snapshots } from '../../platform/postgres/snapshot.ts'
 import type { SharedCollection, SharedCollections } from '../../rights/service.ts'
 import { listsOf, ownerRows, pinHolders, sharedRows } from './store.ts'
 
-/** Messages of this topic mean: lists, grants or places of collections changed. */
+/** A message of this topic means that lists, grants or places of collections have changed. */
 const topic = 'collections'
 
 export type KeptShares = Awaited<ReturnType<typeof openShares>>

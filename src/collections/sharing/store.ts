@@ -103,7 +103,7 @@ function inParts(wanted: readonly { readonly id: number; readonly count: number 
   return parts
 }
 
-/** Eight bytes each, the highest first. */
+/** Eight bytes each, the most significant byte first. */
 function toNumbers(bytes: Buffer): Float64Array {
   const numbers = new Float64Array(bytes.length / 8)
   for (let index = 0; index < numbers.length; index++) {

@@ -1,7 +1,7 @@
 import type { Column, Model, Table } from '../datamodel/model.ts'
 import { badRequest } from '../platform/errors.ts'
 
-/** System fields of objects that can be asked for by themselves. */
+/** System fields of objects that can be named without an object type. */
 const systemFields: ReadonlySet<string> = new Set(
   (
     '_system_object_id _global_object_id _uuid _objecttype _mask _tags _pool _owner _created _last_modified _standard ' +

@@ -34,7 +34,7 @@ export async function takenPaths(tx: Queryable, runId: number, keys: readonly st
   return new Set(rows.map(({ key }) => key))
 }
 
-/** Files of the objects at these positions, which the documents of them name. */
+/** Files of these objects, for references in their documents. */
 export async function assetsOfObjects(from: Queryable, runId: number, systemObjectIds: readonly number[]) {
   const { rows } = await from.query<ExportFile>(
     `select ${fileColumns} from export_file f where f.run_id = $1 and f.system_object_id = any($2::bigint[]) and f.kind = 'asset'
@@ -89,7 +89,7 @@ export async function countFiles(from: Queryable, runId: number, folder = ''): P
   return rows[0]?.count ?? 0
 }
 
-/** Objects with files in a folder or below it, behind an id. */
+/** Objects with files in a folder or below it, with higher ids than the given one. */
 export async function objectsIn(from: Queryable, runId: number, folder: string, after: number, most: number) {
   const { rows } = await from.query<{ id: number }>(
     `select distinct f.system_object_id as id from export_file f
@@ -101,7 +101,7 @@ export async function objectsIn(from: Queryable, runId: number, folder: string, 
   return rows.map(({ id }) => id)
 }
 
-/** The first files of each of the runs, and how many it has. */
+/** The first files of each of the runs, and their total number. */
 export async function filesOfRuns(from: Queryable, runIds: readonly number[], most: number) {
   const { rows } = await from.query<ExportFile & { count: number }>(
     `select ${fileColumns}, c.count from unnest($1::bigint[]) as x(run)

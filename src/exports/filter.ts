@@ -1,7 +1,7 @@
 import { badRequest } from '../platform/errors.ts'
 import { exportStates, exportTypes } from './model.ts'
 
-/** One of these lists of conditions holds whole; a condition: the column has one of the values. */
+/** All conditions of at least one list must hold. A condition: the column has one of the values. */
 export type ExportFilter = readonly (readonly Condition[])[]
 
 interface Condition {

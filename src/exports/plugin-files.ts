@@ -20,7 +20,7 @@ export async function knownFiles(
   return rows
 }
 
-/** Takes all files of a run away but these, with their contents. */
+/** Removes all files of a run except for these, with their contents. */
 export async function removeOtherFiles(tx: Tx, runId: number, ids: readonly number[]): Promise<void> {
   await tx.query(
     `with files as (
@@ -55,7 +55,7 @@ export async function changeFiles(tx: Tx, runId: number, files: readonly KnownFi
 
 export type MadeFile = Omit<KnownFile, 'id' | 'kind'>
 
-/** Files that a plugin makes when they are fetched. */
+/** Adds files that a plugin makes for downloads. */
 export async function addMadeFiles(tx: Tx, runId: number, files: readonly MadeFile[]): Promise<void> {
   if (files.length === 0) return
   const rows = files.map((file) => ({ ...file, key: keyOfPath(pathOf(file)) }))

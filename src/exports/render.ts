@@ -12,7 +12,7 @@ export interface Around {
   readonly filesCount: number
   readonly log: readonly unknown[]
   readonly names: WhoNames
-  /** Options of transports by uuid; none where no key opens them. */
+  /** Options of transports by uuid; null where no key opens them. */
   readonly options: ReadonlyMap<string, Options | null>
   readonly externalUrl: string
 }
@@ -73,7 +73,7 @@ function renderTransport(id: number, transport: StoredTransport, { names, option
   }
 }
 
-/** A name for the archive that is safe at any server. */
+/** A name for the archive that every server accepts. */
 export function archiveName({ name, id }: Pick<StoredExport, 'name' | 'id'>): string {
   const safe = name.normalize('NFC').replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
   const plain = withoutEnds(safe, '._').slice(0, 100)

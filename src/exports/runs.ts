@@ -1,4 +1,4 @@
-/** Runs as they are stored: which step is next, and how far it is. */
+/** Stored runs: their next step, and their progress. */
 import type { Queryable, Tx } from '../platform/postgres/db.ts'
 import type { ExportState } from './model.ts'
 
@@ -22,13 +22,13 @@ export interface RunFacts {
   readonly rendered?: number
   /** Incremental: the starting point for the next run. */
   readonly followed?: { readonly basis: string; readonly until: number }
-  /** Incremental: objects that are not found any more. */
+  /** Incremental: number of objects that are no longer found. */
   readonly gone?: number
 }
 
 const columns = `r.id, r.export_id as "exportId", r.step, r.position, r.total, r.warnings, r.warning_count as "warningCount",
   r.facts, r.created_at as "createdAt", r.holder`
-/** Warnings that are kept with their texts; of the others it is known how many there are. */
+/** Most warnings that are kept with their texts; others are only counted. */
 const mostWarnings = 100
 
 export async function findRuns(from: Queryable, ids: readonly number[]): Promise<Run[]> {
@@ -70,7 +70,7 @@ export async function holdRun(tx: Tx, id: number, holder: string): Promise<void>
   await tx.query('update export_run set holder = $2 where id = $1', [id, holder], 'export-run-hold')
 }
 
-/** One at a time begins or ends a run of a user; taken behind the lock of the run. */
+/** Only one process at a time begins or ends a run of a user. To be locked after the run. */
 export async function lockRunsOf(tx: Tx, userId: number): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('export runs', $1))`, [userId], 'export-runs-of-lock')
 }
@@ -101,7 +101,7 @@ export async function countProcessing(tx: Tx, userId: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Runs of a user that wait, the oldest first. */
+/** Waiting runs of a user, the oldest first. */
 export async function pendingRuns(tx: Tx, userId: number, most: number): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(
     `select run_id as id from export where user_id = $1 and state = 'pending' and run_id is not null order by run_id limit $2`,
@@ -111,7 +111,7 @@ export async function pendingRuns(tx: Tx, userId: number, most: number): Promise
   return rows.map(({ id }) => id)
 }
 
-/** Runs that go on or wait, and that no job is left of; `jobKey`: how the keys of their jobs begin. */
+/** Runs in progress or waiting that have no job; `jobKey`: the prefix of the keys of their jobs. */
 export async function abandonedRuns(from: Queryable, jobKey: string): Promise<number[]> {
   const { rows } = await from.query<{ id: number }>(
     `select e.run_id as id from export e where e.state in ('pending', 'processing') and e.run_id is not null
@@ -231,11 +231,11 @@ export async function forgetObjects(tx: Tx, runId: number): Promise<void> {
 export interface ListedObject {
   readonly position: number
   readonly id: number
-  /** Null: it is not found any more. */
+  /** Null: the object is no longer found. */
   readonly version: number | null
 }
 
-/** Listed objects behind a position, in their order. */
+/** Listed objects after a position, in their order. */
 export async function listedObjects(
   from: Queryable,
   runId: number,

@@ -17,13 +17,13 @@ export interface ScheduleDeps {
   readonly events: EventLog
   readonly log: Logger
   readonly actorsOf: (from: Queryable, ids: readonly number[]) => Promise<ReadonlyMap<number, Actor>>
-  /** Nothing begins meanwhile: `export_scheduler.active`, read-only mode. */
+  /** True: no run is started (`export_scheduler.active`, read-only mode). */
   readonly paused: () => boolean
   readonly clock: () => Date
 }
 
 const every = 10_000
-/** Exports that begin together. */
+/** Exports that are started together. */
 const batch = 100
 
 /** Runs missed while the service was down start once. */

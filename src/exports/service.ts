@@ -32,12 +32,12 @@ export interface ExportServiceDeps extends CheckDeps {
   readonly seal: Pick<Seal, 'seal' | 'open'>
   readonly rights: Pick<RightsService, 'resolveWho'>
   readonly conventionOf: ConventionOf
-  /** Mappings of files and documents. @throws {AppError} */
+  /** Checks mappings of files and documents. @throws {AppError} */
   readonly requireMappings: (tx: Tx, named: readonly NamedMapping[]) => Promise<void>
-  /** A plugin that transports can name. @throws {AppError} */
+  /** Checks a plugin named by a transport. @throws {AppError} */
   readonly checkTransportPlugin: (plugin: string, path: string) => void
   readonly show: ShowExports
-  /** Exports of one user, and runs of one user that go on at the same time. */
+  /** Most exports of one user, and runs of one user that may be in progress at the same time. */
   readonly most: number
   readonly mostRuns: number
   readonly clock: () => Date
@@ -46,13 +46,13 @@ export interface ExportServiceDeps extends CheckDeps {
 export type ExportService = ReturnType<typeof createExportService>
 
 const standardPage = 100
-/** Files that one export shows; the addresses of folders show all. */
+/** Most files in the record of an export; the addresses of folders show all. */
 const mostFiles = { one: 1000, list: 20 }
 
 export function createExportService(deps: ExportServiceDeps) {
   const { db, events, seal, rights, show, clock } = deps
 
-  /** @throws {AppError} as for an export that is another user's where there is none (decision 71) */
+  /** @throws {AppError} for a missing export, the same error as for an export of another user (decision 71) */
   function accessible(actor: Actor, id: number, stored: StoredExport | null | undefined): StoredExport {
     if (stored && (actor.isRoot || stored.userId === actor.userId)) return stored
     if (actor.isRoot) throw badRequest(`There is no export ${id}.`, { resource: 'export', _id: id })
@@ -70,7 +70,7 @@ export function createExportService(deps: ExportServiceDeps) {
     return rendered as ExportOutput
   }
 
-  /** The transports with their recipients found. @throws {AppError} `LookupNotFound` */
+  /** The transports with resolved recipients. @throws {AppError} `LookupNotFound` */
   async function resolved(tx: Tx, actor: Actor, drafts: readonly TransportDraft[], stored: StoredExport | null) {
     const shown = (stored?.transports ?? []).flatMap(({ email }) => email?.recipients ?? [])
     const found = await rights.resolveWho(
@@ -85,7 +85,7 @@ export function createExportService(deps: ExportServiceDeps) {
     })
   }
 
-  /** Ends the run that goes on or waits, if there is one. */
+  /** Ends the run in progress or waiting, if there is one. */
   async function cancel(tx: Tx, actor: Actor, stored: StoredExport): Promise<boolean> {
     if (stored.state !== 'pending' && stored.state !== 'processing') return false
     await store.setStates(tx, [stored.id], 'failed')
@@ -197,7 +197,7 @@ export function createExportService(deps: ExportServiceDeps) {
       })
     },
 
-    /** Lets an export run; one that waits or runs already is answered as it is. @throws {AppError} as `read` */
+    /** Starts an export; if it is waiting or in progress, it is answered unchanged. @throws {AppError} as `read` */
     async start(actor: Actor, id: number): Promise<ExportOutput> {
       await db.transaction(async (tx) => {
         const stored = await lock(tx, actor, id)
@@ -209,7 +209,7 @@ export function createExportService(deps: ExportServiceDeps) {
       return one(actor, id, 'long')
     },
 
-    /** Ends the run that goes on or waits. @throws {AppError} as `read`, and `ServerGeneric` where there is none */
+    /** Ends the run in progress or waiting. @throws {AppError} as `read`, and `ServerGeneric` where there is none */
     async stop(actor: Actor, id: number): Promise<ExportOutput> {
       await db.transaction(async (tx) => {
         const stored = await lock(tx, actor, id)

@@ -23,11 +23,11 @@ export interface ShowDeps {
   readonly externalUrl: string
 }
 
-/** Shows exports with at most so many of their files each. */
+/** Shows exports, each with at most so many of its files. */
 export type ShowExports = ReturnType<typeof createShow>
 
 export function createShow({ db, seal, rights, eventsOf, externalUrl }: ShowDeps) {
-  /** Lists have none, so this is asked for one export at most. */
+  /** Lists have no log, so this is read for one export at most. */
   async function logOf({ id }: StoredExport, run: Run | null, log: LogFormat): Promise<readonly unknown[]> {
     if (log === 'short' || (log === 'standard' && !run)) return []
     return eventsOf(id, { since: log === 'long' ? null : (run?.createdAt ?? null) })

@@ -60,7 +60,7 @@ export async function countOfUser(tx: Tx, userId: number): Promise<number> {
 
 export type ExportDraft = Pick<StoredExport, 'userId' | 'name' | 'type' | 'body' | 'schedules' | 'nextRunAt'>
 
-/** Null: the user has one of that name already. */
+/** Null: the user already has an export of that name. */
 export async function insertExport(tx: Tx, draft: ExportDraft): Promise<number | null> {
   const { rows } = await tx.query<{ id: number }>(
     `insert into export (user_id, name, type, body, schedules, next_run_at) values ($1, $2, $3, $4, $5, $6)
@@ -137,7 +137,7 @@ export async function setNextRuns(tx: Tx, next: readonly { readonly id: number; 
   )
 }
 
-/** Downloads that have not been changed or run since. */
+/** Removes downloads that have not been changed or run since. */
 export async function removeExpired(
   tx: Tx,
   before: Date,

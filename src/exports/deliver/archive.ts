@@ -16,20 +16,20 @@ export const archives: Readonly<Record<ArchiveKind, { readonly contentType: stri
 export interface ArchiveEntry {
   readonly path: string
   readonly modified: Date
-  /** Packing makes it smaller. */
+  /** Compression makes it smaller. */
   readonly packs: boolean
-  /** Its content, once. @throws {AppError} where it cannot be had */
+  /** Opens its content, once. @throws {AppError} where it cannot be read */
   open(): Promise<OpenedEntry>
 }
 
 export interface OpenedEntry {
   readonly size: number
   readonly content: Readable
-  /** It has been taken, or is not wanted any more. */
+  /** Called when the content has been read, or is no longer needed. */
   end(): void
 }
 
-/** An archive of the entries. It fails with whatever of them cannot be had in the middle; taking it slows them down. */
+/** An archive of the entries. It fails if an entry fails in the middle. A slow reader slows the entries down. */
 export function archiveOf(kind: ArchiveKind, entries: AsyncIterable<ArchiveEntry>): Readable {
   return kind === 'zip' ? zipOf(entries) : tarOf(entries)
 }

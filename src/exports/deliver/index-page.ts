@@ -4,7 +4,7 @@ import type { ExportFile } from '../model.ts'
 export interface FolderEntries {
   readonly folders: readonly string[]
   readonly files: readonly ExportFile[]
-  /** There is nothing else in the folder. */
+  /** The folder has no further entries. */
   readonly isWhole: boolean
 }
 

@@ -49,7 +49,7 @@ interface DownloadParams {
 export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, mostArchives }: DownloadRouteDeps): void {
   const taking = new Map<string, number>()
 
-  /** One more archive for a caller, until it is given back. @throws {AppError} `TooManyHeavyRequests` */
+  /** Takes one of the caller's places for archives, until it is given back. @throws {AppError} `TooManyHeavyRequests` */
   function take(who: string): () => void {
     const count = taking.get(who) ?? 0
     if (count >= mostArchives) {
@@ -63,7 +63,7 @@ export function registerDownloadRoutes(app: HttpApp, { exports, deliveries, most
     }
   }
 
-  /** @throws {AppError} where the caller may not fetch it, or it is not there yet */
+  /** @throws {AppError} where the caller may not fetch it, or it does not exist yet */
   async function fetched(request: FastifyRequest): Promise<Fetched> {
     const { exportId: id, uuid: transport } = request.params as DownloadParams
     const facts = { request: requestFacts(request) }
@@ -232,7 +232,7 @@ function countedOf(source: Readable): { bytes: number; failure: Error | null } {
 
 const folderOf = (at: string): string => at.replace(/\/$/, '')
 
-/** Nothing of it runs: names of files are not ours. */
+/** The page runs no scripts: names of files are not ours. */
 function sendPage(reply: FastifyReply, page: string): FastifyReply {
   return reply
     .headers({

@@ -30,7 +30,7 @@ export interface DeliverDeps extends MakingDeps {
 export type Deliveries = ReturnType<typeof createDeliveries>
 
 const page = 500
-/** Names of contents that are packed already. */
+/** Names of files that are already compressed. */
 const packed =
   /\.(jpe?g|png|gif|webp|heic|avif|mp[34]|m4[av]|mov|webm|ogg|oga|ogv|flac|zip|gz|xz|7z|docx|xlsx|pptx|odt|ods|odp|epub)$/i
 /** Events that are written with one statement. */
@@ -41,7 +41,7 @@ export function createDeliveries(deps: DeliverDeps) {
   /** Events that are not written yet. */
   const logging = new Set<Promise<unknown>>()
 
-  /** @throws {AppError} `FileNotDone` while there is nothing, `InsufficientRights` where its user may not act any more */
+  /** @throws {AppError} `FileNotDone` while there is no result, `InsufficientRights` where its user is no longer active */
   async function fetched(stored: StoredExport, caller: Actor | null): Promise<Fetched> {
     const { runId } = stored
     if (runId === null || !(isDone(stored.state) || (caller && (await isWithPlugins(stored, runId))))) {
@@ -52,7 +52,10 @@ export function createDeliveries(deps: DeliverDeps) {
     return { stored, runId, owner, caller }
   }
 
-  /** Whether everything is made, and plugins and transports work with it: these fetch files with the token of its user. */
+  /**
+   * Whether all files are made, and plugins and transports work with them: these fetch files with the token of the
+   * export's user.
+   */
   async function isWithPlugins({ state }: StoredExport, runId: number): Promise<boolean> {
     if (state !== 'processing') return false
     const [run] = await runs.findRuns(db, [runId])
@@ -68,7 +71,7 @@ export function createDeliveries(deps: DeliverDeps) {
     return fetched(stored, null)
   }
 
-  /** A file as it is delivered. @throws {AppError} */
+  /** Opens a file for delivery. @throws {AppError} */
   async function open(from: Fetched, file: ExportFile, signal: AbortSignal) {
     const { action } = file
     if (action !== null) {
@@ -99,7 +102,7 @@ export function createDeliveries(deps: DeliverDeps) {
     }
   }
 
-  /** The same as a package; in an archive, below the folder. */
+  /** The same as a package; in an archive, within the folder. */
   function packageOf(
     from: Fetched,
     { kind, part = '', folder }: { readonly kind: PackageKind; readonly part?: string; readonly folder: string | null },
@@ -259,12 +262,12 @@ export function createDeliveries(deps: DeliverDeps) {
   }
 }
 
-/** Entries of a folder that its page shows. */
+/** Most entries on the page of a folder. */
 const mostShown = 10_000
 
 const unknownType = 'application/octet-stream'
 
-/** With the type that the export says, without its character set, which the headers say. */
+/** The type given by the export, without its character set, which the headers add. */
 function typed<T>(version: T, { mimeType }: ExportFile): T & { readonly mimeType: string } {
   return { ...version, mimeType: mimeType.split(';')[0]?.trim() ?? unknownType }
 }

@@ -13,7 +13,7 @@ import { stepAfter } from './steps.ts'
 
 /** Objects that are read together. */
 const atATime = 200
-/** Objects with a document of their own that are written together. */
+/** Objects with separate documents that are written together. */
 const documentsAtATime = 50
 
 /** Writes one document of all objects. An interrupted document is made again: nothing of it was stored. */
@@ -46,7 +46,7 @@ export async function writeData(deps: RunDeps, running: Running): Promise<Done> 
 
 const dataName = 'export'
 
-/** Documents of the next objects. */
+/** Writes documents of the next objects. */
 export async function writeEach(deps: RunDeps, running: Running): Promise<Done | null> {
   const { stored, run, actor } = running
   const { data, info } = formatOf(deps, running)
@@ -129,7 +129,7 @@ type ToldFiles = ReturnType<typeof toldFiles>
  * that the export asks for. Files of the objects being written are loaded in advance.
  */
 function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: string) {
-  /** The list that is being written, and the one before: a writer may still have some of that. */
+  /** Files of the list being written, and of the one before: a writer may still have some objects of that. */
   let known: readonly ReadonlyMap<string, readonly ExportFile[]>[] = []
   const key = (systemObjectId: number, fileId: number, field: string) => `${systemObjectId} ${fileId} ${field}`
 
@@ -174,7 +174,7 @@ function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: s
         const last = listed.at(-1)
         if (!last) return
         after = last.position
-        // Ends the writing of a run that is over, within a batch.
+        // Ends the writing, within a batch, if the run is over.
         await inRun({ db }, run, async () => {})
         yield await these(
           listed.flatMap(({ id, version }) => (version === null ? [] : [{ systemObjectId: id, version }])),
@@ -184,7 +184,7 @@ function toldFiles({ db }: RunDeps, { stored: { body }, run }: Running, _name: s
   }
 }
 
-/** The versions of a file in a document by their names; a picture that the export makes has the name of its preset. */
+/** The name of a version in a document; a picture made by the export has the name of its preset. */
 function labelOf({ source }: ExportFile): string {
   return source?.preset ?? (source?.custom ? 'custom' : (source?.version ?? 'original'))
 }

@@ -1,4 +1,4 @@
-/** Plans which files of the objects are exported, under which names. Their contents are taken when they are fetched. */
+/** Plans which files of the objects are exported, and their names. Contents are read when they are fetched. */
 
 import { nameFrom } from '../../files/service.ts'
 import { addFiles, type NewExportFile, takenPaths } from '../files.ts'
@@ -11,7 +11,7 @@ import { stepAfter } from './steps.ts'
 
 /** Objects that are looked at together. */
 const atATime = 200
-/** Objects for each folder, where nothing else is said. */
+/** Objects for each folder, by default. */
 const usualBatch = 100
 
 export async function planFiles(deps: RunDeps, running: Running): Promise<Done | null> {

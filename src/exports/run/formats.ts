@@ -5,9 +5,9 @@ import type { ExportBody } from '../schema.ts'
 
 /** A document that an export makes, of all objects or of each. */
 export interface DataFormat {
-  /** Of the export: `json`, `xml`, `csv`, `xlsx`. */
+  /** Its name in the export: `json`, `xml`, `csv`, `xlsx`. */
   readonly name: string
-  /** As the writers call it. */
+  /** Its name for the writers. */
   readonly format: string
   readonly each: boolean
 }
@@ -28,7 +28,7 @@ export function dataFormats(body: ExportBody): readonly DataFormat[] {
   return wanted
 }
 
-/** The procedure of a plugin that reworks the export, `<plugin>:<procedure>`; null: none. */
+/** The procedure of a plugin that changes the export, `<plugin>:<procedure>`; null: none. */
 export function pluginOf({
   produce_options: { plugin = '' } = {},
 }: Pick<ExportBody, 'produce_options'>): string | null {
@@ -36,7 +36,7 @@ export function pluginOf({
 }
 
 const formatNames = { json: 'json', xml: 'xml_native', csv: 'csv', xlsx: 'xlsx' } as const
-/** The mappings of XML that are the elements of the service itself, with their structure or without. */
+/** The mappings for XML that mean the service's own elements, with their structure or without. */
 const nativeMappings = ['native', 'native_flat']
 
 function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): string {
@@ -45,7 +45,7 @@ function formatNameOf(name: keyof typeof formatNames, { mapping }: ExportBody): 
   return typeof mapping === 'number' ? `xmlmapping/${mapping}` : mapping
 }
 
-/** The style sheet that XML passes must be one of the base configuration: others are not run. */
+/** The style sheet for XML must be one of the base configuration: others are not run. */
 function checkSheet(formats: Pick<FormatService, 'sheetOf'>, body: ExportBody): void {
   const { xslt_xml_post_processing: sheet, mapping } = body
   if (!sheet) return

@@ -1,4 +1,4 @@
-/** Which objects a run is about: found once, with the versions that they have then. */
+/** The objects of a run: found once, with their versions at that time. */
 import type { Followed } from '../model.ts'
 import { addObjects, countObjects, forgetObjects, type RunFacts } from '../runs.ts'
 import { inRun } from './hold.ts'
@@ -8,7 +8,7 @@ import { stepAfter } from './steps.ts'
 /** Ids that are written with one statement. */
 const batch = 5000
 
-/** Finds everything anew each time that it begins: an interrupted list would have gaps. */
+/** Begins the search again at each attempt: an interrupted list would have gaps. */
 export async function listObjects(deps: RunDeps, running: Running): Promise<Done> {
   const { stored, run } = running
   await inRun(deps, run, (tx) => forgetObjects(tx, run.id))
@@ -45,7 +45,7 @@ async function listChanges(deps: RunDeps, running: Running): Promise<{ total: nu
   const since = stored.followed
   const first = await changesOf(deps, running, since)
   if (first) return first
-  // The basis is another one: from the beginning.
+  // The basis has changed: begin again.
   const { run } = running
   await inRun(deps, run, (tx) => forgetObjects(tx, run.id))
   const anew = await changesOf(deps, running, null)

@@ -40,7 +40,7 @@ async function freeName(
 ): Promise<string> {
   if (take(plain, known)) return name
   if (take(marked, known)) return withMark(name, apart)
-  // One object that has a file several times in the same version.
+  // An object may have a file several times in the same version.
   for (let from = 2; ; from += numbered) {
     const names = Array.from({ length: numbered }, (_, n) => withMark(name, `${apart}-${from + n}`))
     const keys = names.map((one) => pathOf({ folder, name: one }))
@@ -50,7 +50,7 @@ async function freeName(
   }
 }
 
-/** Numbers that are looked for together. */
+/** Numbers that are tried together. */
 const numbered = 100
 
 function take(path: string, known: Set<string>): boolean {

@@ -5,21 +5,21 @@ import type { StoredExport } from '../model.ts'
 const states = ['done', 'done_with_warnings', 'failed'] as const
 export type AnsweredState = (typeof states)[number]
 
-/** A file as a plugin wants it: one that there is, by its id or its path, or a new one. */
+/** A file in a plugin's answer: an existing one, by its id or its path, or a new one. */
 export interface AnsweredFile {
   readonly id: number | null
   readonly formerPath: string | null
   readonly path: string
   readonly hidden: boolean
   readonly contentType: string | null
-  /** Empty: its content is that of the file. */
+  /** Empty: the file keeps its content. */
   readonly action: string
 }
 
 export interface PluginAnswer {
   readonly state: AnsweredState
   readonly log: readonly string[]
-  /** Null: the files stay as they are. */
+  /** Null: the files are not changed. */
   readonly files: readonly AnsweredFile[] | null
 }
 
@@ -83,7 +83,7 @@ function readFile(file: unknown, index: number, problem: Problem): AnsweredFile 
   }
 }
 
-/** A path that leads nowhere else when it is unpacked, on any system. */
+/** Whether a path stays within its folder when it is unpacked, on any system. */
 function isSafe(path: string): boolean {
   if (path.length > longestPath || !path.isWellFormed() || /[\u0000-\u001f\u007f\\:*?"<>|]/.test(path)) return false
   return path.split('/').every((step) => step !== '' && Buffer.byteLength(step) <= 255 && !/^\.{1,2}$|[. ]$/.test(step))

@@ -41,7 +41,7 @@ function toldOf(file: ExportFile) {
       id,
       path,
       hidden,
-      // Of files of objects it is known when they are fetched.
+      // The type of an object's file is known only when it is fetched.
       ...(kind === 'asset' ? {} : { content_type: mimeType }),
       plugin_action: action ?? '',
     },

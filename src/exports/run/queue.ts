@@ -3,12 +3,12 @@ import type { Tx } from '../../platform/postgres/db.ts'
 import { lockRunsOf, pendingRuns } from '../runs.ts'
 
 export const runJob = 'exports.run'
-/** How the keys of the jobs of runs begin. */
+/** The prefix of the keys of runs' jobs. */
 export const jobKey = `${runJob}:`
-/** Times that a step is tried when a place cannot be read or written. */
+/** Attempts of a step when a location cannot be read or written. */
 export const maxAttempts = 8
 
-/** Lets processes go on with runs; a job of one that waits already is replaced. */
+/** Queues jobs for runs; a waiting job of the same run is replaced. */
 export async function enqueueRuns(tx: Tx, jobs: Pick<Jobs, 'enqueueAll'>, runIds: readonly number[]): Promise<void> {
   await jobs.enqueueAll(
     tx,

@@ -21,7 +21,7 @@ export function stepsOf(body: ExportBody): readonly Step[] {
   ]
 }
 
-/** The step behind one; `over` behind the last. */
+/** The step after the given one; `over` after the last. */
 export function stepAfter(body: ExportBody, step: Step): Step {
   const steps = stepsOf(body)
   return steps[steps.indexOf(step) + 1] ?? 'over'

@@ -50,7 +50,7 @@ export async function draftTransports(
   return drafts
 }
 
-/** Null: no key here opens them. */
+/** Null: none of the keys here can open them. */
 export async function openedOptions(
   seal: Pick<Seal, 'open'>,
   { uuid, sealed }: Pick<StoredTransport, 'uuid' | 'sealed'>,

@@ -83,9 +83,9 @@ const kinds: Readonly<
 }
 
 const secrets = new Set(['password', 'private_key', 'passphrase', 'secret_access_key'])
-/** Options that are secret can be named so, too. */
+/** Prefix of other secret options. */
 const secretPrefix = 'pw:'
-/** Where it goes: a secret that was entered for another place is not sent there. */
+/** The target: a secret that was entered for another target is not sent there. */
 const places = ['type', 'url', 'host', 'port', 'endpoint', 'bucket', 'host_key']
 
 export const isSecret = (name: string): boolean => name.startsWith(secretPrefix) || secrets.has(name)
@@ -96,7 +96,7 @@ export const packageOf = (options: Options): PackageKind | null => (options.pack
 
 export const packerOf = (options: Options): Packer => (options.packer ?? 'zip') as Packer
 
-/** The value of an option, by either of its names. */
+/** The value of an option, with or without the prefix. */
 export function option(options: Options, name: string): string | undefined {
   const value = options[name] ?? options[`${secretPrefix}${name}`]
   return typeof value === 'string' && value !== '' ? value : undefined

@@ -9,14 +9,14 @@ export interface Parcel {
   /** The name of the archive, or of the folder. */
   readonly name: string
   readonly contentType: string
-  /** The whole as one stream. */
+  /** The whole result as one stream. */
   archive(): Readable
   /** File by file. */
   entries(): AsyncIterable<ArchiveEntry>
   readonly rules: AddressRules
-  /** Milliseconds that the other side has for an answer. */
+  /** Milliseconds that the other side may take for an answer. */
   readonly patience: number
-  /** The run is over, or the process ends. */
+  /** Aborted when the run is over, or the process ends. */
   readonly signal: AbortSignal
 }
 

@@ -32,7 +32,7 @@ export interface TransportDeps extends PluginTransportDeps {
   readonly seal: Pick<Seal, 'open'>
   readonly deliveries: Pick<Deliveries, 'entriesOf' | 'packageOf'>
   readonly rules: AddressRules
-  /** Milliseconds that the other side has for an answer. */
+  /** Milliseconds that the other side may take for an answer. */
   readonly patience: number
   readonly externalUrl: string
   readonly mail: {
@@ -44,12 +44,12 @@ export interface TransportDeps extends PluginTransportDeps {
     people: readonly Recipient[],
   ) => Promise<readonly { readonly userId: number; readonly email: string; readonly languages: readonly string[] }[]>
   readonly instanceName: () => string
-  /** Milliseconds between two attempts; as many attempts and one. */
+  /** Milliseconds between two attempts; there is one attempt more than pauses. */
   readonly pauses?: readonly number[]
 }
 
 export interface TransportRunner {
-  /** The next transport of a run that has made everything. */
+  /** The next transport of a run that has made all its files. */
   next(running: Running, signal: AbortSignal): Promise<Done>
 }
 
@@ -120,9 +120,9 @@ export function createTransports(deps: TransportDeps): TransportRunner {
         if (signal.aborted || error instanceof RunOver) throw error
         const message = hide(scrubText((error as Error).message || 'it broke off')).slice(0, 1000)
         log.push(message)
-        // An address that is not allowed will not be.
+        // Trying again cannot help for a refused address.
         if (pause === null || error instanceof RefusedAddress) return failed(log, message)
-        // Stopped meanwhile, it is not tried again.
+        // If the run was stopped meanwhile, it is not tried again.
         await inRun(deps, running.run, async () => {})
         await sleep(pause, undefined, { signal })
       }

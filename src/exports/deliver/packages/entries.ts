@@ -7,7 +7,7 @@ import type { ArchiveEntry, OpenedEntry } from '../archive.ts'
 /** A file of a package; its digest and size are known after it has been read. */
 export interface HashedEntry {
   readonly entry: ArchiveEntry
-  /** @throws {Error} where its content was not taken to the end */
+  /** @throws {Error} where its content was not read completely */
   result(): { readonly digest: string; readonly size: number }
 }
 
@@ -77,7 +77,7 @@ export function textEntry(path: string, modified: Date, text: string): ArchiveEn
   return { path, modified, packs: true, open: async () => openedText(text) }
 }
 
-/** A text that was put together, as a file of a package. */
+/** A spooled text as a file of a package. */
 export function spoolEntry(path: string, modified: Date, spool: Spool): ArchiveEntry {
   return {
     path,
@@ -91,7 +91,7 @@ export function spoolEntry(path: string, modified: Date, spool: Spool): ArchiveE
   }
 }
 
-/** A text that grows, with its own SHA-512. */
+/** A text that is built in pieces, with its SHA-512. */
 export class Listing {
   readonly spool: Spool
   readonly #hash: Hash
@@ -107,7 +107,7 @@ export class Listing {
     await this.spool.write(bytes)
   }
 
-  /** Once, when all of it is there. */
+  /** Called once, when the text is complete. */
   digest(): string {
     return this.#hash.digest('hex')
   }

@@ -25,8 +25,8 @@ export const ocfl: Package = async function* (about, files) {
 }
 
 /**
- * Files of the same content: an inventory names a content once. Of each digest only its beginning is kept; two that begin alike are
- * looked at whole.
+ * Files with the same content: an inventory names a content once. Only a prefix of each digest is kept; digests with the
+ * same prefix are compared completely.
  */
 class Twins {
   readonly #beginnings = new Set<number>()

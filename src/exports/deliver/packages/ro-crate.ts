@@ -37,7 +37,7 @@ export const roCrate: Package = async function* (about, files) {
   yield spoolEntry('ro-crate-metadata.json', created, document)
 }
 
-/** All before the list of the files. */
+/** The part of the document before the list of files. */
 function beginning({ id, name, created, agent, user }: PackageAbout): string {
   const descriptor = {
     '@id': 'ro-crate-metadata.json',

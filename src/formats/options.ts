@@ -6,35 +6,35 @@ export type { FileChoice, FilePlace, ShownFile, ToldFile, WrittenObject } from '
 export interface FormatOptions {
   /**
    * Fields by their full names (`artwork.title`, `artwork._nested:artwork__contributor.role`, of linked objects
-   * `artwork.artist.person.name`), or beginnings of them, with the names that columns and elements have in place of their own;
-   * system fields by theirs (`_tags`). Empty or absent: all.
+   * `artwork.artist.person.name`), or prefixes of them. The values are names that replace those of columns and elements.
+   * System fields by their names (`_tags`). Empty or absent: all fields.
    */
   readonly fields?: Readonly<Record<string, { readonly displayName?: string | undefined }>>
   /** Texts in all languages; otherwise in those of the reader, and where there is no such text, in the existing ones. */
   readonly allLanguages?: boolean
-  /** Empty fields stay empty where the mask lets them inherit. */
+  /** Empty fields stay empty, even if the mask lets them inherit. */
   readonly noInheritance?: boolean
   /** Objects above are written completely in the path of an object of a hierarchy. */
   readonly includeParents?: boolean
   readonly mergeLinkedObjects?: MergeMode | undefined
   /** 1 to 9. */
   readonly mergeMaxDepth?: number | undefined
-  /** Values by their paths, without structure: `json` and `xml_native`; tables are flat by themselves. */
+  /** Values by their paths, without structure: `json` and `xml_native`; tables are always flat. */
   readonly flat?: boolean
   /** The metadata of files (`metadata`), in addition to their technical metadata. */
   readonly fileMetadata?: boolean
-  /** Days for which the addresses of files hold; absent: as usual. */
+  /** Days for which the addresses of files are valid; absent: default. */
   readonly fileDays?: number | undefined
   /** Name of the mask; otherwise the best one that the reader may use. */
   readonly mask?: string | undefined
   readonly table?: TableOptions
   /** The choice of files and their form; absent: all, with all their versions by their addresses. */
   readonly fileOf?: FileChoice | undefined
-  /** Hears of each object that has been given to the writer, in their order. */
+  /** Called with each object passed to the writer, in their order. */
   readonly written?: ((object: WrittenObject) => void) | undefined
 }
 
-/** How `csv` and `xlsx` are written. */
+/** Options of `csv` and `xlsx`. */
 export interface TableOptions {
   /** Headings in the reader's language in place of the names of columns. */
   readonly localizedColumnNames?: boolean

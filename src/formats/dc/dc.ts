@@ -14,9 +14,9 @@ export interface DcValue {
   readonly text: string | Readonly<Record<string, string>>
 }
 
-/** The mappings of a moment. */
+/** The mappings as read at one time. */
 export interface DublinCore {
-  /** They name values of linked objects. */
+  /** The mappings name values of linked objects. */
   readonly readsLinked: boolean
   valuesOf(tree: ObjectTree): readonly DcValue[]
 }
@@ -37,7 +37,7 @@ const listNamespace = 'urn:strongroom:dc:1'
 
 export function dcFormat(mappings: () => Promise<DublinCore>): Format {
   const shape = { name: 'dc', contentType: 'application/xml; charset=utf-8', extension: 'xml', single: false } as const
-  /** With the mappings as they are when a document is begun. */
+  /** Uses the mappings that exist when a document is begun. */
   async function begin(): Promise<Format> {
     const { valuesOf, readsLinked } = await mappings()
     const recordOf = ({ tree }: SourceObject): string =>
@@ -75,5 +75,5 @@ const valueElements = ({ element: name, text }: DcValue): string =>
         .map(([language, one]) => textElement(`dc:${name}`, one, isLanguage(language) ? { 'xml:lang': language } : {}))
         .join('')
 
-/** As schemas take it. */
+/** Whether schemas accept the language tag. */
 const isLanguage = (tag: string): boolean => /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/.test(tag)

@@ -1,4 +1,4 @@
-/** Objects as the interface answers them. */
+/** Objects in the form of the interface. */
 import type { FormatOptions } from '../options.ts'
 import type { SourceObject } from '../source.ts'
 import { cellsOf } from '../table/cells.ts'

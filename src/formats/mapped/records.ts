@@ -5,7 +5,7 @@ import { type FileTree, fileLists, type ObjectTree } from '../tree.ts'
 import type { XmlDocument } from './document.ts'
 
 export interface RecordContext {
-  /** Where an object has a page for people; null: nowhere. */
+  /** The address of an object's page for people; null: it has none. */
   readonly page: string | null
   /** The publisher of the record. */
   readonly source: string

@@ -71,7 +71,7 @@ function addValue(column: Column, value: unknown, path: string, add: AddCell): v
   }
 }
 
-/** A text where a double would be another number. */
+/** A text where a floating-point number would have another value. */
 const numberOrText = (text: string): CellValue => (Number(text).toFixed(2) === text ? Number(text) : text)
 
 function addRange({ from, to, text }: Wire, path: string, add: AddCell): void {

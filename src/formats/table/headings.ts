@@ -27,7 +27,7 @@ function givenName(path: string, { options: { fields = {} } }: WriteContext): st
   return null
 }
 
-/** `Material 1: Name (de-DE)`. System fields have no other names than their own. */
+/** `Material 1: Name (de-DE)`. System fields keep their names. */
 function localizedName(path: string, { model, actor }: WriteContext): string {
   const [first = '', ...steps] = path.split('.')
   let table: Table | undefined = model.objecttypes.get(first)
@@ -40,7 +40,7 @@ function localizedName(path: string, { model, actor }: WriteContext): string {
     const name = inLanguage(found.nameLocalized, actor.languages) || step
     parts.push(number === undefined ? name : `${name} ${Number(number) + 1}`)
     table = found.within
-    // A linked object begins with its type, which says nothing new.
+    // The first step of a linked object is its type, which adds nothing.
     if (found.linked && steps[at + 1] === table?.name) at++
   }
   return parts.join(': ')

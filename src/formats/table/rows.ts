@@ -1,4 +1,4 @@
-/** A table of objects: its columns are found while its rows are put aside, so that objects are read once. */
+/** A table of objects: its columns are discovered while its rows are buffered, so that objects are read only once. */
 
 import { Spool } from '../../platform/memory/spool.ts'
 import { createYielder } from '../../platform/process/cooperative-yield.ts'
@@ -15,7 +15,7 @@ export interface Table {
   readonly count: number
   /** Bytes of the buffered rows; the written rows are several times as large. */
   readonly bytes: number
-  /** Rows with the cells that they have, by the places of their columns. */
+  /** Rows with their cells, by the places of the columns. */
   rows(): AsyncGenerator<Row>
 }
 
@@ -31,7 +31,7 @@ export interface TableShape {
   readonly extraOf?: (object: SourceObject) => unknown
 }
 
-/** Reads all objects, then hands out the table. */
+/** Reads all objects, then writes the table. */
 export async function* tableOf(
   objects: AsyncIterable<SourceObject>,
   context: WriteContext,

@@ -13,7 +13,7 @@ export function schemaOf(model: Model): string {
   const objecttypes = [...model.objecttypes.values()]
   const own = [
     ...objecttypes.map((table) => objectType(model, table)),
-    // Elements of objects alone; the name of the list is taken.
+    // Root elements of single objects; the name of the list is already used.
     ...objecttypes.filter(({ name }) => name !== 'objects').map(({ name }) => declared(name, `object-${name}`)),
     listElement(objecttypes),
     anyObject(objecttypes),
@@ -112,7 +112,7 @@ function nestedElement(table: Table): string {
 
 const uuid = '<xs:attribute name="uuid" type="xs:string"/>'
 
-/** Objects below: by links of other types, and by the hierarchy. */
+/** Objects that refer to the object: by links of other types, and by the hierarchy. */
 function reverseElements(model: Model, table: Table): string[] {
   const links = table.linkedFrom.filter((column) => column.table.kind === 'object')
   const names = new Map(links.map((column) => [`${column.table.name}:${column.name}`, column.table.name]))

@@ -50,7 +50,7 @@ export async function checkSheets(
   await checkExpressions(files, tx, before, after)
 }
 
-/** Expressions that say where records begin: they are tried with the prefixes of their sheets. */
+/** Checks the expressions for the beginnings of records, with the prefixes of their sheets. */
 async function checkExpressions(files: SheetFiles, tx: Tx, before: SheetConfig, after: SheetConfig): Promise<void> {
   const known = new Set(before.export.xslts.map(({ xslt, xpath_query }) => `${xslt} ${xpath_query}`))
   for (const [index, { xslt, xpath_query: expression }] of after.export.xslts.entries()) {

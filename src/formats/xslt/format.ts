@@ -43,7 +43,7 @@ export function xsltFormat(sheet: Sheet, read: (fileId: number) => Promise<strin
   }
 }
 
-/** The objects as the sheet reads them. @throws {AppError} `ServerGeneric` where they are too many */
+/** The document of objects that is the input of the sheet. @throws {AppError} `ServerGeneric` for too many objects */
 async function documentFor(sheet: Sheet, objects: AsyncIterable<SourceObject>, context: WriteContext): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0

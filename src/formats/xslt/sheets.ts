@@ -6,7 +6,7 @@ import { createRequestLimiter } from '../../platform/limits/request-limiter.ts'
 
 export interface SheetTask {
   readonly sheet: string
-  /** Null: only whether it is one. */
+  /** Null: only check whether it is a style sheet. */
   readonly xml: string | null
   /** A sheet that is applied to the output of the first one. */
   readonly next?: string | undefined
@@ -25,7 +25,7 @@ export interface SheetLimits {
 }
 
 const usual: SheetLimits = { time: 30_000, memory: 512 * 1024 * 1024 }
-/** Bytes of a sheet, and letters of a document for it. */
+/** Bytes of a sheet, and characters of a document for it. */
 export const largestSheet = 2_000_000
 export const largestDocument = 64_000_000
 
@@ -47,7 +47,7 @@ export function transform(
   return limiter.run(deadline, () => run(name, { sheet, xml, next, memory: limits.memory }, limits.time, deadline))
 }
 
-/** Milliseconds: to compile is quick, or something else is wrong. */
+/** Milliseconds; compiling is quick unless something is wrong. */
 const checkTime = 5000
 
 /** The error of the text as a style sheet, or of its application to a small document; null: there is none. */
@@ -68,7 +68,7 @@ export async function sheetProblem(sheet: string, xml: string | null = null): Pr
 /** Names of files that may be style sheets. */
 export const isSheetName = (extension: string): boolean => ['xsl', 'xslt'].includes(extension.toLowerCase())
 
-/** The version that the root says; null: it is no sheet. */
+/** The version in the root element; null: it is not a style sheet. */
 function versionOf(sheet: string): string | null {
   const start = /<(?:[A-Za-z_][\w.-]{0,50}:)?(?:stylesheet|transform)\s/.exec(sheet)
   if (!start) return null

@@ -12,7 +12,7 @@ interface Memory {
   grow(pages: number): number
 }
 
-/** The types of the language do not have it. */
+/** TypeScript's library for Node.js does not declare it. */
 const { WebAssembly } = globalThis as unknown as {
   readonly WebAssembly: { readonly Memory: { readonly prototype: Memory } }
 }

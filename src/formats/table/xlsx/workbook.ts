@@ -69,7 +69,7 @@ export const styles = (): string =>
   '<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs></styleSheet>'
 
 export interface Picture {
-  /** From 0: the row below the headings. */
+  /** Row below the headings, counted from 0. */
   readonly row: number
   /** Pixels. */
   readonly width: number

@@ -1,4 +1,4 @@
-/** Checks mappings that are to be saved, and writes them as clients see them. */
+/** Checks mappings to be saved, and writes them in the form for clients. */
 import type { Localized, Model } from '../datamodel/model.ts'
 import { AppError, badRequest } from '../platform/errors.ts'
 import { assertStorable } from '../platform/values/text.ts'
@@ -66,12 +66,12 @@ export function unknownProfile(name: string, path: string): AppError {
   return badRequest(`${path}: there is no profile ${name.slice(0, 100)}`, { path, value: name.slice(0, 200) })
 }
 
-/** Its mappings write documents of objects; nothing of files is read or written. */
+/** Its mappings write documents of objects; they neither read nor write metadata of files. */
 const isForObjects = ({ type }: Profile): boolean => type.xml_export === true || type.dc_export === true
 
 const flags = ['exiftool_import', 'exiftool_export', 'xml_export', 'dc_export', 'plugins_import'] as const
 
-/** A mapping may do less than its profile. */
+/** A mapping may have fewer purposes than its profile. */
 function typeOf(profile: Profile, sent: Readonly<Record<string, unknown>>): ProfileType {
   const own: Readonly<Record<string, unknown>> = profile.type
   for (const flag of flags) {
@@ -140,7 +140,7 @@ function checkField(context: FieldContext, field: FieldInput, place: string): Ma
   }
 }
 
-/** `Input` and `Output` leave the tags of the other direction out. */
+/** `Input` and `Output` leave out the tags of the other direction. */
 function directionOf(type: FieldInput['type']): Pick<MappingField, 'imports' | 'exports'> {
   if (type === 'Input') return { exports: [] }
   return type === 'Output' ? { imports: [] } : {}

@@ -31,7 +31,7 @@ export function readDcElement({ path }: ExportTag, place: string): ExportTag {
   })
 }
 
-/** Null: it is none. */
+/** Null: it is not an element. */
 export function elementOf(path: string): DcElement | null {
   return dcElements.find((name) => path === `dc:${name}`) ?? null
 }

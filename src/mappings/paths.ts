@@ -8,8 +8,9 @@ export type { FieldPath }
 const unmappable = new Set<Column['type']>(['eas', 'link'])
 
 /**
- * Reads the name of a field: `artwork.title`, `artwork._nested:artwork__keyword.keyword`, of a linked object
- * `artwork.artist.person.name`, or `artwork._uuid`. @throws {AppError} `ServerGeneric` naming the place
+ * Parses the name of a field: `artwork.title`, `artwork._nested:artwork__keyword.keyword`, of a linked object
+ * `artwork.artist.person.name`, or `artwork._uuid`.
+ * @throws {AppError} `ServerGeneric` naming the place
  */
 export function readPath(model: Model, name: string, place: string): FieldPath {
   const fail = (problem: string): Error =>
@@ -62,7 +63,7 @@ export function fromStored(model: Model, stored: StoredPath): FieldPath | null {
   return { root, nested, link: first, column: second }
 }
 
-/** As `readPath` reads it. */
+/** The name that `readPath` parses. */
 export function nameOf({ root, nested, link, column }: FieldPath): string {
   const steps = [root.name, ...nested.map(({ wireKey }) => wireKey)]
   if (link?.target) steps.push(link.name, link.target.name)
@@ -79,7 +80,7 @@ export function pathByName(root: Table, names: readonly string[]): FieldPath | n
   return null
 }
 
-/** A nested table that is called so has its first column for the values. */
+/** For a nested table with that name: its first column. */
 function nestedPath(root: Table, name: string): FieldPath | null {
   const table = root.nested.find((one) => one.name === name || one.name === `${root.name}__${name}`)
   for (const column of table?.columns ?? []) {
@@ -97,7 +98,7 @@ function valuePath(root: Table, nested: readonly Table[], own: Column): FieldPat
 
 const texts = new Set<Column['type']>(['text', 'text_oneline', 'string', 'text_l10n', 'text_l10n_oneline'])
 
-/** Whether the text of a tag can become a value of the column. */
+/** Whether the text of a tag can be converted to a value of the column. */
 export function importable({ type }: Column): boolean {
   return type !== 'custom' && !unmappable.has(type)
 }

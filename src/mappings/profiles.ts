@@ -96,7 +96,7 @@ async function readProfile(file: string, tags: Tags): Promise<Profile> {
   const given = parsed(await readFile(file, 'utf8'), file)
   if (!checker.Check(given)) {
     const [error] = checker.Errors(given)
-    // A member that the schema does not have is checked by a schema that nothing fits.
+    // The schema checks unknown members with `false`, which nothing satisfies.
     const problem = error?.message === 'schema is false' ? 'is not known' : (error?.message ?? 'is none')
     throw new Error(`${file}: ${error?.instancePath || 'the profile'} ${problem}`)
   }
@@ -130,7 +130,7 @@ function parsed(text: string, file: string): unknown {
   }
 }
 
-/** @throws {Error} where the types of the profile do not go together */
+/** @throws {Error} where the types of the profile exclude each other */
 function assertType({ profile_type: type, xml_base: base }: Static<typeof ProfileFile>, file: string): void {
   if (type.xml_export !== true && base !== undefined)
     throw new Error(`${file}: xml_base is for profiles with xml_export`)

@@ -64,7 +64,7 @@ export async function insertMapping(tx: Tx, mapping: Written): Promise<number> {
   return rows[0]?.id ?? 0
 }
 
-/** Whether there is one. */
+/** False: the mapping does not exist. */
 export async function updateMapping(tx: Tx, id: number, mapping: Written): Promise<boolean> {
   const { rowCount } = await tx.query(
     'update mapping set profile = $2, displayname = $3, body = $4, updated_at = now() where id = $1',
@@ -74,7 +74,7 @@ export async function updateMapping(tx: Tx, id: number, mapping: Written): Promi
   return rowCount > 0
 }
 
-/** Waits for the saves that are about to name it, and keeps further ones from it. */
+/** Waits for saves that are about to name it, and blocks further ones. */
 export async function lockForDelete(tx: Tx, id: number): Promise<Mapping | null> {
   const { rows } = await tx.query<Row>(`select ${columns} from mapping where id = $1 for update`, [id])
   return rows[0] ? toMapping(rows[0]) : null

@@ -17,7 +17,7 @@ export interface FieldContext {
   readonly to?: string
 }
 
-/** The texts of a field of a mapping, in their order. Null: nothing is bound to the field. */
+/** The texts of a field of a mapping, in their order. Null: the field has no sources. */
 export function fieldTexts(
   context: FieldContext,
   field: Pick<MappingField, 'sources'>,

@@ -4,19 +4,19 @@ import type { FieldPath } from '../paths.ts'
 import { convert, type Value } from './convert.ts'
 import type { Reading, TagReader } from './read-tags.ts'
 
-/** A field that is to be filled: the tags to look for, the best first, and where their values go. */
+/** A field to be filled: its tags, the best first, and the paths for their values. */
 export interface Target {
   readonly searches: readonly string[]
   readonly paths: readonly FieldPath[]
   readonly strategy: Strategy
 }
 
-/** A link that is to be found, or made, by the values of columns of its target; the first one is the key. */
+/** A link to an object to be found, or made, by values of its columns; the first one is the key. */
 export interface WantedLink {
   readonly target: Table
   readonly columns: readonly Column[]
   readonly values: readonly Value[]
-  /** Puts it where it belongs. */
+  /** Puts the link into its place. */
   readonly put: (link: Record<string, unknown>) => void
 }
 
@@ -28,10 +28,10 @@ export interface Assembled {
   readonly prune: () => void
 }
 
-/** Rows of a nested table, and entries of a list. */
+/** Most rows of a nested table, and entries of a list. */
 const mostRows = 1000
 
-/** The values of one column, in their order; the place is an own column, or one of a linked object. */
+/** The values of one column, in their order; the column belongs to the object or to a linked object. */
 interface Collected {
   readonly path: FieldPath
   values: readonly Value[]
@@ -103,7 +103,7 @@ function build(collected: readonly Collected[]): Assembled {
     if (!first) continue
     const { nested, link } = first.path
     const count = nested.length === 0 ? 1 : first.values.length
-    // A column without list has the whole list as its text.
+    // A column that is no list gets the whole list as its text.
     const at = nested.length === 0 && !link ? [single(first)] : first.values
     for (let index = 0; index < count; index++) {
       const row = rowAt(block, nested, index, rowsOf)
@@ -151,7 +151,7 @@ function rowAt(
 
 const joinedBy = '; '
 
-/** One value of several: texts are joined, of others there is the first. */
+/** One value of several: texts are joined; of other values, the first is used. */
 function single({ values, path }: Collected): Value {
   const [first] = values
   if (values.length === 1 || typeof first === 'undefined') return first

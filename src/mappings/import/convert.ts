@@ -2,7 +2,7 @@ import type { Column } from '../../datamodel/model.ts'
 import { parseDate } from '../../platform/values/dates.ts'
 import type { Reading } from './read-tags.ts'
 
-/** A value as `POST /db` takes it. */
+/** A value in the form for `POST /db`. */
 export type Value = unknown
 
 /**
@@ -85,7 +85,7 @@ function dateValue(text: string, width: 'day' | 'second'): Value {
   return value === undefined ? undefined : { value }
 }
 
-/** `1851 - 1852`, `1851 -`, `- 1852`, `1851`: as exports write ranges. */
+/** `1851 - 1852`, `1851 -`, `- 1852`, `1851`: ranges as exports write them. */
 function dateRange(text: string): Value {
   const parts = text.split(/(?:^|\s)[-–](?:\s|$)/)
   if (parts.length > 2) return undefined
@@ -100,7 +100,7 @@ function bound(name: 'from' | 'to', text: string): Record<string, string> {
   return date === undefined ? {} : { [name]: date }
 }
 
-/** Latitude and longitude in degrees, as ExifTool puts them together: `54.989 -1.614`. */
+/** Latitude and longitude in degrees, in ExifTool's composite form: `54.989 -1.614`. */
 function point({ plain, raw }: Reading): Value {
   const numbers = /^\s*([-+]?\d{1,3}(?:\.\d{1,15})?)[\s,]+([-+]?\d{1,3}(?:\.\d{1,15})?)\s*$/.exec(
     `${raw ?? plain[0] ?? ''}`,
@@ -111,7 +111,7 @@ function point({ plain, raw }: Reading): Value {
   return { type: 'Point', coordinates: [longitude, latitude] }
 }
 
-/** Texts by database language. A text without language is the file's default, which mostly repeats one of the others. */
+/** Texts by database language. A text without language is the file's default, which usually repeats one of the others. */
 function localized({ plain, languages: given }: Reading, languages: readonly string[]): Record<string, string>[] {
   const known = new Map(
     languages.flatMap((language) => {

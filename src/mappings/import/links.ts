@@ -6,9 +6,9 @@ import type { Value } from './convert.ts'
 
 export interface LinkDeps {
   readonly find: (wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
-  /** The mask that new objects of the type are made with. */
+  /** The mask for new objects of the type. */
   readonly maskOf: (target: WantedLink['target']) => Mask
-  /** Where new objects of types with pools go; null: nothing can be made there. */
+  /** The pool for new objects of types with pools; null: none can be made. */
   readonly pool: number | null
 }
 
@@ -75,7 +75,7 @@ function agrees(value: Value, stored: unknown, isKey: boolean): boolean {
   if (!isTexts(value) || !isTexts(stored)) return isTexts(value) === isTexts(stored) && isDeepStrictEqual(value, stored)
   const languages = Object.keys(value)
   const both = languages.filter((language) => stored[language] !== undefined)
-  // A text that the file has in no language is one of any.
+  // A text without a language in the file may match any language.
   if (languages.length === 1) return Object.values(stored).includes(value[languages[0] as string] as string)
   return both.every((language) => value[language] === stored[language])
 }
@@ -88,7 +88,7 @@ function existing({ target }: WantedLink, { systemObjectId, id }: FoundByValue):
   return { _objecttype: target.name, _system_object_id: systemObjectId, [target.name]: { _id: id } }
 }
 
-/** Null where the mask does not let the columns be written, or the object would have no pool. */
+/** Null where the mask does not allow writing the columns, or the object would have no pool. */
 function created(
   { target, columns, values }: WantedLink,
   { maskOf, pool }: LinkDeps,

@@ -26,7 +26,7 @@ export interface ImportDeps extends SettingsDeps {
   /** The metadata of files that the caller may know. */
   readonly metadata: (actor: Actor | null, ids: readonly number[]) => Promise<ReadonlyMap<number, FileMetadata>>
   readonly find: (actor: Actor, wanted: readonly WantedValues[]) => Promise<readonly (readonly FoundByValue[])[]>
-  /** The mask that is preferred for objects of the type in the pool. */
+  /** The preferred mask for objects of the type in the pool. */
   readonly maskOf: (table: Table, pool: number | null) => Mask
 }
 
@@ -39,9 +39,9 @@ export interface MappingQuery {
   readonly mapping_recipe_configs?: string | undefined
 }
 
-/** An upload says more. */
+/** The query of an upload, which has further members. */
 interface UploadQuery extends MappingQuery {
-  /** Where objects go that are made because files name them; absent: into the same pool. */
+  /** The pool for new objects named by files; absent: the same pool. */
   readonly linked_pool_id?: number
 }
 
@@ -54,7 +54,7 @@ export type MapMetadata = (
 
 export interface MetadataImport {
   readonly map: MapMetadata
-  /** The profile of the mapping that `map` would use; null: none holds there. @throws {AppError} */
+  /** The profile of the mapping that `map` would use; null: there is none. @throws {AppError} */
   profile(actor: Actor, query: MappingQuery): Promise<string | null>
 }
 
@@ -131,7 +131,7 @@ interface Chosen {
   readonly pool: number | null
 }
 
-/** Null: none holds there. */
+/** Null: there is no mapping. */
 async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery): Promise<Chosen | null> {
   const model = deps.datamodel.current()
   const pool = query.pool_id ?? null
@@ -146,7 +146,7 @@ async function chosenMapping(deps: ImportDeps, actor: Actor, query: MappingQuery
     throw badRequest(`The mapping ${id} is not for imports.`, { param: 'mapping', value: id })
   }
   if (mapping.table !== null && mapping.table !== table.id) {
-    // A pool holds objects of several types, and names the mapping of one of them.
+    // A pool has objects of several types, but its setting names the mapping of one type.
     if (!named) return null
     throw badRequest(`The mapping ${id} is for another object type.`, { param: 'objecttype', value: table.name })
   }
@@ -194,7 +194,7 @@ function targetsOf({ datamodel, mappings }: ImportDeps, mapping: Mapping, table:
   })
 }
 
-/** Whether the mask lets the column be written, or the link through which it is reached. */
+/** Whether the mask allows writing the column, or the link that leads to it. */
 function lets(mask: Mask, { nested, link, column }: FieldPath): boolean {
   let fields = mask.fields
   for (const table of nested) {

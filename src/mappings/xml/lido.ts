@@ -10,7 +10,7 @@ import {
   type XmlStructure,
 } from './structure.ts'
 
-/** It says in which language it is. */
+/** An element with an attribute for its language. */
 const speaking = (name: string, children: readonly XmlElement[]): XmlElement =>
   holder(name, children, { saysLanguage: true })
 

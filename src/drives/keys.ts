@@ -28,7 +28,7 @@ export function createUploadKeys(seal: Pick<Seal, 'keyFor'>) {
       return asUuid(Buffer.concat([cipher.update(block), cipher.final()]))
     },
 
-    /** null: no key of this instance. */
+    /** null: it is not a key of this instance. */
     async read(key: string): Promise<UploadAddress | null> {
       if (!/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(key)) return null
       const sealed = Buffer.from(key.replaceAll('-', ''), 'hex')

@@ -1,4 +1,4 @@
-/** Write locks (RFC 4918, 6): kept in the database, so that every process knows them. */
+/** Write locks (RFC 4918, 6), in the database, so that every process sees them. */
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../platform/errors.ts'
 import type { Db, Queryable, Tx } from '../platform/postgres/db.ts'
@@ -9,7 +9,7 @@ import { nameKey } from './names.ts'
 export interface Lockable {
   readonly collectionId: number
   readonly name: string | null
-  /** Ids from the root of all collections down to and including the folder. */
+  /** Ids from the root of all collections to the folder, inclusive. */
   readonly path: readonly number[]
 }
 
@@ -17,7 +17,7 @@ export interface Lock {
   readonly token: string
   readonly deep: boolean
   readonly owner: string
-  /** Seconds that it lives on. */
+  /** Seconds until it expires. */
   readonly seconds: number
 }
 
@@ -27,7 +27,7 @@ export interface WantedLock {
   readonly seconds: number
 }
 
-/** Locks of all, and of one collection; seconds of one at most (decision 59). */
+/** Most locks of all collections, and of one; most seconds of a lock (decision 59). */
 const [mostLocks, mostOfCollection] = [10_000, 100]
 export const longestLock = 3600
 
@@ -98,7 +98,7 @@ export function createLocks(db: Db) {
       })
     },
 
-    /** Lets a lock begin anew; null: there is none such at the place. */
+    /** Renews a lock; null: the place has no such lock. */
     async refresh(place: Lockable, tokens: readonly string[], seconds: number): Promise<Lock | null> {
       const { rows } = await db.query<Lock>(
         `update drive_lock set expires_at = now() + make_interval(secs => $5)

@@ -6,7 +6,7 @@ import type { Lock } from './locks.ts'
 import type { DriveFile, DriveFolder, Placeholder } from './model.ts'
 import { type Asked, dav, emptyElement, type PropertyName, xmlHeader, xmlText } from './xml.ts'
 
-/** An entry of a share, whichever it is. */
+/** An entry of a share of any kind. */
 export type ShownEntry =
   | Pick<DriveFolder, 'kind' | 'name' | 'createdAt' | 'modifiedAt'>
   | DriveFile
@@ -19,7 +19,7 @@ export interface Shown {
   readonly locks: readonly Lock[]
 }
 
-/** null: folders have none. */
+/** null for folders, which have none. */
 export function etagOf(entry: ShownEntry): string | null {
   if (entry.kind === 'folder') return null
   if (entry.kind === 'staged') return entry.etag
@@ -28,7 +28,7 @@ export function etagOf(entry: ShownEntry): string | null {
 
 type Property = (shown: Shown) => string | null
 
-/** Their contents as XML; null: an entry of this kind has none. */
+/** Contents of properties as XML; null: an entry of this kind does not have the property. */
 const properties: Readonly<Record<string, Property>> = {
   creationdate: ({ entry }) => entry.createdAt.toISOString().replace(/\.\d+Z$/, 'Z'),
   displayname: ({ entry }) => xmlText(entry.name),

@@ -38,7 +38,7 @@ export async function isShared(q: Queryable, { path, ownerId }: Pick<DriveRoot, 
   return rows[0]?.shared ?? false
 }
 
-/** Collections right below one, by id. */
+/** Collections directly below one, by id. */
 export async function foldersIn(q: Queryable, id: number): Promise<DriveRoot[]> {
   const { rows } = await q.query<DriveRoot>(
     `select ${rootColumns} from collection c where c.parent_id = $1 order by c.id`,
@@ -81,7 +81,7 @@ export async function placeholdersIn(q: Queryable, collectionId: number): Promis
   return rows
 }
 
-/** False: the collection has as many as it may have. */
+/** False: the collection already has the most that are allowed. */
 export async function addPlaceholder(tx: Tx, collectionId: number, name: string, most: number): Promise<boolean> {
   await tx.query(
     `delete from drive_placeholder where created_at <= now() - make_interval(mins => ${placeholderMinutes})`,
@@ -106,7 +106,7 @@ export async function removePlaceholder(q: Queryable, collectionId: number, name
   )
 }
 
-/** Whether uploads into the collection have made the object, and no other object links to it. */
+/** Whether the object was made by an upload into the collection, and no other object links to it. */
 export async function madeForFile(q: Queryable, collectionId: number, systemObjectId: number): Promise<boolean> {
   const { rows } = await q.query<{ made: boolean }>(
     `select exists (select from collection_upload where collection_id = $1 and system_object_id = $2 and created)

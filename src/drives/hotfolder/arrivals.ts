@@ -1,4 +1,7 @@
-/** Contents that come over HTTP: beside the drop folders until they are whole, since nothing that is half there is to be seen. */
+/**
+ * Contents uploaded over HTTP are stored beside the drop folders until they are complete, so that no incomplete file is
+ * visible.
+ */
 import { randomUUID } from 'node:crypto'
 import { open, opendir, rename, statfs, unlink } from 'node:fs/promises'
 import { AppError } from '../../platform/errors.ts'
@@ -7,7 +10,7 @@ import { lookAt, openFolder } from './folder.ts'
 const folder = '.arriving'
 /** Milliseconds after which an upload is certainly no longer in progress. */
 const longest = 24 * 3_600_000
-/** Bytes between two looks at the room on the disk. */
+/** Bytes between two checks of the free space. */
 const lookEvery = 64 * 1024 * 1024
 
 export interface Arrived extends AsyncDisposable {

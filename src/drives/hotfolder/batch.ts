@@ -17,7 +17,7 @@ export interface BatchDeps extends StoreContentsDeps {
 }
 
 export interface BatchOptions {
-  /** Ends with the service. */
+  /** Aborted when the service stops. */
   readonly signal: AbortSignal
   /** This is the last attempt: errors that would otherwise be tried again are final. */
   readonly last: boolean
@@ -90,7 +90,7 @@ async function bringIn(
     return files.map((file) => failure(file, error))
   }
   const { stored, refused, changed } = await storeContents(deps, target, files, signal).catch((error: unknown) => {
-    // The owner may upload nothing.
+    // For example, the owner may upload nothing.
     if (!isFinal(error) || signal.aborted) throw error
     return { stored: new Map(), refused: new Map(files.map((file) => [file, error])), changed: [] }
   })
@@ -160,12 +160,12 @@ async function freeName(folder: Folder, name: string): Promise<string> {
   return free
 }
 
-/** The name that it was dropped under, where nothing has it by now. */
+/** Gives the file its original name again, if that is free. */
 async function giveBack(folder: Folder, { name, storedName }: DroppedFile): Promise<void> {
   if (!(await lookAt(folder, name))) await renamed(folder, storedName, name)
 }
 
-/** False: the file is not there any more. */
+/** False: the file no longer exists. */
 async function renamed(folder: Folder, from: string, to: string): Promise<boolean> {
   try {
     await rename(folder.at(from), folder.at(to))
@@ -199,7 +199,7 @@ function isFinal(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500 && !isPassing(error)
 }
 
-/** A lock, a full disk, a busy database: however long it takes, it is not the fault of a file. */
+/** A lock, a full disk, a busy database: such errors are not the fault of a file, however long they last. */
 function isPassing(error: unknown): boolean {
   return error instanceof AppError && [423, 429, 503, 507].includes(error.status)
 }

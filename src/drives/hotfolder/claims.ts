@@ -1,4 +1,7 @@
-/** Claims on files that are being imported: in the database, so that no file comes in twice, whatever ends when. */
+/**
+ * Claims on files that are being imported. They are in the database, so that no file is imported twice, whichever process
+ * ends at whatever time.
+ */
 import { createHash } from 'node:crypto'
 import { numbersText, type Queryable, type Tx } from '../../platform/postgres/db.ts'
 import type { DroppedFile } from './model.ts'

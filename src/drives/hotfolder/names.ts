@@ -1,4 +1,4 @@
-/** Names in drop folders that mean something. */
+/** Names in drop folders with a meaning. */
 import { comparable, withoutExtension } from '../../ingest/service.ts'
 
 export const logName = 'hotfolder.log'
@@ -12,14 +12,14 @@ const longestBytes = 240
 
 export const failureLogOf = (name: string): string => `${name}.log`
 
-/** Names that the import itself makes. */
+/** Names that only the import makes. */
 export function isReserved(name: string): boolean {
   return name === logName || name === oldLogName || name.startsWith(importing) || name.startsWith(failed)
 }
 
 export const fits = (name: string): boolean => Buffer.byteLength(name) <= longestBytes
 
-/** Whether a file of that name is to be imported. `siblings`: all names beside it. */
+/** Whether a file with that name is to be imported. `siblings`: all names beside it. */
 export function isDropped(name: string, siblings: ReadonlySet<string>): boolean {
   if (name.startsWith('.') || !fits(name)) return false
   if (name === logName || name === oldLogName || name.startsWith(failed)) return false
@@ -43,7 +43,7 @@ interface Sorted {
   readonly name: string
 }
 
-/** Folder by folder, by name; a JPEG comes behind other files of the same name: the raw file is the one that it was made from. */
+/** Folder by folder, by name. A JPEG comes after other files of the same name: it was made from the raw file. */
 export function inOrder(one: Sorted, other: Sorted): number {
   return (
     compared(one.folders.join('/'), other.folders.join('/')) ||

@@ -126,7 +126,7 @@ export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolde
     await hotfolder.accept(drop, spot, 0)
     const seconds = secondsOf(request.headers.timeout)
     const taken = await hotfolder.locks.take(place, { deep: false, owner, seconds })
-    // A name that nothing has is taken at the same time (RFC 4918, 7.3).
+    // A lock on a name that does not exist also creates it (RFC 4918, 7.3).
     await hotfolder.announce(drop, spot)
     return sendLock(reply.status(201), taken, href)
   }
@@ -137,7 +137,7 @@ export function registerHotfolderRoutes(http: HttpApp, { hotfolder }: { hotfolde
     return reply.status(204).send()
   }
 
-  /** The conditions of the request, and the locks of others. @throws {AppError} `PreconditionFailed`, `ResourceLocked` */
+  /** Checks the conditions of the request, and the locks of others. @throws {AppError} `PreconditionFailed`, `ResourceLocked` */
   async function assertMayWrite({ request, share }: Asked, { steps, entry }: Spot): Promise<void> {
     const held = await hotfolder.locks.at(hotfolder.lockable(share, steps))
     await hotfolder.assertFree(share, steps, assertConditions(request, entry, held))

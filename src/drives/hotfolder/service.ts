@@ -57,7 +57,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
     return folder
   }
 
-  /** @throws {AppError} for names that are not taken */
+  /** @throws {AppError} for names that are not allowed */
   function assertTaken(steps: readonly string[]): string {
     const name = steps.at(-1)
     if (name === undefined) throw new AppError('PathConflict')
@@ -142,9 +142,9 @@ export function createHotfolderService(deps: HotfolderDeps) {
     },
 
     /**
-     * Before a content is read: whether the name can be taken, and how long the content may be.
-     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`, `RightRequired`,
-     * `HotfolderFull`
+     * Before a content is read: checks whether the name is allowed, and answers how long the content may be.
+     * @throws {AppError} `DotFilenameNotAllowed`, `EasInvalidFilename`, `PathConflict`, `CollectionUploadNoObjectFound`,
+     * `RightRequired`, `HotfolderFull`
      */
     async accept(drop: DropFolder, { steps, entry }: Spot, bytes: number): Promise<number> {
       assertTaken(steps)
@@ -157,14 +157,14 @@ export function createHotfolderService(deps: HotfolderDeps) {
       return Math.min(largest, limits.bytes)
     },
 
-    /** Puts a content under a name; the import takes it from there. @throws {AppError} */
+    /** Stores a content with a name; the import takes it from there. @throws {AppError} */
     async drop(drop: DropFolder, { steps }: Spot, content: AsyncIterable<Buffer>, most: number): Promise<void> {
       await using arrived = await receive(root, content, { most, reserve: limits.reserve })
       await count(drop, arrived.bytes)
       await place(drop, steps, arrived)
     },
 
-    /** An empty file under a name that nothing has: it is not imported. @throws {AppError} */
+    /** Makes an empty file with a free name: it is not imported. @throws {AppError} */
     async announce(drop: DropFolder, { steps, entry }: Spot): Promise<void> {
       if (entry !== null) return
       await using arrived = await receive(root, nothingToRead(), { most: 0, reserve: limits.reserve })
@@ -172,7 +172,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       await place(drop, steps, arrived)
     },
 
-    /** Makes a folder; one that is there stays as it is. @throws {AppError} `PathConflict` */
+    /** Makes a folder; an existing one is not changed. @throws {AppError} `PathConflict` */
     async makeFolder(drop: DropFolder, { steps, entry }: Spot): Promise<void> {
       if (entry?.kind === 'folder') return
       const name = assertTaken(steps)
@@ -209,7 +209,7 @@ export function createHotfolderService(deps: HotfolderDeps) {
       await using into = await parentOf(drop, to.steps)
       await rename(folder.at(name), into.at(target)).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') throw new AppError('ResourceNotFound')
-        // A folder into itself, or onto something that has come meanwhile.
+        // A folder was moved into itself, or the target exists meanwhile.
         if (['EINVAL', 'EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'].includes(error.code ?? ''))
           throw new AppError('PathConflict')
         throw error

@@ -1,4 +1,4 @@
-/** Puts the contents of taken files into the store of files. */
+/** Stores the contents of taken files in the file service. */
 import type { FileService } from '../../files/service.ts'
 import type { IngestedFile } from '../../ingest/service.ts'
 import type { Actor } from '../../platform/actor.ts'
@@ -30,7 +30,7 @@ export interface StoredContents {
 const more = { filenames: [], references: [], parents: [], versions: [] }
 const wish = { produce: () => true, priority: 0 }
 
-/** All at once, or, where one is refused, one after the other. @throws {Error} where it may succeed later */
+/** Stores all at once, or, if one is refused, one after the other. @throws {Error} where it may succeed later */
 export async function storeContents(
   deps: StoreContentsDeps,
   { actor, uuid }: DropTarget,

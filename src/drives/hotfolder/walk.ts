@@ -34,9 +34,9 @@ export async function listAll(root: string, uuid: string): Promise<Listed[]> {
 }
 
 export interface Ripe {
-  /** The moment by the clock of the file system, in milliseconds. */
+  /** The time of the file system's clock, in milliseconds. */
   readonly now: number
-  /** Milliseconds for which nothing about a file has changed. */
+  /** Milliseconds without a change after which a file has settled. */
   readonly settled: number
   /** Paths of locked files, in small letters. */
   readonly locked: ReadonlySet<string>
@@ -62,7 +62,7 @@ export async function ripeFiles(root: string, uuid: string, wanted: Ripe): Promi
     if (ripe.length >= wanted.files || bytes >= wanted.bytes) break
     if (one.waits) continue
     const group = [...one.folders, stemOf(one.name)].join('/')
-    // The raw file of a photograph is still on its way.
+    // The raw file of the photograph is still being written.
     if (isJpeg(one.name) && growing === group) continue
     const state = await stateOf(root, uuid, one, wanted)
     if (state === 'growing' && !isJpeg(one.name)) growing = group
@@ -79,7 +79,7 @@ interface Candidate {
   readonly name: string
   readonly storedName: string
   readonly taken: boolean
-  /** One of the same name is in hand. */
+  /** A file with the same name is being imported. */
   readonly waits: boolean
 }
 

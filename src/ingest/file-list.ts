@@ -1,4 +1,4 @@
-/** Files in a column, as objects are answered with them and take them. */
+/** Files in a column, in the form of answers and of saves. */
 import type { Wire } from './model.ts'
 
 export interface FileInColumn {
@@ -6,7 +6,7 @@ export interface FileInColumn {
   readonly preferred?: boolean
   readonly name?: string
   readonly frontend_prefs?: unknown
-  /** Of the file itself: versions of it are found by it. */
+  /** A member of the file itself, by which its versions are found. */
   readonly original_filename?: string
 }
 

@@ -1,20 +1,20 @@
-/** Which files become parts of which objects, before anything is written. */
+/** Decides which files become parts of which objects, before anything is written. */
 import { AppError } from '../platform/errors.ts'
 import type { IngestedFile, Target } from './model.ts'
 import { nameKeys } from './names.ts'
 
 /** Existing objects to which files could belong. */
 export interface KnownObjects {
-  /** By name, for `update_search_field`. */
+  /** Objects found by name, for `update_search_field`. */
   readonly matching: ReadonlyMap<IngestedFile, readonly number[]>
-  /** By series or stem, as `groupKey` makes them: objects that earlier uploads of the collection have reached. */
+  /** Objects of earlier uploads into the collection, by series or stem as in `groupKey`. */
   readonly uploaded: ReadonlyMap<string, number>
 }
 
-/** One object with the files that it gets; `objectId` null: it is new. */
+/** One object and its new files; `objectId` null: it is new. */
 export interface Group {
   readonly objectId: number | null
-  /** Found by its name: the policy for updates holds. */
+  /** It was found by its name: the policy for updates applies. */
   readonly byName: boolean
   readonly files: IngestedFile[]
 }

@@ -15,14 +15,14 @@ export type UpdatePolicy = (typeof updatePolicies)[number]
 
 /** Folders of uploads as objects of a hierarchy. */
 export interface HierarchyLink {
-  /** The column that links to them; of the object type or of a nested table of it. */
+  /** The column that links to them; of the object type or of one of its nested tables. */
   readonly link: Column
   /** The nested table that has the link; null: the object type has it. */
   readonly rows: Table | null
   readonly target: Table
   /** The column with the names of folders. */
   readonly column: Column
-  /** Of new ones; null: they have none. */
+  /** The pool of new ones; null: they have none. */
   readonly poolId: number | null
 }
 
@@ -42,19 +42,19 @@ export interface Target {
   readonly plugin: UploadPlugin | null
   readonly table: Table
   readonly mask: Mask
-  /** The column of files; of the object type or of a nested table of it. */
+  /** The column of files; of the object type or of one of its nested tables. */
   readonly column: Column
   /** The nested table that has the column; null: the object type has it. */
   readonly rows: Table | null
   readonly poolId: number | null
-  /** Of objects that are made because files name them, where their types have pools; null: the same. */
+  /** The pool of new objects named by files, if their types have pools; null: the same pool. */
   readonly linkedPoolId: number | null
   readonly tagIds: readonly number[]
   /** The mapping for the metadata of files; null: none. */
   readonly mapping: 'standard' | number | null
   readonly mode: UpdateMode
   readonly policy: UpdatePolicy
-  /** The field that names the files of an object; null: uploads update none by name. */
+  /** The field with the names of an object's files; null: uploads update no objects by name. */
   readonly match: Column | null
   readonly recognizeSeries: boolean
   readonly recognizeVersion: boolean
@@ -79,14 +79,14 @@ export interface ReachedObject {
 export interface Outcome {
   readonly file: IngestedFile
   readonly objects: readonly ReachedObject[]
-  /** Why the file is in no object. */
+  /** The reason why the file is in no object. */
   readonly error: AppError | null
   /** Messages of plugins about the file. */
   readonly messages: readonly string[]
 }
 
-/** Files of one request or one run. */
+/** Most files of one request or one run. */
 export const mostIngested = 1000
 
-/** An object, or a part of one, as requests and answers have it. */
+/** An object, or a part of one, in the form of requests and answers. */
 export type Wire = Readonly<Record<string, unknown>>

@@ -49,7 +49,7 @@ interface RunOptions {
   readonly target: Target
   readonly awaitIndex: number
   readonly deadline: Deadline
-  /** Done in each transaction that puts some of the files into objects. */
+  /** Runs in each transaction that adds some of the files to objects. */
   readonly alsoInSave: (tx: Tx, files: readonly IngestedFile[]) => Promise<void>
   /** Objects for the folders of files. */
   readonly folders: FolderObjects
@@ -59,7 +59,7 @@ interface RunOptions {
 interface SaveAs {
   /** Only sent members are changed. */
   readonly partial: boolean
-  /** Of the mapping by which values came. */
+  /** The profile of the mapping that gave the values. */
   readonly profile?: string | null
   readonly dryRun?: boolean
 }
@@ -70,7 +70,7 @@ interface Ready {
   readonly payload: Wire
 }
 
-/** Saves groups of files for one upload: the results in no certain order. */
+/** Saves groups of files for one upload. The results have no fixed order. */
 export function createRun(deps: RunDeps, { actor, target, awaitIndex, deadline, alsoInSave, folders }: RunOptions) {
   const { events, collections, objects, read } = deps
 
@@ -229,7 +229,7 @@ function resultsOf(
 
 export const wouldAsk = 'A save of the object would ask a question; nobody can answer it.'
 
-/** A setting that would have no effect is refused. */
+/** A setting without effect is refused. */
 export const saveOptions = { ...unattended, strict: true }
 
 function uploadEvent(

@@ -20,14 +20,14 @@ export interface UploadAnswer {
 }
 
 export interface UploadPluginDeps {
-  /** Asks the program of an upload. @throws {AppError} `PluginNotFound`, `PluginDisabled` */
+  /** Calls the program of an upload. @throws {AppError} `PluginNotFound`, `PluginDisabled` */
   readonly askPlugin: (
     plugin: UploadPlugin,
     change: PendingChange,
     objects: readonly PendingObject[],
     more: Readonly<Record<string, unknown>>,
   ) => Promise<UploadAnswer>
-  /** Records of files as the actor may see them. */
+  /** Records of files, with the rights of the actor. */
   readonly fileRecords: (actor: Actor, ids: readonly number[]) => Promise<ReadonlyMap<number, object>>
 }
 
@@ -42,9 +42,9 @@ export interface LogEntry {
   readonly systemObjectId: number | null
 }
 
-/** Calls of one save that run at a time. */
+/** Calls of one save that run at the same time. */
 const atATime = 4
-/** Entries of an answer, and characters of their texts. */
+/** Most entries of an answer, and characters of their texts. */
 const [mostEntries, longestText] = [100, 2000]
 
 /**
@@ -143,7 +143,7 @@ function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : otherwise
 }
 
-/** One for each entry; `saved` is the object of its group. */
+/** One event for each entry; `saved` is the object of its group. */
 export function logEvent(
   actor: Actor,
   { collection, plugin }: Target,
@@ -165,7 +165,7 @@ export function logEvent(
   return { type: 'COLLECTION_UPLOAD', actor, basetype: 'collection', schema: 'BASE', objectId: collection.id, info }
 }
 
-/** `plugin:entry` as settings name it; null: none. @throws {AppError} */
+/** `plugin:entry` as written in settings; null: none. @throws {AppError} */
 export function readUploadPlugin(name: string | undefined, config: unknown): UploadPlugin | null {
   if (!name) {
     if (config && Object.keys(config).length > 0) {

@@ -28,7 +28,7 @@ export function readDates(from: string | undefined, until: string | undefined): 
 function readDate(name: string, given: string): Span {
   const form = forms.find(({ pattern }) => pattern.test(given))
   const begin = form ? Date.parse(given) : Number.NaN
-  // 30 February would be taken for a day in March; the year 0 is none.
+  // Otherwise 30 February would become a day in March; the year 0 does not exist.
   const isReal =
     !Number.isNaN(begin) &&
     !given.startsWith('0000') &&

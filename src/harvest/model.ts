@@ -9,9 +9,9 @@ export interface HarvestRecord {
   /** System object id. */
   readonly id: number
   readonly uuid: string
-  /** Datestamp with microseconds, as PostgreSQL writes it; by it and by the id records are in order. */
+  /** Datestamp with microseconds, as text of PostgreSQL; records are ordered by it and by the id. */
   readonly moment: string
-  /** Of the seconds of the datestamp: `2026-05-17T10:00:00Z`. */
+  /** The datestamp in whole seconds: `2026-05-17T10:00:00Z`. */
   readonly datestamp: string
   /** It is reported as deleted: the object is deleted, not visible, or no longer in the requested set. */
   readonly deleted: boolean
@@ -19,17 +19,17 @@ export interface HarvestRecord {
   readonly sets: readonly string[]
 }
 
-/** Where a list goes on: behind this record. */
+/** The position at which a list continues: after this record. */
 export interface Position {
   readonly moment: string
   readonly id: number
 }
 
-/** Which records a list has. */
+/** The records of a list. */
 export interface Selection {
   /** Spec of the set; null: all. */
   readonly set: string | null
-  /** Inclusive, as PostgreSQL reads it. */
+  /** Inclusive, as text for PostgreSQL. */
   readonly from: string | null
   /** Exclusive. */
   readonly before: string | null

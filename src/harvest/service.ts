@@ -44,14 +44,14 @@ export interface HarvestDeps extends DocumentDeps {
   readonly prefixes: Prefixes
   readonly sets: SetService
   readonly tokens: Tokens
-  /** Where harvests take their turn. */
+  /** The limiter for harvests. */
   readonly heavyRequests: RequestLimiter
 }
 
 export interface Asked {
   readonly sent: Sent
   readonly address: string
-  /** As it was sent, for the events. */
+  /** The address as sent, for the events. */
   readonly url: string
   readonly deadline: Deadline
 }
@@ -84,7 +84,7 @@ export function createHarvestService(deps: HarvestDeps) {
 
   async function refused(error: ProtocolError, request: HarvestRequest | null): Promise<HarvestAnswer> {
     const { now } = await store.firstDatestamp(db)
-    // Of a request that is not understood nothing is repeated.
+    // If the request is not understood, its arguments are not repeated.
     const understood = error.code === 'badArgument' || error.code === 'badVerb' ? null : request
     return { status: error.status, pieces: [errorDocument({ at: now, baseUrl, request: understood }, error)] }
   }
@@ -119,7 +119,7 @@ export function createHarvestService(deps: HarvestDeps) {
       () => false,
     )
     const { first, now } = await store.firstDatestamp(db)
-    // Every mail domain has a postmaster (RFC 5321), and the protocol wants an address.
+    // Every mail domain has a postmaster (RFC 5321), and the protocol requires an address.
     const other = email.from || `postmaster@${new URL(deps.externalUrl).hostname}`
     const addresses = own.admin_email.length > 0 ? own.admin_email.map((one) => one.email) : [other]
     return element(
@@ -129,7 +129,7 @@ export function createHarvestService(deps: HarvestDeps) {
         textElement('baseURL', baseUrl),
         textElement('protocolVersion', '2.0'),
         ...addresses.map((address) => textElement('adminEmail', address)),
-        // Records that are still being put together have the dates of their objects.
+        // During the first run, records get the dates of their objects.
         textElement('earliestDatestamp', isReady ? (first ?? now) : '1970-01-01T00:00:00Z'),
         textElement('deletedRecord', 'persistent'),
         textElement('granularity', 'YYYY-MM-DDThh:mm:ssZ'),
@@ -196,7 +196,7 @@ export function createHarvestService(deps: HarvestDeps) {
     const last = records.at(-1)
     if (!last) throw noRecords()
     const cursor = list.cursor + records.length
-    // Records that have changed since the list began come once more.
+    // Records changed since the list began come once more.
     const total = Math.max(page.total, more ? cursor + 1 : cursor)
     const { metadataPrefix, from, until, limit } = list
     const next = {
@@ -307,7 +307,7 @@ export function createHarvestService(deps: HarvestDeps) {
     }
   }
 
-  /** The token of a list that goes on, an empty one at the end of a list that went on, else nothing. */
+  /** The token of a list that continues; an empty token at the end of a resumed list; else nothing. */
   async function resumption(
     next: Resumed | null,
     { cursor, total, resumed }: { readonly cursor: number; readonly total: number; readonly resumed: Resumed | null },
@@ -339,7 +339,7 @@ export function createHarvestService(deps: HarvestDeps) {
   }
 }
 
-/** @throws whatever the protocol cannot tell */
+/** @throws errors that the protocol cannot express */
 function protocolError(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error
   // An error of a style sheet is answered with its reason: the harvester may ask for fewer records.
@@ -349,11 +349,11 @@ function protocolError(error: unknown): ProtocolError {
   throw error
 }
 
-/** Characters of an address in the event of each record. */
+/** Most characters of an address in the event of each record. */
 const longestUrl = 2000
-/** Sets of an answer where a harvester does not say. */
+/** Default number of sets in an answer. */
 const setsOfPage = 1000
-/** So many records are answered without waiting for a turn. */
+/** Up to so many records are answered without waiting for the limiter. */
 const fewRecords = 20
 /** Headers that are in memory at a time. */
 const headersAtATime = 1000

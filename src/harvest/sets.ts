@@ -30,9 +30,9 @@ export interface NamedSet {
   readonly name: string
 }
 
-/** The sets of a moment. */
+/** The sets as read at one time. */
 export interface Sets {
-  /** Another one when objects may be in other sets. */
+  /** Changes when objects may be in other sets. */
   readonly basis: string
   /** Specs of all sets that an object is in, including the sets above them. */
   of(object: Pick<Looked, 'objecttype' | 'pool' | 'tags' | 'collections'>): readonly string[]
@@ -122,7 +122,7 @@ const isEmpty = ({ all, any, not }: Filter): boolean => all.length + any.length 
 const withAbove = (kind: string, path: readonly number[]): string[] =>
   path.map((_, index) => [kind, ...path.slice(0, index + 1)].join(':'))
 
-/** A spec as clients may write it, as it is called here; null: it cannot be one. */
+/** A spec from a client in its normal form; null: it cannot be a spec. */
 export function readSpec(given: string): string | null {
   if (!/^[\w\-.!~*'()]+(?::[\w\-.!~*'()]+)*$/.test(given) || given.length > 1000) return null
   const spec = given.replace(/^tagset:/, 'tagfilter:')

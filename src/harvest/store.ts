@@ -76,7 +76,7 @@ export async function endStep(
   ])
 }
 
-/** Objects and records behind an id, in the order of the ids. */
+/** Objects and records with higher ids than the given one, in the order of the ids. */
 export async function idsBehind(q: Queryable, id: number, most: number): Promise<readonly number[]> {
   const { rows } = await q.query<{ id: number }>(
     `(select system_object_id as id from object where system_object_id > $1 order by system_object_id limit $2)
@@ -109,7 +109,7 @@ export interface Looked {
   readonly tags: readonly number[]
   readonly collections: readonly number[]
   readonly modified: string
-  /** It may be read, and is not in the trash. */
+  /** It can be read, and is not in the trash. */
   readonly there: boolean
   /** The record; null: there is none yet. */
   readonly told: {
@@ -136,7 +136,7 @@ export async function lookAt(tx: Queryable, readable: ReadableSql, ids: readonly
   return rows
 }
 
-/** Numbers of sets by their specs; new ones get theirs. */
+/** Numbers of sets by their specs; new sets get one. */
 export async function numbersOf(tx: Queryable, specs: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (specs.length === 0) return new Map()
   await tx.query(
@@ -203,14 +203,14 @@ export async function lose(db: Db, ids: readonly number[]): Promise<void> {
   })
 }
 
-/** The records of a page, all of one moment, which is `now`. */
+/** The records of a page, all read at one time, which is `now`. */
 export interface RecordPage {
-  /** Of the server of the database, in whole seconds: no state that is missing here has an earlier datestamp. */
+  /** The database server's time, in whole seconds: a state missing in this page has no earlier datestamp. */
   readonly now: string
   readonly records: readonly HarvestRecord[]
-  /** There are more behind these. */
+  /** There are more records after these. */
   readonly more: boolean
-  /** How many there are in the whole list. */
+  /** Number of records in the whole list. */
   readonly total: number
 }
 
@@ -233,11 +233,11 @@ export interface PageRequest {
   readonly behind: Position | null
   readonly offset: number
   readonly limit: number
-  /** How many records the list has; null: they are to be counted. */
+  /** Number of records in the list; null: to be counted. */
   readonly total: number | null
 }
 
-/** A page of the records of a selection behind a position, or so many records further on. */
+/** A page of the selected records after a position, or after skipping so many records. */
 export function readPage(
   db: Db,
   { set, from, before }: Selection,
@@ -259,7 +259,7 @@ export function readPage(
     const dated = `${since} and ${until}`
     const name = `${asked === null ? '' : 's'}${from === null ? '' : 'f'}${before === null ? '' : 'b'}`
     const total = known ?? (await countOf(tx, `${inSet} and ${dated}`, values, name))
-    // As the argument of a function it is no condition of the index on sets.
+    // As the argument of a function, it is not a condition that the index on sets can serve.
     const isLarge = asked !== null && total > mostSorted
     const chosen = isLarge ? `coalesce(${inSet}, false)` : inSet
     const { rows } = await tx.query<Row>(
@@ -282,7 +282,7 @@ async function countOf(tx: Queryable, where: string, values: readonly unknown[],
   return rows[0]?.total ?? 0
 }
 
-/** The record of an object, by its uuid: of several the one that is there, else the last. */
+/** The record of an object, by its uuid: of several, the one of an existing object, else the latest. */
 export async function findRecord(q: Queryable, uuid: string): Promise<HarvestRecord | null> {
   const { rows } = await q.query<Row>(
     `select ${columns}, r.gone as deleted from harvest_record r where r.uuid = $1 order by r.gone, r.moment desc limit 1`,
@@ -306,7 +306,7 @@ async function withSpecs(q: Queryable, rows: readonly Row[]): Promise<readonly H
   return rows.map((row) => ({ ...row, sets: lowest(row.sets.flatMap((id) => specs.get(id) ?? [])) }))
 }
 
-/** Without the sets above others of them. */
+/** Only the lowest sets, without the sets above them. */
 function lowest(specs: readonly string[]): readonly string[] {
   const above = new Set(
     specs.flatMap((spec) => spec.split(':').map((_, index, steps) => steps.slice(0, index).join(':'))),
@@ -314,7 +314,7 @@ function lowest(specs: readonly string[]): readonly string[] {
   return specs.filter((spec) => !above.has(spec)).toSorted()
 }
 
-/** The first datestamp and the moment of the database, in whole seconds. */
+/** The first datestamp and the present time of the database, in whole seconds. */
 export async function firstDatestamp(q: Queryable): Promise<{ readonly first: string | null; readonly now: string }> {
   const { rows } = await q.query<{ first: string | null; now: string }>(
     `select ${seconds('(select min(moment) from harvest_record)')} as first, ${seconds('clock_timestamp()')} as now`,
@@ -324,7 +324,7 @@ export async function firstDatestamp(q: Queryable): Promise<{ readonly first: st
   return rows[0] ?? { first: null, now: '' }
 }
 
-/** Specs of sets that have records of objects that are there, with one of these beginnings. */
+/** Specs of sets with records of existing objects, with one of these prefixes. */
 export async function livingSpecs(q: Queryable, beginning: string): Promise<readonly string[]> {
   const { rows } = await q.query<{ spec: string }>(
     `select spec from harvest_set s where starts_with(spec, $1)

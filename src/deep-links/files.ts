@@ -1,4 +1,4 @@
-/** Which file of an object a link means: files are looked for in the object as its caller reads it. */
+/** Finds the file that a link names: files are searched in the object as its caller may read it. */
 import type { Column, Mask, MaskField } from '../datamodel/model.ts'
 import { fileLists, type ObjectTree, type Wire } from '../objects/service.ts'
 import type { DeepLink, FileSelector } from './path.ts'
@@ -10,7 +10,7 @@ export interface FileWire extends Wire {
   readonly reference?: string | null
 }
 
-/** The files of a column, of all rows where it is in a nested table. */
+/** The files of a column; for a column of a nested table, those of all rows. */
 export interface FileColumn {
   /** Names for the column in a link. */
   readonly names: readonly string[]
@@ -46,7 +46,7 @@ export function standardFiles(object: Wire): FileWire[] {
   return [...new Map(files.map((file) => [file._id, file])).values()]
 }
 
-/** `no column`: the mask shows none of that name. `no file`: there is none at that place. */
+/** `no column`: the mask shows no column with that name. `no file`: there is none at that place. */
 export type ChosenFile = { readonly kind: 'file'; readonly id: number } | { readonly kind: 'no column' | 'no file' }
 
 export function chooseFile(
@@ -63,9 +63,9 @@ export function chooseFile(
 }
 
 interface FileList {
-  /** Among which the file browser chooses. */
+  /** The files that the file browser shows. */
   readonly files: readonly FileWire[]
-  /** The one that the file selector means. */
+  /** The file named by the file selector. */
   readonly at: FileWire | undefined
 }
 

@@ -38,14 +38,14 @@ export function createFindByColumn({ datamodel, search }: FindByColumnDeps) {
       }
       return objects.map((object) => object._system_object_id)
     } catch (error) {
-      // Whatever the search says of the field would tell a stranger of the datamodel.
+      // The search's error message would reveal the datamodel to a stranger.
       if (error instanceof AppError && error.status === 400) throw pathError('no object has this value')
       throw error
     }
   }
 }
 
-/** Paths have texts; columns have numbers, too. */
+/** Values in paths are texts; columns may contain numbers. */
 function valueFor(model: Model, objecttype: string, field: string, value: string): string | number | boolean {
   const column = model.objecttypes.get(objecttype)?.columns.find(({ fullName }) => fullName === field)
   if (column?.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'

@@ -1,4 +1,4 @@
-/** Ranges of languages that are looked at. */
+/** Most language ranges that are read. */
 const mostRanges = 20
 
 /** Languages of data, with those that the browser asks for first (RFC 9110, section 12.5.4), with their regions or without. */

@@ -25,7 +25,7 @@ export type Disposition = 'inline' | 'attachment'
 
 export interface DeepLink {
   readonly object: ObjectSelector
-  /** null: the latest one. */
+  /** null: the latest version. */
   readonly version: number | null
   readonly mask: string | null
   readonly file: FileSelector | null
@@ -38,7 +38,7 @@ export interface DeepLink {
 
 export const manifestFormat = 'iiif/v3/manifest.json'
 
-/** Characters of a path, and its parts: all selectors together have 24 at most. */
+/** Most characters of a path, and most parts: all selectors together have at most 24. */
 const longestPath = 4000
 const mostParts = 30
 
@@ -67,7 +67,7 @@ export function parseDeepLink(path: string): DeepLink {
 type Selector = 'object' | 'mask' | 'file' | 'browser' | 'fileVersion' | 'format' | 'disposition'
 
 interface SelectorReader {
-  /** Selectors that fill the same place exclude each other. */
+  /** Selectors with the same value exclude each other. */
   readonly fills: Selector
   readonly read: (parts: Parts) => unknown
 }
@@ -139,7 +139,7 @@ function readFormat(parts: Parts): string {
   return name
 }
 
-/** The parts of a path, decoded one by one: a slash that is encoded belongs to its part. */
+/** The parts of a path, decoded one by one: an encoded slash belongs to its part. */
 class Parts {
   readonly #parts: readonly string[]
   #at = 0
@@ -173,7 +173,7 @@ class Parts {
     return number
   }
 
-  /** Whether the next part is this word, which is taken then. */
+  /** Whether the next part is this word; if so, it is consumed. */
   take(word: string): boolean {
     if (this.#parts[this.#at] !== word) return false
     this.#at++
@@ -200,7 +200,7 @@ function decoded(part: string): string {
   }
 }
 
-/** @param part how many parts were read by then */
+/** @param part number of parts read so far */
 export function pathError(reason: string, part?: number): AppError {
   const text = reason.length > 200 ? `${reason.slice(0, 200)}…` : reason
   return new AppError(

@@ -106,7 +106,7 @@ export async function registerDeepLinkRoutes(app: HttpApp, deps: DeepLinkRouteDe
   })
 }
 
-/** As it was sent: a slash that is encoded does not part selectors. */
+/** The path as sent: an encoded slash does not separate selectors. */
 function pathOf({ url }: FastifyRequest): string {
   const [path = ''] = url.split('?', 1)
   return path.slice(path.indexOf(`${deepLinkPath}/`) + deepLinkPath.length + 1)

@@ -9,7 +9,7 @@ export const cacheControl = 'no-cache, must-revalidate'
 
 const inert = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 
-/** Answers with a document, or that the caller has it as it is. */
+/** Answers with a document, or that the caller's copy is still valid. */
 export function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -36,11 +36,11 @@ export interface DeepLinkDeps {
   readonly languages: () => readonly string[]
   /** Alternatives to the word `native` in names of formats. */
   readonly words: readonly string[]
-  /** The user that callers without a token are; null: there is none. */
+  /** The user for callers without a token; null: there is none. */
   readonly stranger: () => Promise<Actor | null>
   /** Counts a request of a caller without an account. @throws {AppError} `QuotaExceeded` */
   readonly admit: (actor: Actor | null, address: string) => Promise<void>
-  /** Ids of objects, two at most, that have the value in the column, as far as the actor sees that. */
+  /** Ids of at most two objects with the value in the column, as far as the actor sees it. */
   readonly findByColumn: (
     actor: Actor,
     named: Extract<ObjectSelector, { by: 'column' }>,
@@ -50,28 +50,28 @@ export interface DeepLinkDeps {
   readonly collections: IiifCollectionDeps['collections']
   readonly files: Pick<FileService, 'chosenVersion'>
   readonly formats: Pick<FormatService, 'find' | 'each'>
-  /** Where documents take their turn that bring linked objects along. */
+  /** The limiter for documents with linked objects. */
   readonly heavyRequests: RequestLimiter
 }
 
 export interface DeepLinkRequest {
   readonly actor: Actor | null
   readonly address: string
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   readonly path: string
   readonly disposition: Disposition | undefined
-  /** As the browser sent it: pages for callers without a token are in these languages. */
+  /** As sent: pages for callers without a token are in these languages. */
   readonly acceptLanguage: string | undefined
   readonly deadline: Deadline
 }
 
 export interface CollectionLinkRequest extends Pick<DeepLinkRequest, 'actor' | 'address' | 'deadline'> {
   readonly id: number
-  /** Of a long list, counted from 1. */
+  /** The part of a long list, counted from 1. */
   readonly part: number | null
 }
 
-/** A file is delivered by `files`; a document is there as a whole. */
+/** A file is delivered by `files`; a document is complete here. */
 export type DeepLinkAnswer = { readonly disposition: Disposition | null } & (
   | { readonly kind: 'file'; readonly actor: Actor; readonly file: FileAddress }
   | { readonly kind: 'document'; readonly document: Document }
@@ -148,7 +148,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     },
   }
 
-  /** The object that is meant, where the caller may read it with the mask. */
+  /** The object of the link, if the caller may read it with the mask. */
   async function locate(actor: Actor, link: DeepLink, deadline: Deadline): Promise<LocatedObject> {
     const named = await systemIdOrUuid(actor, link.object, deadline)
     const found = await read.locate(actor, named, link.mask)
@@ -253,7 +253,7 @@ export function createDeepLinkService(deps: DeepLinkDeps) {
     return isStranger ? { ...actor, languages: languagesFor(acceptLanguage, deps.languages()) } : actor
   }
 
-  /** @throws {AppError} `ApiObjectPath` for formats that deep links do not have */
+  /** @throws {AppError} `ApiObjectPath` for formats that deep links do not support */
   function formatOf(asked: string): FormatInfo {
     const alias = deps.words.some((word) => asked === `xml_${word}`)
     const name = alias ? 'xml_native' : asked
@@ -272,10 +272,10 @@ function presentation(content: Wire, name: string): Document {
   return { bytes: Buffer.from(JSON.stringify(content)), contentType, name, isPage: false }
 }
 
-/** Formats of one object, beside sheets and IIIF. */
+/** Formats for one object, besides style sheets and IIIF. */
 const offered = new Set(['json', 'xml_native', 'csv', 'html', 'dc', 'lido', 'mods'])
 
-/** @throws {AppError} `ApiObjectPath` where path and query say different things */
+/** @throws {AppError} `ApiObjectPath` where path and query contradict each other */
 function dispositionOf({ disposition }: DeepLink, asked: Disposition | undefined): Disposition | null {
   if (disposition !== null && asked !== undefined && disposition !== asked)
     throw pathError('there are two dispositions')

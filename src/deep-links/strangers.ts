@@ -5,7 +5,7 @@ import type { Db } from '../platform/postgres/db.ts'
 import { useHourly } from '../platform/postgres/hourly-quotas.ts'
 
 const quota = { rows: 'svc.quotas.deepLinks' }
-/** Networks of one place (an IPv6 /48) have so many shares together. */
+/** All networks of one site (an IPv6 /48) together may use so many quotas. */
 const ofSite = 4
 
 /** Limits requests of callers without an account: they must not try out all numbers, or download everything. */

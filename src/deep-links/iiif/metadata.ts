@@ -7,10 +7,10 @@ export interface Pair {
   readonly value: LanguageMap
 }
 
-/** Rows of a list that are shown. */
+/** Most rows of a list that are shown. */
 const mostRows = 200
 
-/** Pairs in the order of the mask; fields without a text have none. */
+/** Pairs in the order of the mask; fields without a text are left out. */
 export function metadataOf(fields: readonly FieldTree[], languages: readonly string[]): Pair[] {
   return fields.flatMap((field): Pair[] => {
     const value = languageMap(textsOf(field, languages))
@@ -58,7 +58,7 @@ export function titleOf(object: Wire, slot = '1'): Text | undefined {
   return standard[slot]?.text
 }
 
-/** The texts of a row as one: in all languages in which one of them is. */
+/** The texts of a row as one, in all languages that occur. */
 function joinedTexts(texts: readonly Text[], languages: readonly string[]): Text | undefined {
   if (texts.length === 0) return undefined
   const keys = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))

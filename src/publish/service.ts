@@ -46,7 +46,7 @@ export function createPublishService({ db, baseConfig, read, words, linkOf }: Pu
       return (await store.findPublications(db, await read.readableSql(actor), [id])).map(renderPublication)
     },
 
-    /** Makes and changes records, all or none; returns them as they are stored, in order. */
+    /** Makes and changes records, all or none; returns them as stored, in order. */
     async save(actor: Actor, sent: readonly PublishInput[]): Promise<PublishOutput[]> {
       requireRight(actor, writePublications)
       assertStorable(sent, 'body')
@@ -66,7 +66,7 @@ export function createPublishService({ db, baseConfig, read, words, linkOf }: Pu
       return rows.map(renderPublication)
     },
 
-    /** Deletes a record, where there is one and the caller may know of it. */
+    /** Deletes a record, if it exists and the caller may see it. */
     async remove(actor: Actor, id: number): Promise<void> {
       requireRight(actor, deletePublications)
       await db.transaction(async (tx) => {
@@ -78,7 +78,7 @@ export function createPublishService({ db, baseConfig, read, words, linkOf }: Pu
   }
 }
 
-/** The records of objects as these show them. */
+/** The records of objects, for answers with these. */
 export async function publishedOf(q: Parameters<typeof store.publicationsOf>[0], systemObjectIds: readonly number[]) {
   const found = await store.publicationsOf(q, systemObjectIds)
   return new Map([...found].map(([id, own]) => [id, own.map(renderInObject)]))

@@ -31,7 +31,7 @@ async function one(id: number): Promise<unknown> {
   return rows
 }
 
-/** Versions by their ids, and so many bytes. */
+/** Versions by their ids, up to so many bytes. */
 async function page({ ids, bytes }: { ids: number[]; bytes: number }): Promise<string> {
   const { rows } = await pool.query<{ content: unknown }>({
     name: 'page',

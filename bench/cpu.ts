@@ -11,11 +11,11 @@ interface Stat {
   readonly ended: number
 }
 
-/** Null where the system does not tell, or the process has ended. */
+/** Null where the system does not provide it, or the process has ended. */
 async function statOf(pid: number | string): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (text === null) return null
-  // The name, which comes before, may have spaces and brackets in it.
+  // The name before it may contain spaces and brackets.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
@@ -44,7 +44,7 @@ async function allProcesses(): Promise<(Stat | null)[]> {
   return Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(statOf))
 }
 
-/** The same of PostgreSQL, all of its processes together. */
+/** The same for all processes of PostgreSQL together. */
 export async function postgresTime(dsn: string): Promise<number> {
   const db = new pg.Client({ connectionString: dsn })
   await db.connect()

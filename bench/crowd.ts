@@ -7,10 +7,10 @@ export interface Crowd {
   readonly sessions: number
 }
 
-/** Groups that each user is in. */
+/** Number of groups of each user. */
 const memberships = 5
 
-/** The access token of a session that `addCrowd` has made. */
+/** The access token of a session made by `addCrowd`. */
 export const tokenOfCrowd = (number: number): string => `token-of-the-bench-${number}`
 
 /** Puts people with groups and open sessions into the database of an instance, in addition to existing ones. */

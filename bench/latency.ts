@@ -4,14 +4,14 @@ import { Pool } from 'undici'
 import type { Context } from './context.ts'
 import { atMost, type Row } from './report.ts'
 
-/** How often each kind of work is done beside the probe. */
+/** Number of times that each kind of work is done beside the probe. */
 const rounds = 3
 
 interface Work {
   readonly name: string
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** By the number of the round. */
+  /** The body for the number of a round. */
   readonly body?: (round: number) => unknown
 }
 

@@ -5,7 +5,7 @@ import { commitTypes, field, value } from './types.ts'
 
 const batch = 1000
 const rounds = 15
-/** Names of makers: each has one in a hundred of them, and each tenth the common one. */
+/** Names of makers: each is that of one in a hundred of them, and every tenth maker has the common name. */
 const names = 100
 
 /**
@@ -18,7 +18,7 @@ export async function measureLinks(source: string, works: number, say: (line: st
   try {
     const database = new pg.Client(context.dsn)
     await database.connect()
-    // For the whole server.
+    // This applies to the whole server.
     await database.query('alter system set autovacuum = off')
     await database.query('select pg_reload_conf()')
     await database.end()

@@ -44,7 +44,7 @@ export async function stored(
   }
 }
 
-/** An address without its origin, which is that of a front end. */
+/** The path of an address; its origin is that of a front end. */
 export function pathOf(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search

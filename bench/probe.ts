@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Pool } from 'undici'
 
-/** Milliseconds between the end of a look and the beginning of the next one. */
+/** Milliseconds between the end of a request and the beginning of the next one. */
 const interval = 5
 
 const pool = new Pool((workerData as { url: string }).url, { connections: 1 })

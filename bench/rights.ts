@@ -6,9 +6,9 @@ import { noise, stored } from './pictures.ts'
 import { atMost, figureOnly, type Row } from './report.ts'
 import { commitTypes, field, value } from './types.ts'
 
-/** Objects of a world. */
+/** Number of objects of a world. */
 const objects = 20_000
-/** How often each of the two asks, in turns of so many searches. */
+/** Turns of each of the two callers; a turn has so many searches. */
 const rounds = 5
 const searches = 60
 const password = 'bench-reader-password'
@@ -18,7 +18,7 @@ interface World {
   readonly name: string
   readonly types: number
   readonly pools: number
-  /** Groups, of which the reader is in every third one. */
+  /** Number of groups; the reader is in every third one. */
   readonly groups: number
   readonly owners: number
   readonly tags: number
@@ -88,7 +88,7 @@ async function measureWorld(context: Context, world: World): Promise<Row[]> {
 
 let times = 0
 
-/** A condition that all fulfil and no other search has: no cached result answers it. */
+/** A condition that all objects fulfil and no other search has: no cached result answers it. */
 const unseen = () => ({
   type: 'in',
   bool: 'must_not',
@@ -118,7 +118,7 @@ interface Cost {
   matches: number
 }
 
-/** Milliseconds of processor time of a search by each of two callers, in turns. */
+/** Processor time, in milliseconds, of a search by each of two callers, in turns. */
 async function compare(
   { service, dsn }: Context,
   clients: readonly [ServiceClient, ServiceClient],
@@ -144,7 +144,7 @@ async function compare(
   return spent
 }
 
-/** 400 words, of which the first ones are in many objects. */
+/** 400 words; the first ones are in many objects. */
 const wordOf = (number: number): string => `word${(number * 7919) % 400}`
 
 function nameOf(number: number): string {
@@ -274,7 +274,7 @@ async function addTags(client: ServiceClient, world: World): Promise<number[]> {
   return made?._tags.map(({ _id }) => _id) ?? []
 }
 
-/** Puts the objects into pools, with owners and tags, past the service: its saves are measured elsewhere. */
+/** Puts the objects into pools, with owners and tags, directly in the database: saves of the service are measured elsewhere. */
 async function spread(db: pg.Client, { owners, tags }: World, reader: number): Promise<void> {
   await db.query(
     `with pools as (select array_agg(id order by id) as ids from pool where name::text like '%Bench %'),
@@ -291,7 +291,7 @@ async function spread(db: pg.Client, { owners, tags }: World, reader: number): P
   )
 }
 
-/** A picture for every second object, of one of the uploaders. */
+/** A picture for every second object, uploaded by one of the uploaders. */
 async function addFiles(context: Context, db: pg.Client, { uploaders }: World): Promise<void> {
   const record = await stored(context, 'one.jpg', await noise(60, 40, 2, 80), ['small'])
   await db.query(

@@ -31,7 +31,7 @@ export async function measureSmall(say: (line: string) => void): Promise<Row[]> 
   }
 }
 
-/** Titles of objects, one a request, in processor time until all of them are searchable. */
+/** Updates of titles, one object a request, as processor time until all of them are searchable. */
 async function updates(context: Context): Promise<Row[]> {
   const { client, dsn, service } = context
   const name = 'bench_title'

@@ -22,7 +22,7 @@ export async function measureThesaurus(source: string, terms: number, say: (line
   try {
     const database = new pg.Client(context.dsn)
     await database.connect()
-    // For the whole server: nothing else may take statistics either.
+    // This applies to the whole server: nothing else may take statistics, either.
     await database.query('alter system set autovacuum = off')
     await database.query('select pg_reload_conf()')
     await database.end()
@@ -80,7 +80,7 @@ async function measure(context: Context, terms: number): Promise<Row[]> {
   ]
 }
 
-/** A top, below it rows of ten, below each of these ten more, and so on. */
+/** A top term, ten terms below it, ten below each of these, and so on. */
 async function saveTerms(context: Context, top: number, count: number): Promise<number[]> {
   const ids = [top]
   const found: number[] = []

@@ -18,10 +18,10 @@ const warming = 20
 /** Number of latest requests among which the cause of a wait is searched. */
 const latest = 6
 
-/** So many requests are sent at once, each tenth time. */
+/** Every tenth time, so many requests are sent at once. */
 const together = 5
 
-/** Sends changed requests and judges every answer. @throws {Error} when the tool itself has nothing valid to begin with. */
+/** Sends changed requests and judges every answer. @throws {Error} when the tool itself has no valid request to begin with. */
 export async function fuzz(given: Options): Promise<Report> {
   await using origin = await startOrigin()
   const options = { ...given, hidden: origin.world.pictures.hidden.id }

@@ -122,7 +122,7 @@ async function drawn(
   if (!request) return null
   const parameters = (operation.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name)
   const dictionary = { ...words, parameters, values: [...words.values, ...namesOf(holder)] }
-  // A claim as it is shows whether the right is asked for; changed, whether it is asked for everywhere.
+  // An unchanged claim shows whether the right is checked; a changed one, whether it is checked everywhere.
   const most = plain ? 0 : claim || random.chance(0.5) ? random.below(2) : 1 + random.below(3)
   return {
     operation,
@@ -136,7 +136,7 @@ async function drawn(
   }
 }
 
-/** All of them where none is of these operations. */
+/** The claims of these operations; all claims where there are none. */
 function claimsOf(operations: readonly DescribedOperation[]): readonly Claim[] {
   const fitting = claims.filter((claim) => operations.some(({ operationId }) => operationId === claim.operationId))
   return fitting.length > 0 ? fitting : claims
@@ -155,7 +155,7 @@ async function requested(
   return random.chance(0.7) ? aimed(request, stage.scene.world) : request
 }
 
-/** The holder, as settings name people. */
+/** The holder, in the forms in which settings name people. */
 function namesOf({ id }: Holder): unknown[] {
   const user = { _basetype: 'user', user: { _id: id } }
   return [id, user, { user: { _id: id } }, { ...user, rights: { read: {} } }, [{ who: user, rights: { read: {} } }]]

@@ -27,7 +27,7 @@ const shows: Readonly<Record<string, readonly Kind[]>> = {
   'user-bag_write': ['user'],
   'group-bag_read': ['group'],
   'group-bag_write': ['group'],
-  // Groups that give no more than user managers have are theirs to put people into, and members see their groups.
+  // User managers may put people into groups that give no more than they have, and members see their groups.
   'system-system.user': ['user', 'group'],
   'system-system.group': ['group'],
   // A user who may change the grants of something may give themselves all rights that these can give.
@@ -48,12 +48,12 @@ const gains: Readonly<Record<string, RegExp>> = {
   'system-system.group': /^hidden group: /,
 }
 
-/** Without it no request of such a right is carried out; alone it gives nothing. */
+/** A right needed so that requests for the tested right are carried out; by itself it gives nothing. */
 const needed: Readonly<Record<string, string>> = Object.fromEntries(
   containerRights.map((name) => [`pool-${name}`, 'system.poolmanager']),
 )
 
-/** Operations that a right is about, by their id; the first that fits the login. */
+/** Operations that a right concerns, by their id; the first entry that fits the login is used. */
 const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/^pool-bag/, /Pool|Objects?$/],
   [/^pool-asset|^objecttype.*asset/, /File|iiif|zoom|Upload|Object/],
@@ -76,7 +76,7 @@ const about: readonly (readonly [login: RegExp, operations: RegExp])[] = [
   [/event/, /Event/],
 ]
 
-/** The right that nothing asks for, and all that are like it: together they give no more than none. */
+/** The rights that no part of the service checks: together they give nothing. */
 const unasked = 'system-unasked'
 
 interface Held {
@@ -98,7 +98,7 @@ function grantedOf(rights: readonly RightDefinition[]): Record<string, object> {
   return Object.fromEntries(rights.map(({ name, parameters }) => [name, givenBy(parameters)]))
 }
 
-/** A system right with all that its parameters give; lists of ids limit, so they are left out. */
+/** A system right with all values of its parameters; lists of ids would limit it, so they are left out. */
 function givenBy(parameters: readonly RightParameter[]): object {
   const given = parameters.flatMap(({ name, type, choices }): (readonly [string, unknown])[] => {
     if (type === 'bool' && name !== 'allow_update_and_remove') return [[name, true]]
@@ -107,7 +107,7 @@ function givenBy(parameters: readonly RightParameter[]): object {
   return Object.fromEntries(given)
 }
 
-/** Logins that the tables name. */
+/** Logins in the tables above. */
 export const exempt: readonly string[] = [...Object.keys(shows), ...Object.keys(gains)]
 
 const byLogin: ReadonlyMap<string, Held> = new Map(held.map((one) => [one.login, one]))
@@ -116,11 +116,11 @@ export const isHolder = (login: string): boolean => byLogin.has(login)
 export const isAbout = (login: string, operationId: string): boolean =>
   about.find(([one]) => one.test(login))?.[1].test(operationId) ?? false
 export const shownTo = (login: string): readonly Kind[] => shows[login] ?? []
-/** Whether the right gives its holder more, and by that may take something from the others. */
+/** Whether the right gives its holder more, with which the holder may take something from the others. */
 export const givesMore = (login: string): boolean => login in gains || /-(bag_)?delete$/.test(login)
 export const mayGain = (login: string, what: string): boolean => gains[login]?.test(what) ?? false
 
-/** Makes the holders through the front door. */
+/** Makes the holders through the API. */
 export async function addHolders(root: Caller, world: World): Promise<Holder[]> {
   const holders: Holder[] = []
   for (let first = 0; first < held.length; first += 20) {

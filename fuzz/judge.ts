@@ -9,7 +9,7 @@ import type { WireAnswer, WireRequest } from './wire.ts'
 export interface Limits {
   /** Milliseconds that an answer may take. */
   slow: number
-  /** Milliseconds for which the event loop may work on one thing while everybody else waits. */
+  /** Milliseconds that one turn of the event loop may take while all other callers wait. */
   turn: number
   /** A picture that only root can see: its content cannot be found as text. */
   hidden: number
@@ -21,7 +21,7 @@ export interface Judgement {
   failure: { kind: string; detail: string } | null
   /** Other callers have waited: for this request, or for work left by an earlier one. */
   othersWaited?: boolean
-  /** The caller's session has ended, so nothing that follows would mean anything. */
+  /** The caller's session has ended, so further requests would have no meaning. */
   lost: boolean
 }
 
@@ -94,10 +94,10 @@ async function judged(
 }
 
 function failureOf({ status, body }: WireAnswer, wire: WireRequest): Judgement['failure'] {
-  // A limit that was reached is no failure; that it takes long to be reached is one of its own.
+  // Reaching a limit is no failure; taking long to reach it is judged separately.
   if (status >= 500 && codeOf(body) !== 'TimeLimitExceeded')
     return { kind: 'failure', detail: `${status} ${codeOf(body)}` }
-  // Bytes that are no request may be met with silence.
+  // Bytes that are not a request may get no answer.
   return status === 0 && !wire.bytes ? { kind: 'no answer', detail: 'the connection was closed' } : null
 }
 
@@ -137,7 +137,7 @@ function decodedPath(target: string): string {
   }
 }
 
-/** Another process may have had the processor: three slow answers in a row are the service's own. */
+/** Another process may have used the processor: only three slow answers in a row are attributed to the service. */
 async function slowness(
   answer: WireAnswer,
   by: Caller,
@@ -213,7 +213,7 @@ function descriptionOf(
   if ([408, 415, 417, 431].includes(answer.status)) return null
   if (wire.bytes || wire.method !== operation.method) return null
   const code = codeOf(answer.body)
-  // A changed path may be that of another operation, or of none.
+  // A changed path may belong to another operation, or to none.
   if (code === 'UnknownEndpointMethod' || !addresses(operation, wire.target, description)) return null
   const type = String(answer.headers['content-type'] ?? '')
   try {
@@ -237,14 +237,14 @@ const openSteps = ({ template }: DescribedOperation): number => template.split('
 
 function fits(template: string, got: readonly string[]): boolean {
   const steps = template.split('/')
-  // The last step of such a template takes all that follow.
+  // The last step of such a template matches all that follow.
   const long = template.endsWith('{path}') && got.length > steps.length
   if (!long && got.length !== steps.length) return false
   return steps.every((step, index) => (step.startsWith('{') ? got[index] !== '' : step === got[index]))
 }
 
 function sessionEnded(answer: WireAnswer, by: Caller, wire: WireRequest): boolean {
-  // Introspection refuses clients, a refresh other tokens than that of the caller.
+  // Introspection refuses clients; a refresh refuses tokens other than those of the caller.
   if (/^\/api\/oauth2\/(introspect|refresh)/.test(wire.target)) return false
   return (
     answer.status === 401 && by.token !== null && wire.headers.authorization === `Bearer ${by.token}` && !wire.bytes

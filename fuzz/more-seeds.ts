@@ -22,7 +22,7 @@ const part = (kind: 'iiif_url' | 'zoom_url', version: string, tail: string, head
   },
 })
 
-/** By the rights of the caller alone. */
+/** Without a signature: only by the rights of the caller. */
 const ownPart = (version: string, tail: string): Seed => ({
   make: async (scene) => {
     const [id, hash] = (await addressOf(scene, version, 'url')).steps

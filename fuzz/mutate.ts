@@ -10,7 +10,7 @@ export interface Dictionary {
   readonly parameters: readonly string[]
   readonly values: readonly unknown[]
   readonly paths: readonly string[]
-  /** Parts of addresses that are taken apart. */
+  /** Parts of addresses whose steps are mutated. */
   readonly steps: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export function mutate(request: FuzzRequest, random: Random, words: Dictionary):
 type Place = readonly (string | number)[]
 
 function placesOf(value: unknown, path: Place = []): Place[] {
-  // Below, one place is like the other.
+  // Deeper places are all alike.
   if (path.length > 30) return [path]
   if (Array.isArray(value)) return [path, ...value.flatMap((member, index) => placesOf(member, [...path, index]))]
   if (typeof value !== 'object' || value === null || value.constructor !== Object) return [path]
@@ -60,7 +60,7 @@ function replaced(value: unknown, path: Place, change: (old: unknown) => unknown
 
 function mutateBody(request: FuzzRequest, random: Random, words: Dictionary): void {
   const places = placesOf(request.body)
-  // The root alone is seldom interesting.
+  // The root itself is seldom interesting.
   const place = random.pick(places.length > 1 && random.chance(0.95) ? places.slice(1) : places)
   request.body = replaced(request.body, place, (old) => changed(old, request.body, random, words))
 }
@@ -138,10 +138,10 @@ function changedText(old: string, random: Random): string {
   return random.chance(0.5) ? old.slice(0, place) + piece + old.slice(place) : piece
 }
 
-/** Characters of a text in a body, and in an address or a header, which are bounded together. */
+/** Characters of a text in a body, and in an address or a header, which have a common limit. */
 const [longInBody, longInHead] = [160_000, 7000]
 
-/** A text somewhere that goes on and on. */
+/** A very long text at some place. */
 function mutateLong(request: FuzzRequest, random: Random): void {
   const texts = placesOf(request.body).filter((place) => typeof at(request.body, place) === 'string')
   const { query, path } = request
@@ -271,7 +271,7 @@ function mutateHeaders(request: FuzzRequest, random: Random): void {
   } else request.headers = { ...request.headers, [name]: value }
 }
 
-/** The request as bytes of its own connection. */
+/** The request as raw bytes on a separate connection. */
 function asBytes(wire: WireRequest, change: (head: string) => string): WireRequest {
   if (wire.bytes) return wire
   const length = wire.body ? { 'content-length': `${wire.body.length}` } : {}

@@ -16,7 +16,7 @@ const chunk = (name: string, data: Buffer): Buffer => {
 export function chessboard(width: number, height: number, comment: string): Buffer {
   const row = (y: number): Buffer => {
     const bytes = Buffer.alloc(1 + Math.ceil(width / 8))
-    // Squares of 16 pixels: two bytes of the one colour, two of the other.
+    // Squares of 16 pixels: two bytes of one colour, two of the other.
     for (let at = 1; at < bytes.length; at++) bytes[at] = ((at - 1) >> 1) % 2 === (y >> 4) % 2 ? 0xff : 0
     return bytes
   }

@@ -36,7 +36,7 @@ function tellMemory(): void {
   setTimeout(() => {
     collect?.()
     process.send?.({ memory: process.memoryUsage() })
-    // It was the tool that has made this turn long.
+    // This long turn was caused by the tool itself.
     before = now()
   }, 50)
 }

@@ -1,6 +1,6 @@
 /** The kinds of data with texts that few callers may see. */
 export const kinds = ['user', 'group', 'pool', 'record', 'person', 'file'] as const
-/** `half`: numbers and a date of the work of which one caller sees the title. */
+/** `half`: numbers and a date of the work whose title one caller can see. */
 export type Kind = (typeof kinds)[number] | 'half'
 
 /** The beginning of all texts that the callers with few rights may not see; no request of theirs contains it. */
@@ -10,7 +10,7 @@ export const secretOf = (kind: (typeof kinds)[number]): string => `${secret}${ki
 export const secretNumber = 7310917
 export const secretDate = '1371-07-13'
 
-/** How any of it shows in an answer. */
+/** The texts by which secrets are recognised in an answer. */
 const marks: readonly { text: string; kind: Kind }[] = [
   ...kinds.map((kind) => ({ text: secretOf(kind), kind })),
   { text: `${secretNumber}`, kind: 'half' },

@@ -11,7 +11,7 @@ import type { Turn } from './probe.ts'
 
 export const rootPassword = 'fuzz-root-password'
 
-/** A service in a process of its own, on a database of its own. */
+/** A service in a separate process, on a separate database. */
 export interface FuzzedService extends AsyncDisposable {
   readonly url: URL
   readonly database: TestDatabase
@@ -22,7 +22,7 @@ export interface FuzzedService extends AsyncDisposable {
   /** Resolves when no background work is left, except for long-running work. */
   rest(): Promise<void>
   memory(): Promise<NodeJS.MemoryUsage>
-  /** The longest turn of its event loop since this was asked last. */
+  /** The longest turn of its event loop since the last call. */
   turn(): Promise<Turn>
   /** Broken invariants of the stored objects. */
   broken(): Promise<string[]>
@@ -54,7 +54,7 @@ const notWatched = [
   // Received data is kept where the request was refused, until the janitor removes it.
   'file_blob',
   'file_upload',
-  // Made in the background, some time after the file has come.
+  // Made in the background, some time after the file has arrived.
   'file_rendition',
   'file_likeness',
   'file_count_',
@@ -166,7 +166,7 @@ async function startProcess(folder: string, dsn: string, settings: Readonly<Reco
   const ready = Promise.withResolvers<string>()
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk) => {
-      // The end says why it ended; all of a million requests would fill the memory.
+      // Only the end is kept, which shows why the service ended; the output for a million requests would fill the memory.
       text = `${text}${chunk}`.slice(-1_000_000)
       const address = /ready at (\S+)/.exec(text)?.[1]
       if (address) ready.resolve(address)

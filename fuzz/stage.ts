@@ -14,13 +14,13 @@ export interface Stage extends AsyncDisposable {
   service: FuzzedService
   callers: Record<'root' | 'limited' | 'masked' | 'nobody', Caller>
   scene: Scene
-  /** The caller of that name, signed in when asked first; null when they can no longer sign in. */
+  /** The caller of that name, signed in at the first call; null when they can no longer sign in. */
   called(name: string): Promise<Caller | null>
-  /** Signs in anew when asked next. */
+  /** The next call signs in again. */
   signedOut(name: string): void
   /** A valid request: the first one, or that of another use of the operation. */
   seedOf(operation: DescribedOperation, use?: number): Promise<{ request: SeedRequest; own: Caller }>
-  /** The seed was used up: the next one is made anew. */
+  /** The seed was used up: the next call makes a new one. */
   forget(operationId: string, use: number): void
 }
 
@@ -28,7 +28,7 @@ export interface Origin extends AsyncDisposable {
   world: World
   description: Description
   stage(): Promise<Stage>
-  /** From now on the world has callers with one right each. */
+  /** Adds callers with one right each to the world. */
   addHolders(): Promise<void>
 }
 

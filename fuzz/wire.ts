@@ -34,7 +34,7 @@ export interface WireRequest {
   target: string
   headers: Record<string, string>
   body?: Buffer
-  /** Written to the socket as it is, in place of all of the above. */
+  /** Raw bytes for the socket, in place of all of the above. */
   bytes?: Buffer
 }
 
@@ -74,7 +74,8 @@ function sendRequest(base: URL, agent: Agent, wire: WireRequest, timeout: number
     )
     out.on('timeout', () => out.destroy(new Error(`no answer within ${timeout} ms`)))
     out.on('error', (error: NodeJS.ErrnoException) => {
-      // A server ends a connection that rests, and the request was on its way: it has not been read (RFC 9112, 9.3.1).
+      // A server may close an idle connection while a request is on its way: then the request has not been read (RFC
+      // 9112, 9.3.1).
       if (out.reusedSocket && error.code === 'ECONNRESET') resolve(sendRequest(base, agent, wire, timeout))
       else reject(error)
     })

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 
 await rm(dist, { recursive: true, force: true })
-// The compiler that checks types, too; it takes a fraction of the time of the other one.
+// The compiler that also checks types; it takes a fraction of the other one's time.
 const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc')
 execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
 for await (const file of glob('**/*.{js,css,json,html,svg,ttf,txt,gz,xsd,yml}', { cwd: join(root, 'src') })) {

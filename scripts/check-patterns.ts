@@ -17,13 +17,13 @@ export interface Found {
 
 interface Judgement {
   readonly found: Found
-  /** Null: it is linear. */
+  /** Null: the pattern is linear. */
   readonly fault: string | null
 }
 
 const root = join(import.meta.dirname, '..')
 
-/** Slow ones that may stay, each by its text, with the reason why nothing long comes to it. */
+/** Slow patterns that are allowed, by their text, with the reason why they get no long texts. */
 const allowed: Readonly<Record<string, string>> = {}
 
 /** Patterns made at run time, by file: their parts. */
@@ -38,7 +38,7 @@ const made: Readonly<Record<string, string>> = {
 const patience = 300_000
 const bounds = { timeout: patience, attackTimeout: null, incubationTimeout: null, mutationTimeout: null }
 
-/** The patterns of one file, and the places where one is put together at run time. */
+/** The patterns of one file, and the places where a pattern is built at run time. */
 export function patternsIn(name: string, text: string): { patterns: Found[]; made: string[] } {
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true)
   const patterns: Found[] = []
@@ -49,7 +49,7 @@ export function patternsIn(name: string, text: string): { patterns: Found[]; mad
       const end = node.text.lastIndexOf('/')
       patterns.push({ place: placeOf(node), source: node.text.slice(1, end), flags: node.text.slice(end + 1) })
     } else if (ts.isPropertyAssignment(node) && node.name.getText() === 'pattern' && isText(node.initializer)) {
-      // As the validator compiles it.
+      // With the flags of the validator.
       patterns.push({ place: placeOf(node), source: node.initializer.text, flags: 'u' })
     } else if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp') {
       atRunTime.push(placeOf(node))
@@ -64,7 +64,10 @@ function isText(node: ts.Node): node is ts.StringLiteral | ts.NoSubstitutionTemp
   return ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)
 }
 
-/** Nothing in it repeats without end, and no group repeats at all: it looks at a few characters from each place. */
+/**
+ * Whether nothing in the pattern repeats without end, and no group repeats: it reads only a few characters from each
+ * position.
+ */
 function isShort(source: string): boolean {
   const outline = source.replaceAll(/\\./gs, 'x').replaceAll(/\[[^\]]*\]/g, 'x')
   return !/[*+]|\{\d+,\}|\)\{/.test(outline)

@@ -23,7 +23,7 @@ const { values } = parseArgs({
 
 const milliseconds = Number(values.limit) * 1000
 
-/** All that can be set and has to have an effect, with the files that may show it. */
+/** All settable keys that must have an effect, with the files that may show it. */
 async function wanted(): Promise<readonly (readonly [key: string, files: readonly string[]])[]> {
   await using svc = await startService()
   const known = settable((await svc.as(null).get('/system/openapi/spec.json')).body)
@@ -47,7 +47,7 @@ function drawn<T>(from: readonly T[], count: number, seed: number): T[] {
   return result
 }
 
-/** How a file ended without the key, which of its tests failed first, and whether a request has had the key. */
+/** The result of a file without the key, its first failed test, and whether a request had the key. */
 interface Run {
   readonly key: string
   readonly passed: boolean
@@ -59,7 +59,7 @@ interface Run {
 async function findings(file: string, keys: readonly string[]): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const [whole, ...runs] = await run(file, ['', ...keys])
-  // Its failures would say nothing.
+  // If the file fails anyway, its failures show nothing.
   if (!whole?.passed) {
     const why = whole?.failed === undefined ? '' : ` (${whole.failed})`
     return new Map(keys.map((key) => [key, `${file} does not pass as it is${why}`]))
@@ -74,7 +74,7 @@ async function findings(file: string, keys: readonly string[]): Promise<Map<stri
   return new Map([...silent, [endless, `${file} comes to no end without it`], ...(await findings(file, left))])
 }
 
-/** Runs the file without each of the keys, one after the other in a process, until one of them comes to no end. */
+/** Runs the file without each of the keys, one after the other in a process, until one of them does not end. */
 async function run(file: string, keys: readonly string[]): Promise<readonly Run[]> {
   // Random values are those of a whole run.
   const flags = ['--import', './test/support/properties.ts', '--test-reporter=tap']

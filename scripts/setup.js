@@ -17,7 +17,7 @@ export function setup() {
   console.error('installing dependencies (once) …')
   const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
-    // Standard output belongs to the command that follows.
+    // Standard output belongs to the next command.
     stdio: ['ignore', 2, 2],
   })
   if (error || status !== 0) fail(`"npm ci" failed${error ? `: ${error.message}` : ''}`)

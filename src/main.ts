@@ -106,7 +106,7 @@ function nextSteps(url: string): string {
 `
 }
 
-/** The configuration of commands that have options of their own: from SVC_CONFIG or svc.yml, and the environment. */
+/** The configuration of commands that have their own options: from SVC_CONFIG or svc.yml, and the environment. */
 function ownConfig(): Config {
   return loadConfig({ file: undefined, env: process.env, cwd: process.cwd() })
 }
@@ -119,7 +119,7 @@ async function importFrom(args: string[]): Promise<number> {
     input: process.stdin,
     async startService(onStep) {
       const [config, { startServer }] = [ownConfig(), await import('./server.ts')]
-      // The import talks to people; requests would drown that.
+      // The import prints messages for people; log lines of requests would hide them.
       const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
       const service = await startServer({ ...config, logLevel }, onStep)
       const { newRootPassword } = service.app
@@ -167,7 +167,7 @@ function tell(signal: NodeJS.Signals): void {
 /** The command that started this process (bin/strongroom.js) may be killed: then no other process would stop this one. */
 function endWithLauncher(): void {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // The channel alone is no reason to go on.
+  // The channel alone must not keep the process running.
   process.channel?.unref()
 }
 
@@ -175,7 +175,7 @@ endWithLauncher()
 main().then(
   (code) => process.exit(code),
   (error: Error) => {
-    // Node's text for unknown options goes on with advice on `--`.
+    // Node's message for unknown options continues with advice on `--`.
     console.error(`strongroom: ${error.message.split('. To specify')[0]}`)
     if (process.env.DEBUG) console.error(error)
     process.exit(1)

@@ -24,11 +24,11 @@ export interface RunningService {
   readonly app: App
   /** Lets requests in flight finish, then stops everything that `startServer` started. */
   stop(): Promise<void>
-  /** Stops PostgreSQL as it is, without waiting for requests and jobs. The process is to end after it. */
+  /** Stops PostgreSQL at once, without waiting for requests and jobs. The process must end afterwards. */
   abandon(): Promise<void>
 }
 
-/** Stops in the reverse order of the start; a part that fails does not keep the others running. */
+/** Stops in the reverse order of the start; a failure does not prevent stopping the other parts. */
 class Closers {
   readonly #actions: (() => Promise<unknown>)[] = []
 
@@ -98,7 +98,7 @@ async function start(
     maxConnections: shareConnections(config.dbMaxConnections).pool,
     applicationName: 'strongroom',
     lockTimeout: config.lockTimeout,
-    // Not the error itself: it carries the whole connection.
+    // Only the message: the error object contains the whole connection.
     onError: (error) => log.warn({ reason: error.message }, 'the database layer reports a failure'),
   })
   closers.add(() => db.close())

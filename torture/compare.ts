@@ -78,7 +78,7 @@ export function compareStored(book: Book, stored: Stored): string[] {
   return faults
 }
 
-/** As `readStored` has it. */
+/** In the form of `readStored`. */
 function inOrder({ version, operation, mark, code, author, tags }: State & { version: number; code: string }) {
   return { version, operation, mark, code, author, tags }
 }

@@ -9,12 +9,12 @@ const run = promisify(execFile)
 /** A separate file system that can be filled without harm to others. */
 export interface SmallDisk extends AsyncDisposable {
   readonly path: string
-  /** Takes all space that is left. */
+  /** Fills all space that is left. */
   fill(): Promise<void>
   empty(): Promise<void>
 }
 
-/** Mounts a small disk in memory; a text says why that is not possible here. */
+/** Mounts a small disk in memory; the answer is a text with the reason where that is not possible. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk | string> {
   if (process.platform !== 'linux') return 'small disks are mounted on Linux only'
   if (process.getuid?.() !== 0) return 'only root may mount a small disk'

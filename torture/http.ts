@@ -5,7 +5,7 @@ const patience = 60_000
 
 export const password = 'root-torture-password'
 
-/** A client of root over real sockets. Whatever is no answer is thrown. */
+/** A client of root over real sockets. It throws unless there is an answer. */
 export function createHttpClient(url: string): Client {
   let token: Promise<string> | undefined
   const signIn = async (): Promise<string> => {

@@ -14,9 +14,9 @@ export interface State {
 
 export interface Thing {
   readonly objecttype: 'author' | 'book'
-  /** Value of its unique key: its name for as long as it has no id. */
+  /** Value of its unique key: it identifies the object until its id is known. */
   readonly code: string
-  /** By version, from 1 on. */
+  /** By version, starting with 1. */
   readonly versions: State[]
   id: number
   systemObjectId: number
@@ -36,7 +36,7 @@ export interface Open {
 export interface Book {
   readonly things: Thing[]
   open: Open[]
-  /** Answers that are none: status 500 and the like. */
+  /** Invalid answers: status 500 and similar. */
   readonly faults: string[]
   /** Objects touched by a round, for checks that are too expensive for all objects each time. */
   touched: Set<Thing>

@@ -4,7 +4,7 @@ import { type Book, current, isLive, type Thing } from './record.ts'
 import type { Scene } from './scene.ts'
 
 const pageSize = 1000
-/** Requests at a time. */
+/** Requests at the same time. */
 const lanes = 8
 
 /**
@@ -20,7 +20,7 @@ export async function compareSearch(client: Client, book: Book, scene: Scene): P
     const before = thing.versions.at(-2)?.mark
     return { thing, mark: current(thing).mark, former: before === current(thing).mark ? undefined : before }
   })
-  // Books are found by the names of their authors too.
+  // Books are also found by the names of their authors.
   const booksOf = Map.groupBy(live, (thing) => current(thing).author)
   const next = marks.values()
   const lane = async (): Promise<void> => {

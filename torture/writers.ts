@@ -22,7 +22,7 @@ interface Writer {
   count: number
 }
 
-/** Answers that say for certain that nothing was done. */
+/** Statuses after which certainly nothing was done. */
 const refusals = [400, 403, 404, 409, 413, 422, 423, 429]
 
 export interface LoadOptions {

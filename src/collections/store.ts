@@ -197,7 +197,7 @@ export async function figuresOf(
   )
 }
 
-/** Those of the collections that the caller may see. */
+/** The collections that the caller may see, among the given ones. */
 export async function seenOf(q: Queryable, actor: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
   if (ids.length === 0) return new Set()
   const { rows } = await q.query<{ id: number }>(

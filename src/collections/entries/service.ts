@@ -31,7 +31,7 @@ export interface ListObjects {
     options: { readonly lock: boolean },
   ): Promise<(FoundObject | null)[]>
   readonly readLookup: ReadLookup
-  /** Those of the objects that the caller may read. */
+  /** The objects that the caller may read, among the given ones. */
   readable(actor: Actor, systemObjectIds: readonly number[]): Promise<ReadonlySet<number>>
 }
 

@@ -23,7 +23,7 @@ export interface UpdaterAnswer {
   /** Undefined: the last state stays. */
   readonly state: unknown
   readonly log: readonly string[]
-  /** Null: it has no values for these objects, and is not asked again in this run. */
+  /** Null: it has no values for these objects, and gets no further objects in this run. */
   readonly payload: readonly UpdaterObject[] | null
 }
 

@@ -43,7 +43,7 @@ const longest = 2000
  */
 export function createFirstRenditions({ db, jobs, most, precedence, produce, scheduleRest }: FirstRenditionsOptions) {
   let here = 0
-  /** One place stays free for other users when one user has uploaded files that take long. */
+  /** One more place than `most` is for users without work in progress, so that another user's slow files do not delay them. */
   const shares = createShares(most)
   let rest: { readonly files: NewFileJob[]; readonly stored: Promise<void> } | null = null
 
